@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Browser, Page } from "playwright-core";
 import { startService } from "../scripts/docs/service.ts";
@@ -14,6 +15,8 @@ import { PACED } from "./stand-ins/paced-model.ts";
  */
 
 const LOADS = 5;
+/** Until what comes after a response is done. */
+const SETTLE_MS = 500;
 const MESSAGES = 500;
 const POLL_LIMIT = 200;
 const SCROLL_STEPS = 60;
@@ -26,16 +29,26 @@ async function embed(browser: Browser, site: string): Promise<Page> {
   return page;
 }
 
-const SCRIPTING = new Set(["EvaluateScript", "FunctionCall"]);
+interface Load {
+  scriptMs: number;
+  /** Of the page's layout. */
+  shift: number;
+}
 
-/** How long the page's main thread runs the loader until the launcher is there, and how far it moves the page. */
-async function measureLoad(browser: Browser, site: string): Promise<{ scriptMs: number; shift: number }> {
+/** The page has no other scripts: what runs after the response is the loader too. */
+const SCRIPTING = new Set(["EvaluateScript", "FunctionCall", "RunMicrotasks"]);
+
+/** How long the page's main thread runs scripts until the launcher is there, and how far they move the page. */
+async function measureLoad(browser: Browser, site: string): Promise<Load> {
   const { page } = await openSlowPage(browser);
   const events = await trace(browser, page, ["devtools.timeline", "v8"], async () => {
-    await page.goto(site);
-    await page.locator(".launcher").waitFor();
+    // No look for the launcher: that would be a script of the page.
+    const answered = page.waitForEvent("requestfinished", (request) => request.url().includes("/widget/v1/agents/"));
+    await Promise.all([answered, page.goto(site)]);
+    await sleep(SETTLE_MS);
   });
-  const own = events.filter(({ name, args }) => SCRIPTING.has(name) && (args.data?.url ?? args.url ?? "").endsWith("/widget.js"));
+  const evaluation = events.find(({ name, args }) => name === "EvaluateScript" && args.data?.url?.endsWith(".js"));
+  const own = events.filter(({ name, tid, pid }) => SCRIPTING.has(name) && tid === evaluation?.tid && pid === evaluation.pid);
   const shift = await page.evaluate(
     () =>
       new Promise<number>((resolve) => {
@@ -101,6 +114,20 @@ async function measureTokens(browser: Browser, site: string): Promise<number[]> 
   return found;
 }
 
+/** A page of so many paragraphs and nothing else: what the machine drops of it, the chat cannot gain. */
+const PARAGRAPHS = Array.from({ length: MESSAGES }, (_, at) => `<p>Answer ${at} in a sentence or two.<p>And a last one.`);
+const PLAIN = `<!doctype html><title>Plain</title><div class="scroller" style="width:400px;height:600px;overflow-y:auto">${PARAGRAPHS.join("")}</div>`;
+
+/** The times between frames while so many paragraphs are scrolled. */
+async function measureParagraphs(browser: Browser): Promise<number[]> {
+  const { page } = await openSlowPage(browser);
+  await page.setContent(PLAIN);
+  await page.locator(".scroller").evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  const frames = await measureScrolling(page, [".scroller"], SCROLL_STEPS, -120);
+  await page.close();
+  return frames;
+}
+
 /** The times between frames while a long conversation is scrolled. */
 async function measureLongChat(browser: Browser, site: string, agentId: string): Promise<number[]> {
   const page = await browser.newPage();
@@ -119,6 +146,9 @@ async function measureLongChat(browser: Browser, site: string, agentId: string):
     .locator("article")
     .nth(MESSAGES - 1)
     .waitFor({ state: "attached" });
+  // What formats answers comes after them.
+  await page.locator("article li").first().waitFor({ state: "attached" });
+  await sleep(SETTLE_MS);
   await slowDown(session);
   const frames = await measureScrolling(page, ["support-agent", ".scroller"], SCROLL_STEPS, -120);
   await page.close();
@@ -147,11 +177,20 @@ export async function benchWidget(): Promise<Report> {
   const model = new Worker(new URL("stand-ins/paced-model.ts", import.meta.url));
   const modelPort = await new Promise<number>((resolve) => model.once("message", resolve));
   const service = startService({ OPENAI_BASE_URL: `http://127.0.0.1:${modelPort}/v1`, OPENAI_MODEL: PACED });
-  const website = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(html));
-  let html = "";
+  const website = createServer(({ url = "" }, response) => {
+    const type = url.endsWith(".js") ? "text/javascript" : "text/html";
+    response.setHeader("Content-Type", type).end(pages[url] ?? "");
+  });
+  let pages: Record<string, string> = {};
   try {
     const { SUPPORT_URL: url, SUPPORT_AGENT: agentId = "" } = await service.variables;
-    html = `<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1><p>Text</p><script src="${url}/widget.js" data-agent="${agentId}" async></script>`;
+    const page = (script: string) =>
+      `<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1><p>Text</p><script ${script} async></script>`;
+    pages = {
+      "/": page(`src="${url}/widget.js" data-agent="${agentId}"`),
+      "/bare": page('src="/bare.js"'),
+      "/bare.js": `fetch("${url}/widget/v1/agents/${agentId}").then((response) => response.json());`,
+    };
     await new Promise<void>((resolve) => website.listen(0, "127.0.0.1", resolve));
     const site = `http://127.0.0.1:${(website.address() as AddressInfo).port}/`;
     return await measure(browser, site, agentId, sizes);
@@ -165,16 +204,17 @@ export async function benchWidget(): Promise<Report> {
 }
 
 async function measure(browser: Browser, site: string, agentId: string, sizes: Record<string, number>): Promise<Report> {
-  const loads = [];
+  const [loads, bare]: [Load[], Load[]] = [[], []];
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let at = 0; at < LOADS; at++) {
     loads.push(await measureLoad(browser, site));
+    bare.push(await measureLoad(browser, `${site}bare`));
     cold.push(await measureOpening(browser, site, false));
     warm.push(await measureOpening(browser, site, true));
   }
   const tokens = await measureTokens(browser, site);
   const frames = await measureLongChat(browser, site, agentId);
-  const dropped = droppedOf(frames);
+  const paragraphs = await measureParagraphs(browser);
   const data = {
     loaderMs: median(loads.map(({ scriptMs }) => scriptMs)),
     shift: Math.max(...loads.map(({ shift }) => shift)),
@@ -183,7 +223,9 @@ async function measure(browser: Browser, site: string, agentId: string, sizes: R
     tokenMs: median(tokens),
     tokenP95Ms: percentile(tokens, 0.95),
     frameMs: median(frames),
-    droppedShare: dropped / frames.length,
+    droppedShare: droppedOf(frames) / frames.length,
+    paragraphsDroppedShare: droppedOf(paragraphs) / paragraphs.length,
+    bareMs: median(bare.map(({ scriptMs }) => scriptMs)),
     sizes,
   };
   const kilobytes = (path: string) => `${(sizes[path]! / 1024).toFixed(1)} KB`;
@@ -196,12 +238,14 @@ async function measure(browser: Browser, site: string, agentId: string, sizes: R
           ["panel, gzipped", kilobytes("widget/panel.js"), "30 KB"],
           ["what formats answers, gzipped, loaded after it", kilobytes("widget/lexer.js"), ""],
           ["main thread for the loader", `${data.loaderMs.toFixed(1)} ms`, "10 ms"],
+          ["– of a script that makes the same request and no more", `${data.bareMs.toFixed(1)} ms`, ""],
           ["layout shift", data.shift.toFixed(3), "0"],
           ["click to panel, pointed at before", `${data.openWarmMs.toFixed(0)} ms`, "150 ms"],
           ["click to panel, nothing loaded", `${data.openColdMs.toFixed(0)} ms`, ""],
           ["part of an answer to its frame, p50 and p95", `${data.tokenMs.toFixed(0)} and ${data.tokenP95Ms.toFixed(0)} ms`, "32 ms"],
           [`frame while ${MESSAGES} messages are scrolled`, `${data.frameMs.toFixed(1)} ms`, "16.7 ms"],
-          ["frames dropped meanwhile", `${dropped} of ${frames.length}`, "0"],
+          ["frames dropped meanwhile", `${droppedOf(frames)} of ${frames.length}`, "0"],
+          [`– of ${MESSAGES} pairs of paragraphs on an empty page`, `${droppedOf(paragraphs)} of ${paragraphs.length}`, ""],
         ],
       },
     ],

@@ -43,22 +43,23 @@ class SupportAgentElement extends HTMLElement {
   connectedCallback(): void {
     elements.add(this);
     const isFloating = this.hasAttribute("launcher");
-    if (isFloating) {
-      // Above all of the page, whatever its z-indexes and transforms.
-      this.popover = "manual";
-      this.showPopover();
+    if (this.settings) {
+      if (isFloating && this.shadowRoot) this.showPopover();
+      return void this.panel?.then((panel) => panel.resume());
     }
-    if (this.settings) return void this.panel?.then((panel) => panel.resume());
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(css);
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
     this.settings = fetch(`${service}/widget/v1/agents/${this.getAttribute("agent")}`).then(async (response) => {
       const body = (await response.json()) as Settings & { error?: { message: string } };
       if (body.error) throw body.error.message;
       return body;
     });
-    if (isFloating) this.settings.then((settings) => this.showLauncher(settings), fail);
-    else this.load().catch(fail);
+    if (isFloating) {
+      // Above all of the page, whatever its z-indexes and transforms.
+      this.popover = "manual";
+      this.settings.then((settings) => this.showLauncher(settings), fail);
+    } else {
+      this.dress();
+      this.load().catch(fail);
+    }
   }
 
   disconnectedCallback(): void {
@@ -66,7 +67,16 @@ class SupportAgentElement extends HTMLElement {
     void this.panel?.then((panel) => panel.pause());
   }
 
+  private dress(): void {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
+  }
+
+  /** Until then it takes nothing of the page's time but a request. */
   private showLauncher(settings: Settings): void {
+    this.dress();
+    if (this.isConnected) this.showPopover();
     const { id, appearance, languages } = settings;
     const language = languageFor(this, settings);
     this.style.cssText = `--accent:${appearance.accent};--on-accent:${textOn(appearance.accent)}`;

@@ -1,3 +1,4 @@
+import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
@@ -21,7 +22,7 @@ function useFollowing(sending: string | undefined) {
   const content = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
   const lastTop = useRef(0);
-  const [isBehind, setBehind] = useState(false);
+  const isBehind = useSignal(false);
   const toEnd = (behavior: ScrollBehavior = "instant") => scroller.current!.scrollTo({ top: scroller.current!.scrollHeight, behavior });
   const onScroll = () => {
     const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
@@ -29,7 +30,7 @@ function useFollowing(sending: string | undefined) {
     // Far from the end without having scrolled up: something was added since the scroll that this event tells of.
     if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
     lastTop.current = scrollTop;
-    setBehind(!isFollowing.current);
+    isBehind.value = !isFollowing.current;
   };
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => isFollowing.current && toEnd());
@@ -64,13 +65,20 @@ export function MessageList(): VNode {
           <ConversationRating />
         </div>
       </div>
-      {isBehind && (
-        <button type="button" class="pill" onClick={() => toEnd("smooth")}>
-          <Icon name="arrowDown" size={16} />
-          {t("new_messages")}
-        </button>
-      )}
+      <ToEnd isBehind={isBehind} onClick={() => toEnd("smooth")} />
     </div>
+  );
+}
+
+/** By itself, so that scrolling does not compare all messages. */
+function ToEnd({ isBehind, onClick }: { isBehind: ReadonlySignal<boolean>; onClick: () => void }): VNode | null {
+  const { t } = useUi();
+  if (!isBehind.value) return null;
+  return (
+    <button type="button" class="pill" onClick={onClick}>
+      <Icon name="arrowDown" size={16} />
+      {t("new_messages")}
+    </button>
   );
 }
 
