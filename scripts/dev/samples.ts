@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { call, type Client } from "../shared/service.ts";
 import type { Demo } from "./demo.ts";
 
@@ -54,6 +55,9 @@ const SAMPLES: readonly Sample[] = [
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
 /** A file that begins like a PDF and is none, so that reading it fails. */
 const BROKEN_FILE = "old-price-list.pdf";
+const POLL_EVERY_MS = 250;
+/** Without it the demo is as good. */
+const LONGEST_WAIT_MS = 10_000;
 
 /** Adds the samples to a demo workspace that has no conversations yet. */
 export async function addSamples(client: Client, { agentId }: Demo): Promise<void> {
@@ -62,7 +66,8 @@ export async function addSamples(client: Client, { agentId }: Demo): Promise<voi
   await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
   const form = new FormData();
   form.set("file", new Blob(["%PDF-1.7"]), BROKEN_FILE);
-  await call(client, "POST", `/api/v1/agents/${agentId}/sources/files`, form);
+  const sources = `/api/v1/agents/${agentId}/sources`;
+  const { id: fileId } = await call<{ id: string }>(client, "POST", `${sources}/files`, form);
   for (const { person: user, messages, team } of SAMPLES) {
     let conversationId: string | undefined;
     for (const message of messages) {
@@ -71,6 +76,17 @@ export async function addSamples(client: Client, { agentId }: Demo): Promise<voi
       ({ conversation_id: conversationId } = await call<{ conversation_id: string }>(client, "POST", path, body));
     }
     await team?.(client, `/api/v1/conversations/${conversationId}`);
+  }
+  await waitUntilRead(client, `${sources}/${fileId}`);
+}
+
+/** Its failure is part of the demo: read later, it would be the first line of the log, and look like a fault. */
+async function waitUntilRead(client: Client, path: string): Promise<void> {
+  const deadline = Date.now() + LONGEST_WAIT_MS;
+  while (Date.now() < deadline) {
+    const { status } = await call<{ status: string }>(client, "GET", path);
+    if (status === "ready" || status === "failed") return;
+    await sleep(POLL_EVERY_MS);
   }
 }
 

@@ -107,12 +107,15 @@ test("where one of two answers fails the other one stands, and it is asked again
   expect(total).toBe(2);
 });
 
-test("a key that may not change agents compares nothing", async () => {
-  const office = await createOffice(["agents:read", "chat:write"]);
+test("a key that may not change agents compares nothing, and the inbox says what would have become of its question", async () => {
+  const office = await createOffice(["agents:read", "chat:write", "conversations:read"]);
   const { page, ask } = await openPlayground(office);
   await ask("Do you deliver to Norway?");
   await page.getByText("Would be handed to the team").waitFor();
   expect(await page.getByRole("button", { name: "Compare settings" }).count()).toBe(0);
+  const { data } = await office.call<{ data: { id: string }[] }>("GET", "/conversations");
+  await page.goto(`${service.url}/console/#/inbox/${data[0]!.id}`);
+  await page.getByRole("log").getByText("Would be handed to the team").waitFor();
 });
 
 test.each(["light", "dark"] as const)(

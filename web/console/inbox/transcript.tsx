@@ -53,7 +53,7 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
         </p>
       )}
       {messages.map((message) => (
-        <MessageView key={message.id} message={message} />
+        <MessageView key={message.id} message={message} isTrial={conversation.channel === "playground"} />
       ))}
       {sending.map(({ key, content, isNote }) => (
         <article key={key} class={`message ${isNote ? "note" : "human"} is-sending`}>
@@ -81,7 +81,8 @@ async function readBefore(conversationId: string, shown: number): Promise<{ mess
 
 const AUTHOR_WORDS: Record<Message["role"], string> = { user: "Visitor", assistant: "Agent", human: "Team", note: "Note", system: "" };
 
-function MessageView({ message }: { message: Message }) {
+/** @param isTrial nobody waits for what is asked in the playground. */
+function MessageView({ message, isTrial }: { message: Message; isTrial: boolean }) {
   const { role, author, content, created_at: at } = message;
   if (role === "system")
     return (
@@ -97,19 +98,19 @@ function MessageView({ message }: { message: Message }) {
         <Time at={at} />
       </header>
       <div class="bubble">{role === "user" ? <p class="plain">{content}</p> : <RichText text={content} />}</div>
-      {role === "assistant" && <AnswerFacts message={message} />}
+      {role === "assistant" && <AnswerFacts message={message} isTrial={isTrial} />}
     </article>
   );
 }
 
 /** What an answer rests on. */
-function AnswerFacts({ message }: { message: Message }) {
+function AnswerFacts({ message, isTrial }: { message: Message; isTrial: boolean }) {
   const [isAsking, setAsking] = useState(false);
   const { citations, confidence, needs_human: needsHuman } = message;
   return (
     <footer>
       {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {confidence.toFixed(2)}</span>}
-      {needsHuman && <span>Handed to the team</span>}
+      {needsHuman && <span>{isTrial ? "Would be handed to the team" : "Handed to the team"}</span>}
       {citations.map((citation, at) =>
         citation.url ? (
           <a key={at} href={citation.url} target="_blank" rel="noopener noreferrer nofollow">
