@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { call, type Client } from "../shared/service.ts";
 import type { Demo } from "./demo.ts";
+import type { Deployment } from "../backup/records.ts";
+import { addPastDays, PAST_PEOPLE } from "./past-days.ts";
+import { COLLEAGUE, type Person, person } from "./sample-people.ts";
 
 /*
- * Something to look at in the demo workspace: conversations in each state, a lead, a source that failed. They are made as a shop's
- * backend and its visitors would make them, and their people can be erased like any other.
+ * Something to look at in the demo workspace: conversations in each state, a lead, a source that failed, and days that are past. They
+ * are made as a shop's backend and its visitors would make them, and their people can be erased like any other.
  */
-
-interface Person {
-  id: string;
-  name: string;
-  email: string;
-}
 
 interface Sample {
   person: Person;
@@ -20,9 +17,6 @@ interface Sample {
   /** What the team does then. */
   team?: (client: Client, conversationPath: string) => Promise<unknown>;
 }
-
-const COLLEAGUE = { id: "grace", name: "Grace Hopper" };
-const person = (id: string, name: string): Person => ({ id: `sample-${id}`, name, email: `${id}@example.com` });
 
 const SAMPLES: readonly Sample[] = [
   {
@@ -59,10 +53,11 @@ const POLL_EVERY_MS = 250;
 /** Without it the demo is as good. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Adds the samples to a demo workspace that has no conversations yet. */
-export async function addSamples(client: Client, { agentId }: Demo): Promise<void> {
+/** Adds the samples to a demo workspace that has no conversations yet. @param file where a backup of it is meanwhile. */
+export async function addSamples(deployment: Deployment, client: Client, { agentId }: Demo, file: string): Promise<void> {
   const { total } = await call<{ total: number }>(client, "GET", "/api/v1/conversations?limit=1");
   if (total > 0) return;
+  await addPastDays(deployment, client, agentId, file);
   await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
   const form = new FormData();
   form.set("file", new Blob(["%PDF-1.7"]), BROKEN_FILE);
@@ -92,9 +87,7 @@ async function waitUntilRead(client: Client, path: string): Promise<void> {
 
 /** Erases the samples: their people with everything of them, and the source. */
 export async function removeSamples(client: Client, { agentId }: Demo): Promise<void> {
-  for (const {
-    person: { id, email },
-  } of SAMPLES) {
+  for (const { id, email } of [...SAMPLES.map((sample) => sample.person), ...PAST_PEOPLE]) {
     for (const query of [`external_id=${id}`, `email=${email}`]) await call(client, "DELETE", `/api/v1/privacy/visitors?${query}`);
   }
   const path = `/api/v1/agents/${agentId}/sources`;

@@ -173,6 +173,7 @@ function pointsOf(now: number | null, before: number | null): string | undefined
 
 function duration(seconds: number | null): string {
   if (seconds === null) return "–";
+  if (seconds > 0 && seconds < 1) return "< 1 s";
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   return seconds < 36 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;

@@ -1,0 +1,72 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "../shared/service.ts";
+import { exportTo } from "./export.ts";
+import { combine, emptySum, type Frame, hashOf } from "./lines.ts";
+import { type Operator, operatorOf } from "./operator.ts";
+import { importFile } from "./restore.ts";
+
+/** A service, and the token of its operator. */
+export interface Deployment {
+  url: string;
+  operatorToken: string;
+}
+
+/** A record of an export, read. */
+export interface BackupRecord {
+  type: string;
+  record: Record<string, unknown>;
+}
+
+/** A whole export in memory: of a small workspace. */
+export interface Backup {
+  header: Frame["header"];
+  records: BackupRecord[];
+}
+
+/** Reads the export of a small workspace. */
+export async function readBackup(operator: Operator, workspaceId: string): Promise<Backup> {
+  let text = "";
+  const sink = { write: async (part: string) => void (text += part), end: async () => undefined };
+  await exportTo(operator, workspaceId, sink, () => undefined);
+  const [header, ...records] = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+  return { header: header as Frame["header"], records: records.slice(0, -1) as BackupRecord[] };
+}
+
+/** Writes a file that can be imported. */
+export async function writeBackup(file: string, { header, records }: Backup): Promise<void> {
+  const sum = emptySum();
+  const lines = records.map((record) => JSON.stringify(record));
+  for (const line of lines) combine(sum, hashOf(line));
+  const counts = Object.fromEntries([...Map.groupBy(records, ({ type }) => type)].map(([type, all]) => [type, all.length]));
+  const end = { type: "end", counts, checksum: Buffer.from(sum).toString("hex") };
+  await writeFile(file, [JSON.stringify(header), ...lines, JSON.stringify(end), ""].join("\n"), { mode: 0o600 });
+}
+
+/** The same records under other identifiers, in the same shard, which their last byte names. */
+export function withNewIds<Value>(value: Value, ids: Iterable<string>): Value {
+  let text = JSON.stringify(value);
+  for (const id of new Set(ids)) text = text.replaceAll(id, crypto.randomUUID().slice(0, -2) + id.slice(-2));
+  return JSON.parse(text) as Value;
+}
+
+const ERASURE_LIMIT_MS = 60_000;
+const RETRY_MS = 500;
+
+/** Puts a file's workspace in the place of the one that is there. Run again it goes on where it was ended. */
+export async function replaceWorkspace({ url, operatorToken }: Deployment, file: string): Promise<void> {
+  const { workspace_id: id } = JSON.parse((await readFile(file, "utf8")).split("\n", 1)[0]!) as Frame["header"];
+  await createClient(url, operatorToken).send("DELETE", `/operator/v1/workspaces/${id}`);
+  const operator = operatorOf(url, operatorToken, () => undefined);
+  for (const deadline = Date.now() + ERASURE_LIMIT_MS; ; await sleep(RETRY_MS)) {
+    try {
+      return await importFile(operator, file, () => undefined);
+    } catch (error) {
+      // The former one is still being erased.
+      if (!(error as Error).message.includes("answered 409") || Date.now() > deadline) throw error;
+    }
+  }
+}

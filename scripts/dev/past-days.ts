@@ -1,0 +1,133 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { operatorOf } from "../backup/operator.ts";
+import {
+  type Backup,
+  type BackupRecord,
+  type Deployment,
+  readBackup,
+  replaceWorkspace,
+  withNewIds,
+  writeBackup,
+} from "../backup/records.ts";
+import { call, type Client } from "../shared/service.ts";
+import { COLLEAGUE, type Person, person } from "./sample-people.ts";
+
+/*
+ * The days before today in the demo's analytics. Whatever is asked is stamped with the present, so these conversations are held now,
+ * and a backup of the workspace is restored in which they are days old: of the first ones two days, and of all of them one.
+ */
+
+interface Talk {
+  person: Person;
+  message: string;
+  /** What a colleague replies where the agent did not know. */
+  reply?: string;
+  rating?: "up" | "down";
+}
+
+const FIRST: readonly Talk[] = [
+  { person: person("barbara", "Barbara Liskov"), message: "Which plans include webhooks?", rating: "up" },
+  { person: person("claude", "Claude Shannon"), message: "How do I add a website as knowledge?" },
+  { person: person("emmy", "Emmy Noether"), message: "How do I verify who a visitor is?", rating: "up" },
+  { person: person("john", "John Backus"), message: "Can I pay by bank transfer?", reply: "Yes, from a year's term on." },
+];
+const SECOND: readonly Talk[] = [
+  { person: person("radia", "Radia Perlman"), message: "How do I put the chat on my website?", rating: "up" },
+  { person: person("donald", "Donald Knuth"), message: "How do I export the data of one person?" },
+  { person: person("frances", "Frances Allen"), message: "What are the rate limits of each plan?", rating: "down" },
+  { person: person("ken", "Ken Thompson"), message: "Do you have an office in Oslo?", reply: "We are in Bergen, and glad about visits." },
+];
+
+/** Who is erased with the samples. */
+export const PAST_PEOPLE: readonly Person[] = [...FIRST, ...SECOND].map((talk) => talk.person);
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Gives a workspace without conversations two days of them. @param file where its backup is meanwhile. */
+export async function addPastDays(deployment: Deployment, client: Client, agentId: string, file: string): Promise<void> {
+  const { workspace } = await call<{ workspace: { id: string } }>(client, "GET", "/api/v1/me");
+  const operator = operatorOf(deployment.url, deployment.operatorToken, () => undefined);
+  for (const talk of FIRST) await hold(client, agentId, talk);
+  const first = await readBackup(operator, workspace.id);
+  for (const talk of SECOND) await hold(client, agentId, talk);
+  await writeBackup(file, combineDays(first, await readBackup(operator, workspace.id)));
+  await finishPastDays(deployment, file);
+}
+
+/** Restores the backup, if there is one: a start that was killed may have left it, and the workspace half-way. */
+export async function finishPastDays(deployment: Deployment, file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  await replaceWorkspace(deployment, file);
+  await rm(file);
+}
+
+/** A conversation that ends well. */
+async function hold(client: Client, agentId: string, { person: user, message, reply, rating }: Talk): Promise<void> {
+  const asked = await call<{ conversation_id: string; message_id: string }>(client, "POST", `/api/v1/agents/${agentId}/messages`, {
+    message,
+    user,
+  });
+  const path = `/api/v1/conversations/${asked.conversation_id}`;
+  if (rating) await call(client, "POST", `${path}/messages/${asked.message_id}/feedback`, { rating });
+  if (reply) await call(client, "POST", `${path}/messages`, { content: reply, author: COLLEAGUE, resolve: true });
+  else await call(client, "PATCH", path, { status: "resolved" });
+}
+
+/** Records of a conversation, and what they have of it in a column. */
+const OF_CONVERSATION: Record<string, string> = {
+  messages: "conversation_id",
+  message_feedback: "conversation_id",
+  handoffs: "conversation_id",
+  conversations: "id",
+};
+/** Counts that go on from day to day: their column, and those that tell one from another. */
+const RUNNING: Record<string, readonly [count: string, ...key: string[]]> = {
+  usage_periods: ["messages", "period"],
+  unanswered_questions: ["asked", "agent_id", "question_key"],
+  unanswered_question_days: ["asked_until", "agent_id", "question_key"],
+};
+
+/** The second backup a day ago, and before it the first one. */
+function combineDays(first: Backup, second: Backup): Backup {
+  const earlier = renewed(first.records.filter(({ type }) => type in OF_CONVERSATION));
+  const days = first.records.filter(({ type }) => type === "analytics_days" || type === "unanswered_question_days");
+  const before = Map.groupBy(
+    [...earlier, ...days].map((one) => daysAgo(one, 2)),
+    ({ type }) => type,
+  );
+  const records = [...Map.groupBy(second.records, ({ type }) => type)].flatMap(([type, all]) => {
+    // What colleagues replied is suggested once, by the newer samples.
+    if (type === "answer_drafts") return [];
+    const past = all.map((one) => daysAgo(one, type === "visitors" ? 2 : 1)).map((one) => addUp(one, first.records));
+    return [...(before.get(type) ?? []), ...past];
+  });
+  return { header: second.header, records };
+}
+
+/** Copies of conversations. */
+function renewed(records: readonly BackupRecord[]): BackupRecord[] {
+  return withNewIds(
+    records,
+    records.flatMap(({ record: { id } }) => (typeof id === "string" ? [id] : [])),
+  ) as BackupRecord[];
+}
+
+/** Types whose times are those of what happened. */
+const HAPPENED = new Set([...Object.keys(OF_CONVERSATION), "visitors", "unanswered_questions"]);
+
+function daysAgo({ type, record }: BackupRecord, days: number): BackupRecord {
+  const shift = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (typeof value !== "number") return [name, value];
+    if (name === "day") return [name, value - days];
+    return [name, HAPPENED.has(type) && name.endsWith("_at") ? value - days * DAY_MS : value];
+  };
+  return { type, record: Object.fromEntries(Object.entries(record).map(shift)) };
+}
+
+/** Adds what the first backup counted: it happened on another day. */
+function addUp({ type, record }: BackupRecord, first: readonly BackupRecord[]): BackupRecord {
+  const [count, ...key] = RUNNING[type] ?? [""];
+  const same = first.find((one) => one.type === type && key.every((column) => one.record[column] === record[column]));
+  if (count === "" || !same) return { type, record };
+  return { type, record: { ...record, [count]: (record[count] as number) + (same.record[count] as number) } };
+}
