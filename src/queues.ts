@@ -25,19 +25,20 @@ type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | 
 // What reads pages, files and mails is loaded with the first message: few isolates consume any.
 const knowledge = () => import("./knowledge/consumer.ts");
 
-const ingestSource: MessageHandler = async (env, body: IngestionMessage, meter) => {
+async function ingestSource(env: Env, body: IngestionMessage, meter: Meter) {
   const { ingest } = await knowledge();
   return ingest(env, body, Date.now, meter);
-};
-const failSourceAfterRetries: MessageHandler = async (env, body: IngestionMessage, meter) => {
+}
+
+async function failSourceAfterRetries(env: Env, body: IngestionMessage, meter: Meter) {
   const { failAfterRetries } = await knowledge();
   return failAfterRetries(env, body, meter);
-};
+}
 
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
   ingestion: ingestSource,
   crawls: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingestSource(env, body as never, meter),
+    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingestSource(env, body, meter),
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
   email: async (env, body: EmailMessage, meter) => {
@@ -71,7 +72,7 @@ const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "crawls-dlq": {
     action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
     handler: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-      "evaluationId" in body ? failEvaluation(env, body, meter) : failSourceAfterRetries(env, body as never, meter),
+      "evaluationId" in body ? failEvaluation(env, body, meter) : failSourceAfterRetries(env, body, meter),
   },
   "erasure-dlq": {
     action:
