@@ -47,8 +47,8 @@ const SAMPLES: readonly Sample[] = [
 ];
 
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
-/** A file that begins like a PDF and is none, so that reading it fails. */
-const BROKEN_FILE = "old-price-list.pdf";
+/** The source of a file that begins like a PDF and is none, so that reading it fails. */
+const BROKEN_SOURCE = "old-price-list";
 const POLL_EVERY_MS = 250;
 /** Without it the demo is as good. */
 const LONGEST_WAIT_MS = 10_000;
@@ -60,7 +60,7 @@ export async function addSamples(deployment: Deployment, client: Client, { agent
   await addPastDays(deployment, client, agentId, file);
   await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
   const form = new FormData();
-  form.set("file", new Blob(["%PDF-1.7"]), BROKEN_FILE);
+  form.set("file", new Blob(["%PDF-1.7"]), `${BROKEN_SOURCE}.pdf`);
   const sources = `/api/v1/agents/${agentId}/sources`;
   const { id: fileId } = await call<{ id: string }>(client, "POST", `${sources}/files`, form);
   for (const { person: user, messages, team } of SAMPLES) {
@@ -92,5 +92,5 @@ export async function removeSamples(client: Client, { agentId }: Demo): Promise<
   }
   const path = `/api/v1/agents/${agentId}/sources`;
   const { data } = await call<{ data: { id: string; name: string }[] }>(client, "GET", path);
-  for (const { id } of data.filter(({ name }) => name === BROKEN_FILE)) await call(client, "DELETE", `${path}/${id}`);
+  for (const { id } of data.filter(({ name }) => name === BROKEN_SOURCE)) await call(client, "DELETE", `${path}/${id}`);
 }

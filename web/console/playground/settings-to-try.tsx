@@ -25,7 +25,7 @@ export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
   const isChanged = Object.keys(tried).length > 0;
   const save = async () => {
     setBusy(true);
-    await attempt(async () => onSaved((await api.updateAgent({ agent_id: agent.id, body: tried })) as AgentSettings), "Saved");
+    await attempt(async () => onSaved(await api.updateAgent({ agent_id: agent.id, body: tried })), "Saved");
     setBusy(false);
     setConfirming(false);
   };
