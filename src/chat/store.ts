@@ -52,8 +52,8 @@ export async function beginTurn(db: Database, turn: Turn) {
   const sentBefore = windows.length === 0 ? [] : [listSent(db, workspaceId, windows)];
   const { before, written, after } = await transact(db, { ...statements, before: [...statements.before, ...sentBefore] });
   const [[agent], [conversation], history, topics, sent = []] = before;
-  const [stored, [author]] = after;
-  return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, author, written };
+  const [stored] = after;
+  return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, written };
 }
 
 /** No statement uses the filter and the earlier messages, whose names and numbers, which callers choose, would be shapes of their own. */
@@ -84,7 +84,7 @@ function buildBegin(db: Database, { turn, windows, maxTopics, emailKey, eventId 
       ...countSent(db, workspaceId, windows, IF_CHANGED),
       ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
     ],
-    after: [listTurnMessages(db, turn), findAuthor(db, turn)],
+    after: [listTurnMessages(db, turn)],
   } as const;
 }
 
@@ -204,21 +204,14 @@ function addQuestion(db: Database, turn: Turn, isAdmitted: SQL) {
   return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
-/** The turn's own messages, as far as they are stored. */
+/** The turn's own messages, as far as they are stored, with the visitor who asks. */
 function listTurnMessages(db: Database, { workspaceId, questionId, answerId }: Turn) {
-  return db
-    .select(storedAnswerColumns)
-    .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
-}
-
-/** The visitor who asks. */
-function findAuthor(db: Database, { workspaceId, questionId }: Turn) {
   const { externalId, email, emailVerified, verified } = visitors;
   return db
-    .select({ externalId, email, emailVerified, verified })
-    .from(visitors)
-    .where(and(eq(visitors.workspaceId, workspaceId), sql`${visitors.id} = (SELECT author_id FROM ${messages} WHERE id = ${questionId})`));
+    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified })
+    .from(messages)
+    .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
+    .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
 /** A reply as it is stored. */

@@ -146,6 +146,7 @@ interface TurnContext {
 
 /** A turn that may be answered: what its first batch found, and the visitor who asks. */
 interface AdmittedTurn extends TurnState {
+  question: TurnState["stored"][number] | undefined;
   visitorId: string | null;
 }
 
@@ -220,7 +221,8 @@ export class TurnRunner {
     const { written, ...state } = await beginTurn(db, turn);
     // The answer waits for no queue.
     waitUntil(wakeDeliveries(this.env, written));
-    return { ...state, visitorId: state.stored.find((message) => message.id === turn.questionId)?.authorId ?? null };
+    const question = state.stored.find((message) => message.id === turn.questionId);
+    return { ...state, question, visitorId: question?.authorId ?? null };
   }
 
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
@@ -294,9 +296,10 @@ export class TurnRunner {
  * The visitor, where the request or, if it names nobody, its API key vouches for them. A merged visitor's own token does not
  * prove the person that it was merged into.
  */
-function vouchedVisitor({ visitor }: Turn, { author }: AdmittedTurn): VouchedVisitor | null {
-  if (!author || !(visitor ?? author).verified) return null;
-  return { externalId: author.externalId, email: author.emailVerified ? author.email : null };
+function vouchedVisitor({ visitor }: Turn, { question }: AdmittedTurn): VouchedVisitor | null {
+  // The author of a stored question may be erased.
+  if (!question || question.verified === null || !(visitor ?? question).verified) return null;
+  return { externalId: question.externalId, email: question.emailVerified ? question.email : null };
 }
 
 /** @param messageId the agent's message that will answer the turn; null where the agent stays silent. */
