@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "driz
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
-import { compiled, compiledStatements } from "../platform/db/compiled.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
@@ -153,25 +153,14 @@ export interface Member {
 
 /** Changes what is given. Reading is no activity, so it leaves the conversation's place in the list. */
 export function changeForTeam(db: Database, key: ConversationKey, { tags, assignee, read }: TeamChanges, nowMs: number) {
-  const { workspaceId, conversationId } = key;
-  return compiledChange(db, { workspaceId, conversationId, tags: tags && JSON.stringify(tags), assignee, read, nowMs });
-}
-
-interface ChangeValues extends ConversationKey, Omit<TeamChanges, "tags"> {
-  /** JSON. */
-  tags: string | undefined;
-  nowMs: number;
-}
-
-const compiledChange = compiledStatements((db, { tags, assignee, read, nowMs, ...key }: ChangeValues) => {
   const set = {
-    ...(tags !== undefined && { tags: sql`${tags}` }),
+    ...(tags && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
-    ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
+    ...((tags || assignee !== undefined) && { updatedAt: nowMs }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };
   return db.update(conversations).set(set).where(isConversation(key));
-});
+}
 
 /** Adds a human's message if the conversation exists and has room, and so has each window. */
 export function createReply(
