@@ -4,7 +4,7 @@ import { createClient } from "../shared/service.ts";
 import { exportTo } from "./export.ts";
 import { combine, emptySum, type Frame, hashOf } from "./lines.ts";
 import { type Operator, operatorOf } from "./operator.ts";
-import { importFile } from "./restore.ts";
+import { abandonImport, importFile } from "./restore.ts";
 
 /** A service, and the token of its operator. */
 export interface Deployment {
@@ -53,7 +53,7 @@ export function withNewIds<Value>(value: Value, ids: Iterable<string>): Value {
   return JSON.parse(text) as Value;
 }
 
-const ERASURE_LIMIT_MS = 60_000;
+const ERASURE_LIMIT_MS = 30_000;
 const RETRY_MS = 500;
 
 /** Puts a file's workspace in the place of the one that is there. Run again it goes on where it was ended. */
@@ -66,7 +66,9 @@ export async function replaceWorkspace({ url, operatorToken }: Deployment, file:
       return await importFile(operator, file, () => undefined);
     } catch (error) {
       // The former one is still being erased.
-      if (!(error as Error).message.includes("answered 409") || Date.now() > deadline) throw error;
+      if ((error as Error).message.includes("answered 409") && Date.now() < deadline) continue;
+      await abandonImport(operator, id, () => undefined).catch(() => undefined);
+      throw error;
     }
   }
 }
