@@ -38,11 +38,11 @@ export class CallJournal {
     for (const key of this.entries.keys()) this.unclaimed.add(key);
   }
 
-  /** Ends the turn: its answer is stored, so that it is not attempted again. */
-  close(): void {
-    this.entries.clear();
+  /** Ends a turn, which is not attempted again. The calls of others, which may be, stay. */
+  close(turnId: string): void {
+    if (turnId !== this.turnId) this.open(turnId);
+    for (const key of [...this.entries.keys()]) this.remove(key);
     this.unclaimed.clear();
-    for (const [name] of this.storage?.list({ prefix: PREFIX }) ?? []) this.storage?.delete(name);
   }
 
   /** Makes a call once in its turn, however often it is asked for. */

@@ -182,11 +182,17 @@ export class TurnRunner {
    * @param signal ends the attempt.
    */
   async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
+    const result = await this.attempt(turn, meter, attempt, listener, signal);
+    this.journal.close(turn.answerId);
+    return result;
+  }
+
+  private async attempt(turn: Turn, meter: Meter, attempt: Attempt, listener: TurnListener, signal: AbortSignal): Promise<TurnResult> {
     const { number, isHandOff, isRescue } = attempt;
     // As long as its question is not stored, no erasure of its visitor finds it.
     if (isRescue && turn.visitor && !turn.subjectHashes) {
       const subjectHashes = await subjectHashesOf(this.env, turn.workspaceId, turn.visitor);
-      return this.run({ ...turn, subjectHashes }, meter, attempt, listener, signal);
+      return this.attempt({ ...turn, subjectHashes }, meter, attempt, listener, signal);
     }
     const db = dbFor(this.env, turn.workspaceId, meter);
     const context: TurnContext = { turn, db, meter, isHandOff, listener, trace: new TraceRecorder(), signal };
@@ -196,7 +202,7 @@ export class TurnRunner {
     const refusal = refusalOf(turn, admitted);
     // A limit was reached since the first attempt: a human gets the question, and it counts nothing.
     if (refusal && isByLimit(refusal) && number > 1 && !turn.isKept)
-      return this.run({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener, signal);
+      return this.attempt({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener, signal);
     if (refusal) return refusal;
     const { agent, conversation, stored } = admitted;
     const answered = stored.find((message) => message.id === turn.answerId);
@@ -286,7 +292,6 @@ export class TurnRunner {
   }
 
   private done({ turn }: TurnContext, { visitorId }: AdmittedTurn, answer: ChatAnswer): TurnResult {
-    this.journal.close();
     announce(this.env, turn.workspaceId, { kind: "conversation", id: answer.conversation_id });
     return { outcome: "answered", answer, visitorId };
   }

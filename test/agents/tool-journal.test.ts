@@ -26,7 +26,7 @@ function life(turnId = "turn"): { call: (key: string, result?: CallResult | "die
   const journal = new CallJournal(storage);
   journal.open(turnId);
   return {
-    close: () => journal.close(),
+    close: () => journal.close(turnId),
     call: async (key, result = done(key)) => {
       const make = async () => {
         made.push(key);
@@ -121,8 +121,17 @@ it("stores nothing once the turn has ended", async () => {
   expect(storage.entries.size).toBe(0);
   // Nor what a dead run left.
   await life().call("b");
-  new CallJournal(storage).close();
+  new CallJournal(storage).close("turn");
   expect(storage.entries.size).toBe(0);
+});
+
+it("keeps the calls of a turn that is still attempted when another turn ends", async () => {
+  await life().call("a");
+  const other = life("other turn");
+  await other.call("b");
+  other.close();
+  expect(await life().call("a")).toBe("answered");
+  expect(made).toEqual(["a", "b"]);
 });
 
 it("without storage, calls are kept in memory", async () => {
