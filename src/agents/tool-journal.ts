@@ -41,7 +41,7 @@ export class CallJournal {
   /** Ends a turn, which is not attempted again. The calls of others, which may be, stay. */
   close(turnId: string): void {
     if (turnId !== this.turnId) this.open(turnId);
-    for (const key of [...this.entries.keys()]) this.remove(key);
+    for (const key of this.entries.keys()) this.remove(key);
     this.unclaimed.clear();
   }
 
