@@ -6,7 +6,7 @@ import { ROOT, UserError } from "./shared/cli.ts";
 
 /*
  * `npm run screenshots`: takes the pictures of the console in docs/images, of the demo workspace as `npm run dev` makes it: each
- * screen on a sheet, once light and once dark.
+ * screen on a sheet, once light and once dark; and a conversation as the team and the visitor see it.
  */
 
 const IMAGES = join(ROOT, "docs/images");
@@ -37,7 +37,7 @@ const WORKSPACE_SCREENS = (agentId: string): readonly Screen[] => [
   { path: "knowledge/gaps" },
   { path: "knowledge/drafts" },
   { path: "knowledge/evaluations" },
-  { path: "analytics" },
+  { path: "analytics", prepare: (page) => page.getByLabel("Range").selectOption("7") },
   { path: "leads" },
   { path: "people" },
   { path: "webhooks" },
@@ -69,6 +69,46 @@ async function take(page: Page, url: string, screens: readonly Screen[]): Promis
   return taken;
 }
 
+/** In CSS pixels; a picture in a guide is as wide as its text. */
+const PICTURE = { width: 1200, height: 750 };
+const PICTURE_SCALE = 0.8;
+const PHONE = { width: 380, height: 690 };
+
+/** A visitor asks, wants a person, and has a reply. */
+async function takeStory(browser: Browser, url: string, key: string, agentId: string): Promise<void> {
+  const visitor = await browser.newPage({ viewport: PHONE, reducedMotion: "reduce", locale: "en" });
+  await visitor.goto(`${url}/chat/${agentId}`);
+  const say = async (message: string) => {
+    const field = visitor.getByRole("textbox", { name: "Your message" });
+    await field.fill(message);
+    await field.press("Enter");
+  };
+  await say("How are webhooks signed?");
+  await visitor.getByRole("button", { name: "Helpful", exact: true }).waitFor();
+  await say("Can I talk to a person, please?");
+  await visitor.getByText("Waiting for a person").first().waitFor();
+  const team = await signIn(browser, url, key, { viewport: PICTURE });
+  await team.getByRole("button", { name: /Can I talk to a person, please/ }).click();
+  await team.getByLabel("Reply to the visitor").fill("Hello, this is Grace. What can I do for you?");
+  await team.getByRole("button", { name: "Send", exact: true }).click();
+  await visitor.getByText("this is Grace").first().waitFor();
+  await team.waitForTimeout(QUIET_MS);
+  await writePicture(browser, await visitor.screenshot(), PHONE.width, "chat-page.png");
+  await writePicture(browser, await team.screenshot(), PICTURE.width, "console-inbox.png");
+  const [playground] = await take(team, url, [{ path: "playground", prepare: ask }]);
+  await writePicture(browser, playground!, PICTURE.width, "console-playground.png");
+}
+
+/** Writes a picture smaller than it was taken. */
+async function writePicture(browser: Browser, image: Buffer, width: number, file: string): Promise<void> {
+  const shown = Math.round(width * PICTURE_SCALE);
+  const page = await browser.newPage({ viewport: { width: shown, height: 100 } });
+  const css = `body { margin: 0 } img { display: block; width: ${shown}px }`;
+  await page.setContent(`<style>${css}</style><img src="data:image/png;base64,${image.toString("base64")}">`);
+  await page.screenshot({ path: join(IMAGES, file), fullPage: true });
+  await page.close();
+}
+
 async function writeSheet(browser: Browser, images: readonly Buffer[], file: string): Promise<void> {
   const page = await browser.newPage({ viewport: { width: SHEET_SCREEN_PX * SHEET_COLUMNS + 40, height: 100 } });
   const tags = images.map((image) => `<img src="data:image/png;base64,${image.toString("base64")}">`).join("");
@@ -91,6 +131,7 @@ try {
     const images = [...(await take(team, url, WORKSPACE_SCREENS(agentId))), ...(await take(operator, url, OPERATOR_SCREENS))];
     await writeSheet(browser, images, `console-screens-${colorScheme}.png`);
   }
+  await takeStory(browser, url, key, agentId);
 } finally {
   await browser.close();
   await service.stop();
