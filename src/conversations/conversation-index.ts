@@ -42,6 +42,9 @@ type SearchResult = ({ outcome: "found"; hits: ConversationHit[]; total: number 
 
 type IndexedConversation = Awaited<ReturnType<typeof listChanged>>[number];
 
+/** How conversations were when they were read last, by their ids. */
+type SeenConversations = Map<string, Pick<IndexedConversation, "updatedAt" | "messageCount">>;
+
 /**
  * Each text is the words of a message or note, in the order of its conversation; the first one those of the subject and the
  * visitor. A position is the conversation's number and the place in it, so that the matches of a conversation are neighbours.
@@ -103,8 +106,8 @@ export class ConversationIndex extends DurableObject<Env> {
   private readonly sql: SqlStorage;
   private reading: Promise<boolean> | undefined;
   private next: Promise<boolean> | undefined;
-  /** The changes of the overlap as they were read last, by conversation; undefined until all of them are. */
-  private seen: Map<string, number> | undefined;
+  /** What changed in the overlap, as it was read last; undefined until all of it is. */
+  private seen: SeenConversations | undefined;
   /** Whether an alarm reads what is too much for a search. */
   private isBuilding = false;
 
@@ -198,29 +201,29 @@ export class ConversationIndex extends DurableObject<Env> {
     const { seen } = this;
     // Until this read is complete.
     this.seen = undefined;
-    if (!seen) return this.readAfter(db, fromMs, new Map(), deadlineMs);
+    if (!seen) return this.readSince(db, fromMs, new Map(), deadlineMs);
     const [rows, seconds] = await db.batch([
       listChanged(db, this.workspaceId, { atMs: tailMs, id: "" }, PAGE_SIZE),
       countChanged(db, this.workspaceId, fromMs, tailMs),
     ]);
-    if (!(await this.readAfter(db, tailMs, seen, deadlineMs, rows))) return false;
+    // These have left the seconds that they were in.
+    for (const { id } of rows) seen.delete(id);
     const differingMs = firstDifference(seen, seconds, fromMs, tailMs);
-    if (differingMs === undefined) return true;
-    this.seen = undefined;
-    return this.readAfter(db, differingMs - 1, seen, deadlineMs);
+    if (differingMs === undefined) return this.readSince(db, tailMs, seen, deadlineMs, rows);
+    return this.readSince(db, differingMs, seen, deadlineMs);
   }
 
-  /** Indexes what changed after a time. @returns whether all of it was read by the deadline. */
-  private async readAfter(
+  /** Indexes what changed since a time. @returns whether all of it was read by the deadline. */
+  private async readSince(
     db: Database,
-    afterMs: number,
-    seen: Map<string, number>,
+    sinceMs: number,
+    seen: SeenConversations,
     deadlineMs: number,
     first?: IndexedConversation[],
   ): Promise<boolean> {
     const { kv } = this.ctx.storage;
-    for (const [id, updatedAt] of seen) if (updatedAt > afterMs) seen.delete(id);
-    let after = { atMs: afterMs, id: "" };
+    for (const [id, { updatedAt }] of seen) if (updatedAt >= sinceMs) seen.delete(id);
+    let after = { atMs: sinceMs, id: "" };
     for (let rows = first; ; rows = undefined) {
       rows ??= (await db.batch([listChanged(db, this.workspaceId, after, PAGE_SIZE)]))[0];
       await this.take(
@@ -228,8 +231,8 @@ export class ConversationIndex extends DurableObject<Env> {
         rows.filter((row) => this.isChanged(row)),
       );
       const untilMs = Math.max(kv.get<number>("readUntil") ?? 0, rows.at(-1)?.updatedAt ?? 0);
-      for (const { id, updatedAt } of rows) seen.set(id, updatedAt);
-      for (const [id, updatedAt] of seen) if (updatedAt <= untilMs - OVERLAP_MS) seen.delete(id);
+      for (const { id, updatedAt, messageCount } of rows) seen.set(id, { updatedAt, messageCount });
+      for (const [id, { updatedAt }] of seen) if (updatedAt < untilMs - OVERLAP_MS) seen.delete(id);
       const last = rows.at(-1);
       if (last) {
         after = { atMs: last.updatedAt, id: last.id };
@@ -334,24 +337,27 @@ export class ConversationIndex extends DurableObject<Env> {
   }
 }
 
+const NAMES_OF_SUMS = ["count", "messages", "atSum", "idSum"] as const;
+
 /** When the first second begins whose changes are not those that were read. */
 function firstDifference(
-  seen: ReadonlyMap<string, number>,
+  seen: Readonly<SeenConversations>,
   seconds: readonly ChangedSecond[],
-  afterMs: number,
+  sinceMs: number,
   untilMs: number,
 ): number | undefined {
-  const counts = new Map<number, [count: number, atSum: number, idSum: number]>();
-  for (const [id, at] of seen) {
-    if (at <= afterMs || at > untilMs) continue;
+  const counts = new Map<number, Omit<ChangedSecond, "second">>();
+  for (const [id, { updatedAt: at, messageCount }] of seen) {
+    if (at < sinceMs || at >= untilMs) continue;
     const second = Math.floor(at / SECOND_MS);
-    const [count, atSum, idSum] = counts.get(second) ?? [0, 0, 0];
-    counts.set(second, [count + 1, atSum + (at % SECOND_MS), idSum + idNumber(id)]);
+    const { count, messages, atSum, idSum } = counts.get(second) ?? { count: 0, messages: 0, atSum: 0, idSum: 0 };
+    const sums = { messages: messages + messageCount, atSum: atSum + (at % SECOND_MS), idSum: idSum + idNumber(id) };
+    counts.set(second, { count: count + 1, ...sums });
   }
   const differing = seconds.filter(({ second, ...found }) => {
     const known = counts.get(second);
     counts.delete(second);
-    return known?.[0] !== found.count || known[1] !== found.atSum || known[2] !== found.idSum;
+    return NAMES_OF_SUMS.some((name) => known?.[name] !== found[name]);
   });
   const first = Math.min(...differing.map(({ second }) => second), ...counts.keys());
   return first === Number.POSITIVE_INFINITY ? undefined : first * SECOND_MS;

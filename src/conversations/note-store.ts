@@ -36,12 +36,12 @@ export function createNote(
   ).onConflictDoNothing();
 }
 
-/** Moves the conversation to the top of the list, if the note is stored. */
+/** Moves the conversation to the top of the list, if the note is stored. Its time changes in every case, by which a search finds it. */
 export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
   const isStored = sql`EXISTS (SELECT 1 FROM ${notes} WHERE id = ${noteId})`;
   return db
     .update(conversations)
-    .set({ updatedAt: sql`max(${conversations.updatedAt}, ${nowMs})` })
+    .set({ updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})` })
     .where(and(isConversation(key), isStored));
 }
 

@@ -40,6 +40,8 @@ export function listChanged(db: Database, workspaceId: string, after: { atMs: nu
 export interface ChangedSecond {
   second: number;
   count: number;
+  /** Of all its conversations: a message that is committed late leaves the time of a later change. */
+  messages: number;
   atSum: number;
   idSum: number;
 }
@@ -49,21 +51,22 @@ export const SECOND_MS = 1_000;
 /** Digits of an identifier that are random, as `idNumber` reads them. */
 const RANDOM_DIGITS = [21, 22, 23, 24, 25, 26];
 
-/** Counts changes by their seconds, after a time and up to another: from the list's index alone. */
-export function countChanged(db: Database, workspaceId: string, afterMs: number, untilMs: number) {
+/** Counts changes by their seconds, since a time and before another. */
+export function countChanged(db: Database, workspaceId: string, sinceMs: number, untilMs: number) {
   const idSum = sql.join(
     RANDOM_DIGITS.map((at, power) => sql`unicode(substr(id, ${at}, 1)) * ${64 ** power}`),
     sql` + `,
   );
   const ranges = CONVERSATION_STATUSES.map(
-    (status) => sql`SELECT id, updated_at FROM ${conversations}
-      WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at > ${afterMs} AND updated_at <= ${untilMs}`,
+    (status) => sql`SELECT id, updated_at, message_count FROM ${conversations}
+      WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at >= ${sinceMs} AND updated_at < ${untilMs}`,
   );
   return db
     .select({
       // Literal: a bound number is a float, by which nothing is rounded.
       second: sql<number>`updated_at / ${sql.raw(String(SECOND_MS))}`.as("second"),
       count: sql<number>`count(*)`.as("count"),
+      messages: sql<number>`sum(message_count)`.as("messages"),
       atSum: sql<number>`sum(updated_at % ${SECOND_MS})`.as("at_sum"),
       idSum: sql<number>`sum(${idSum})`.as("id_sum"),
     })

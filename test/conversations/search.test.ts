@@ -254,6 +254,39 @@ test("what was read is not read again, and a change that is committed late is fo
   }
 });
 
+test("new activity leaves what was read before unread", async () => {
+  const { workspace, rows } = await createArchive(Array.from({ length: 450 }, () => ["zebra"]));
+  const nowMs = Date.now();
+  const spread = `UPDATE conversations SET updated_at = ?2 - 200 * n FROM (SELECT id AS other, row_number() OVER (ORDER BY updated_at DESC) AS n
+    FROM conversations WHERE workspace_id = ?1) WHERE id = other`;
+  await query(workspace.id, spread, workspace.id, nowMs);
+  const find = () => search(workspace, { q: "zebra", status: "human_active" });
+  await find();
+  const change = "UPDATE conversations SET status = 'human_active', updated_at = ? WHERE id = ?";
+  // A new one, and one of those that were read: the oldest ones are further back than two minutes by now.
+  for (const [at, { id }] of [rows[449]!, rows[200]!].entries()) {
+    await query(workspace.id, change, nowMs + (at + 1) * 30_000, id);
+    // What changed, its texts, and the page.
+    expect(await costOf(find)).toMatchObject({ d1_trips: 3 });
+    expect((await find()).body.total).toBe(at + 1);
+  }
+});
+
+test("a message and a note that are committed after a later change of their conversation are found", async () => {
+  const { workspace, rows } = await createArchive([["zebra"], ["zebra"], ["zebra"]]);
+  const nowMs = Date.now();
+  const move = (at: number, ms: number) => query(workspace.id, "UPDATE conversations SET updated_at = ? WHERE id = ?", ms, rows[at]!.id);
+  const find = async (q: string) => (await search(workspace, { q })).body.total;
+  await move(0, nowMs + 60_000);
+  for (const at of [1, 2]) await move(at, nowMs + 30_000);
+  expect(await find("zebra")).toBe(3);
+  await workspace.call("POST", `/conversations/${rows[1]!.id}/messages`, { content: "A quagga." });
+  await query(workspace.id, "UPDATE conversations SET updated_at = ? WHERE id = ?", nowMs + 30_000, rows[1]!.id);
+  expect(await find("quagga")).toBe(1);
+  await workspace.call("POST", `/conversations/${rows[2]!.id}/notes`, { content: "An okapi." });
+  expect(await find("okapi")).toBe(1);
+});
+
 test("q has at most 200 characters, and finds only the workspace's own conversations", async () => {
   const { workspace } = await createArchive([["zebra"]]);
   const other = await createWorkspace();
