@@ -1,6 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
 import { findConversation } from "../conversations/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
+import type { AppEnv } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
@@ -11,9 +13,16 @@ import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer 
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
 import { traceSchema } from "./trace-wire.ts";
-import { chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
+import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");
+
+/** Trying settings out takes the scope that changes them. */
+const checkSettings: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const { settings } = c.req.valid("json" as never) as Asked;
+  if (settings) requireScope(c, "agents:write");
+  await next();
+};
 
 const askAgent = createRoute({
   operationId: "askAgent",
@@ -23,6 +32,7 @@ const askAgent = createRoute({
   description:
     "The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota.",
   ...needsScope("chat:write", joinRetries),
+  checkInput: checkSettings,
   request: {
     params: z.object({ agent_id: uuid() }),
     body: jsonBody(chatInSchema),
@@ -32,7 +42,6 @@ const askAgent = createRoute({
 
 chatRoutes.openapi(askAgent, async (c) => {
   const body = c.req.valid("json");
-  if (body.settings) requireScope(c, "agents:write");
   const question = toQuestion(c, c.req.valid("param").agent_id, body);
   if (body.stream || acceptedFormat(c)) return streamedAnswer(c, question);
   return c.json((await wholeAnswer(c, question)).answer, 200);

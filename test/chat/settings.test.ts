@@ -61,6 +61,15 @@ test("they need the scope that changes agents", async () => {
   expect((await workspace.call("GET", "/conversations")).body.total).toBe(1);
 });
 
+test("an Idempotency-Key repeats no answer to a key without that scope, and no refusal to one that has it", async () => {
+  const { workspace, path } = await createPlayground();
+  const { key } = await createKey(workspace, ["chat:write"]);
+  const body = { message: KNOWN.message, channel: "playground", settings: { confidence_threshold: 0 } };
+  const headers = { "Idempotency-Key": "once" };
+  const askWith = async (token: string) => (await send("POST", `/api/v1${path}`, { token, body, headers })).status;
+  expect([await askWith(key), await askWith(workspace.key), await askWith(key)]).toEqual([403, 200, 403]);
+});
+
 test.each([
   ["on another channel", { channel: "api", settings: { model: "other" } }, ["body", "settings"]],
   ["without a channel", { settings: {} }, ["body", "settings"]],

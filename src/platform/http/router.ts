@@ -15,7 +15,12 @@ interface RouterOptions {
   refusesUnknownFields?: boolean;
 }
 
-type RegisteredRoute = RouteConfig & BodyLimits & { getRoutingPath(): string; "x-scope"?: string };
+interface RouteChecks {
+  /** Runs once the input is valid, and before a response is repeated for its Idempotency-Key. */
+  checkInput?: MiddlewareHandler<AppEnv>;
+}
+
+type RegisteredRoute = RouteConfig & BodyLimits & RouteChecks & { getRoutingPath(): string; "x-scope"?: string };
 
 /**
  * A router whose `openapi` documents a route and validates its path, query and body together, so that one response lists
@@ -25,10 +30,11 @@ type RegisteredRoute = RouteConfig & BodyLimits & { getRoutingPath(): string; "x
 export function createRouter(tag?: string, options: RouterOptions = {}): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
-    const { middleware: routeMiddleware, ...contract } = route;
+    const { middleware: routeMiddleware, checkInput, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract, tag));
     const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
-    const checks = [...middleware, validator(route, options), ...(isIdempotent(route) ? [idempotent] : [])];
+    const afterwards = [...(checkInput ? [checkInput] : []), ...(isIdempotent(route) ? [idempotent] : [])];
+    const checks = [...middleware, validator(route, options), ...afterwards];
     // The validator belongs to this route alone; other middleware may be shared.
     if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
     router.on(route.method, [route.getRoutingPath()], ...checks, handler);
