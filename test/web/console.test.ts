@@ -283,6 +283,8 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByRole("button", { name: "Save" }).first().click();
   await page.getByText("Saved").waitFor();
   await page.getByLabel("Greeting").fill("Hello there");
+  await page.getByLabel("Launcher").selectOption("An icon with a text");
+  await page.locator(".preview-launcher", { hasText: "Ask a question" }).waitFor();
   const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(1).click();
   await saved;
@@ -306,7 +308,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   expect(agents.status).toBe(200);
   expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({
     instructions: "Be brief.",
-    appearance: { greeting: "Hello there" },
+    appearance: { greeting: "Hello there", launcher: "label" },
     contact_form: { fields: [{ name: "email", required: true }] },
     hosted_page: { enabled: true, indexed: true },
   });

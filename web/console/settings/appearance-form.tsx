@@ -1,5 +1,7 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { WIDGET_LANGUAGES } from "../../../src/agents/widget-texts.ts";
 import { contrastOf, textOn } from "../../shared/colour.ts";
+import { loadTexts } from "../../widget/texts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
@@ -10,6 +12,11 @@ type Appearance = AgentSettings["appearance"];
 const POSITIONS = [
   ["right", "Right"],
   ["left", "Left"],
+] as const;
+const LAUNCHERS = [
+  ["icon", "An icon"],
+  ["label", "An icon with a text"],
+  ["hidden", "None: your page opens the chat"],
 ] as const;
 const THEMES = [
   ["auto", "As the visitor’s system"],
@@ -48,6 +55,12 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
             hint="One a line, at most four."
           />
           <Select
+            label="Launcher"
+            options={LAUNCHERS}
+            value={appearance.launcher}
+            onChange={({ currentTarget }) => change({ launcher: currentTarget.value as Appearance["launcher"] })}
+          />
+          <Select
             label="Side"
             options={POSITIONS}
             value={appearance.position}
@@ -74,7 +87,7 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
 /** The chat's start as a visitor sees it. */
 function Preview({
   agent,
-  appearance: { accent, greeting, suggestions, position, theme },
+  appearance: { accent, greeting, suggestions, launcher, position, theme },
 }: {
   agent: AgentSettings;
   appearance: Appearance;
@@ -99,10 +112,23 @@ function Preview({
           ))}
         </div>
       </div>
-      <div class={`preview-launcher ${position}`}>
-        <Icon name="compose" size={24} />
-      </div>
+      {launcher !== "hidden" && (
+        <div class={`preview-launcher ${position}`}>
+          <Icon name="compose" size={24} />
+          {launcher === "label" && <LauncherText agent={agent} />}
+        </div>
+      )}
       <p class="quiet">Contrast of text on the accent: {contrast.toFixed(1)} to 1</p>
     </div>
   );
+}
+
+/** In the agent's language, as the chat says it, or in the team's own words. */
+function LauncherText({ agent: { language, languages } }: { agent: AgentSettings }) {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const spoken = WIDGET_LANGUAGES.find((known) => known === language.split("-")[0]) ?? "en";
+    void loadTexts(spoken, languages[spoken]).then(({ launcher_label: label }) => setText(label));
+  }, [language, languages]);
+  return <>{text}</>;
 }
