@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { call, openPage, serveSite, service } from "./browser.ts";
 import { chatOn, conversationOn, embedding, question } from "./chat.ts";
@@ -104,6 +105,74 @@ test("while a visitor waits for a person, a reply is there at once, and the page
   await Promise.all([socket.waitForEvent("close"), call("PATCH", `/conversations/${id}`, { status: "resolved" })]);
   await chat.button("Good").waitFor();
   expect(errors).toEqual([]);
+});
+
+/** Has a page think that it is hidden, or visible again: a browser without windows hides none. */
+const setVisible = (page: Page, state: "hidden" | "visible") =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, state);
+
+/** What the page's scripts have asked for, and how many of its sockets have opened, since it was loaded. */
+async function countInPage(page: Page) {
+  await page.addInitScript(() => {
+    const counts = { asked: 0, opened: 0 };
+    const { fetch: send, WebSocket: Native } = window;
+    window.fetch = (...request) => {
+      counts.asked++;
+      return send(...request);
+    };
+    window.WebSocket = class extends Native {
+      constructor(...socket: ConstructorParameters<typeof Native>) {
+        super(...socket);
+        this.addEventListener("open", () => counts.opened++);
+      }
+    };
+    Object.assign(window, { counts });
+  });
+  return () => page.evaluate(() => (window as unknown as { counts: { asked: number; opened: number } }).counts);
+}
+
+test("a visitor who looks away again and again has a socket each time that they look, and a hidden page asks for nothing", async () => {
+  const { page, chat } = await openWaiting();
+  const counts = await countInPage(page);
+  const hasOpened = (times: number) => expect.poll(async () => (await counts()).opened).toBe(times);
+  await page.reload();
+  await chat.open();
+  await hasOpened(1);
+  for (let times = 2; times <= 7; times++) {
+    await setVisible(page, "hidden");
+    await page.clock.runFor(10_000);
+    await setVisible(page, "visible");
+    await hasOpened(times);
+  }
+  await setVisible(page, "hidden");
+  const { asked } = await counts();
+  await page.clock.runFor(300_000);
+  expect(await counts()).toEqual({ asked, opened: 7 });
+});
+
+test("a socket that answers no ping is replaced, and what it did not tell is read", async () => {
+  const { page, chat, id, reads } = await openWaiting();
+  const dead = new Set<unknown>();
+  const sockets: unknown[] = [];
+  await page.routeWebSocket(/\/live$/, (socket) => {
+    sockets.push(socket);
+    const server = socket.connectToServer();
+    socket.onMessage((data) => void (dead.has(socket) || server.send(data)));
+    server.onMessage((data) => void (dead.has(socket) || socket.send(data)));
+  });
+  await page.reload();
+  await chat.open();
+  // What was said so far, and what came before the socket was open.
+  await expect.poll(() => reads.length).toBeGreaterThan(1);
+  await expect.poll(() => sockets.length).toBe(1);
+  dead.add(sockets[0]);
+  await call("POST", `/conversations/${id}/messages`, { content: "Hello, this is Grace." });
+  await page.clock.runFor(60_000);
+  await chat.log.getByText("Hello, this is Grace.").waitFor();
+  await expect.poll(() => sockets.length).toBe(2);
 });
 
 test("on a page whose policy allows no socket, a reply is looked for", async () => {

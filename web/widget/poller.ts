@@ -30,6 +30,8 @@ export class Poller {
   private isStale = false;
   private socket: WebSocket | undefined;
   private ping: ReturnType<typeof setInterval> | undefined;
+  /** Whether the last ping was answered. */
+  private isAnswered = true;
   private openedMs = Infinity;
   private retryMs = RETRY.firstMs;
   private retryAtMs = 0;
@@ -43,11 +45,8 @@ export class Poller {
     private readonly open: () => WebSocket,
   ) {
     document.addEventListener("visibilitychange", () => this.wake());
-    addEventListener("online", () => {
-      // It may be dead without knowing.
-      this.disconnect();
-      this.wake();
-    });
+    // The socket may be dead without knowing.
+    addEventListener("online", () => this.reconnect());
   }
 
   /** Begins anew, with short pauses. */
@@ -95,7 +94,10 @@ export class Poller {
 
   /** The page became visible or hidden, or the browser online. */
   private wake(): void {
-    if (!isVisible()) return this.disconnect();
+    if (!isVisible()) {
+      clearTimeout(this.timer);
+      return this.disconnect();
+    }
     if (this.pace === "nobody") return;
     this.pauseMs = PAUSES[this.pace].firstMs;
     this.connect();
@@ -131,7 +133,10 @@ export class Poller {
       // What came before it was open was not told.
       void this.run();
     });
-    socket.addEventListener("message", ({ data }) => data !== "pong" && void this.run());
+    socket.addEventListener("message", ({ data }) => {
+      this.isAnswered = true;
+      if (data !== "pong") void this.run();
+    });
     socket.addEventListener("close", () => {
       if (this.socket !== socket) return;
       this.disconnect();
@@ -140,12 +145,26 @@ export class Poller {
       this.pauseMs = PAUSES[this.pace].firstMs * (0.5 + Math.random());
       this.schedule();
     });
-    this.ping = setInterval(() => this.isOpen && socket.send("ping"), PING_MS);
+    this.isAnswered = true;
+    this.ping = setInterval(() => this.isOpen && this.checkAlive(socket), PING_MS);
+  }
+
+  /** A socket whose network is gone, or whose computer slept, stays open without knowing: it answers no ping. */
+  private checkAlive(socket: WebSocket): void {
+    if (!this.isAnswered) return this.reconnect();
+    this.isAnswered = false;
+    socket.send("ping");
+  }
+
+  private reconnect(): void {
+    this.disconnect();
+    this.wake();
   }
 
   private disconnect(): void {
     const { socket } = this;
-    if (Date.now() > this.openedMs + STABLE_MS) this.retryMs = RETRY.firstMs;
+    // One that the page itself closes did not fail: it may be opened again as soon as the page is visible.
+    if (this.isOpen || Date.now() > this.openedMs + STABLE_MS) this.retryMs = RETRY.firstMs;
     this.openedMs = Infinity;
     this.socket = undefined;
     clearInterval(this.ping);
