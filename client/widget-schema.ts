@@ -404,8 +404,9 @@ export interface Operations {
    * socket.onopen = socket.onmessage = readNewMessages;
    * ```
    *
-   * Send nothing but `ping`, which is answered with `pong`. The service closes it when the conversation is resolved or erased, when
-   * the token expires, and after 10 minutes: connect again then.
+   * Send nothing but `ping`, which is answered with `pong`. The service closes it when the conversation is resolved or erased, and
+   * when the visitor's sessions are ended. News that come after 10 minutes, or once the token has expired, close it instead of being told:
+   * connect again then.
    */
   followConversation: {
     input: {

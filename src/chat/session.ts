@@ -121,6 +121,11 @@ export class ChatSession extends DurableObject<Env> {
     this.visitors.tell(conversationId, status);
   }
 
+  /** Closes the sockets of the visitor's open pages, whose tokens may have ended. */
+  checkVisitors(): void {
+    this.visitors.checkAgain();
+  }
+
   override webSocketMessage(socket: WebSocket): void {
     this.visitors.refuse(socket);
   }

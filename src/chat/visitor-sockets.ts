@@ -6,12 +6,10 @@ const MAX_SOCKETS = 8;
 const MAX_OPEN_MS = 10 * 60_000;
 /** The header by which the entrance says until when the visitor's token is good, in Unix milliseconds. */
 export const EXPIRY_HEADER = "X-Expires-At";
-/** The protocol that a browser names beside its token, and the service confirms. */
-export const LIVE_PROTOCOL = "support-agent";
-
 /** Codes of RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 const POLICY_VIOLATION = 1008;
+const CONNECT_AGAIN = "Connect again.";
 
 /**
  * The sockets by which a conversation's object tells its visitor's pages that there is something new, which they then read.
@@ -28,8 +26,8 @@ export class VisitorSockets {
     this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
     this.ctx.acceptWebSocket(server);
     server.serializeAttachment(Math.min(Number(headers.get(EXPIRY_HEADER)), Date.now() + MAX_OPEN_MS));
-    const asks = headers.get("Sec-WebSocket-Protocol") !== null;
-    return new Response(null, { status: 101, webSocket: client, headers: asks ? { "Sec-WebSocket-Protocol": LIVE_PROTOCOL } : {} });
+    const protocol = headers.get("Sec-WebSocket-Protocol");
+    return new Response(null, { status: 101, webSocket: client, headers: protocol ? { "Sec-WebSocket-Protocol": protocol } : {} });
   }
 
   /** Tells that something changed in the conversation. Nothing more is to come in one that is resolved. */
@@ -47,6 +45,11 @@ export class VisitorSockets {
     for (const socket of this.ctx.getWebSockets()) close(socket, NORMAL_CLOSURE, "The conversation has ended.");
   }
 
+  /** Closes all, since a token may have ended: who has a good one connects again. */
+  checkAgain(): void {
+    for (const socket of this.ctx.getWebSockets()) close(socket, POLICY_VIOLATION, CONNECT_AGAIN);
+  }
+
   /** Pages have nothing to say here but "ping". */
   refuse(socket: WebSocket): void {
     close(socket, POLICY_VIOLATION, "Send nothing but ping.");
@@ -56,7 +59,7 @@ export class VisitorSockets {
 /** Closes a socket that was open for too long. @returns whether it did. */
 function closeExpired(socket: WebSocket): boolean {
   const isExpired = Date.now() >= (socket.deserializeAttachment() as number);
-  if (isExpired) close(socket, POLICY_VIOLATION, "Connect again.");
+  if (isExpired) close(socket, POLICY_VIOLATION, CONNECT_AGAIN);
   return isExpired;
 }
 

@@ -19,3 +19,10 @@ export function tellVisitor(env: Env, { id, workspaceId, channel, status }: Chan
   const told = objectOf(env, env.SESSION, `${workspaceId}/${id}`).tellVisitor(id, status);
   waitUntil(Promise.resolve(told).catch((error: unknown) => logRarely("visitor_not_told", {}, error)));
 }
+
+/** Has the visitor's pages connect again, whose tokens may have ended. A conversation that is resolved has no page to tell. */
+export function checkVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
+  if (status === "resolved") return;
+  const checked = objectOf(env, env.SESSION, `${workspaceId}/${id}`).checkVisitors();
+  waitUntil(Promise.resolve(checked).catch((error: unknown) => logRarely("visitor_not_checked", {}, error)));
+}

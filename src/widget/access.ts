@@ -2,9 +2,9 @@ import type { MiddlewareHandler } from "hono";
 import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { LIVE_PROTOCOL } from "../chat/visitor-sockets.ts";
 import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
+import { checkVisitor } from "../events/visitor-news.ts";
 import { secretValues } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
@@ -28,6 +28,9 @@ declare module "../platform/http/context.ts" {
   }
 }
 
+/** The protocol that a browser names beside its token, and the service confirms. */
+export const LIVE_PROTOCOL = "support-agent";
+
 /** Admits requests that carry a visitor's token. */
 export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
   const token = bearerToken(c) ?? protocolToken(c);
@@ -41,8 +44,13 @@ export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 /** The token that a browser names as a protocol of its WebSocket, since it lets pages send no header of their own with one. */
 function protocolToken(c: AppContext): string | undefined {
+  return namedProtocols(c).find((protocol) => protocol !== LIVE_PROTOCOL);
+}
+
+/** The protocols that a WebSocket's client names. */
+export function namedProtocols(c: AppContext): string[] {
   const protocols = c.req.header("Sec-WebSocket-Protocol")?.split(",") ?? [];
-  return protocols.map((protocol) => protocol.trim()).find((protocol) => protocol !== LIVE_PROTOCOL);
+  return protocols.map((protocol) => protocol.trim());
 }
 
 /**
@@ -185,12 +193,14 @@ export async function ownConversations(c: AppContext) {
 }
 
 /**
- * Ends the tokens of the token's visitor, this one included.
+ * Ends the tokens of the token's visitor, this one included, and closes the sockets of their latest conversations. The socket of
+ * an earlier one is told nothing after ten minutes.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function endSessions(c: AppContext): Promise<void> {
-  const { claim, db } = await openVisitor(c, () => []);
+  const { claim, db, read } = await openVisitor(c, (shard, owner) => [listOwnConversations(shard, owner)]);
   await db.batch([endTokens(db, claim, Date.now())]);
+  for (const conversation of read[0]) checkVisitor(c.env, conversation);
 }
 
 /**

@@ -3,7 +3,7 @@ import { EXPIRY_HEADER } from "../chat/visitor-sockets.ts";
 import { expiryOf } from "../chat/visitor-token.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { openConversation } from "./access.ts";
+import { LIVE_PROTOCOL, namedProtocols, openConversation } from "./access.ts";
 
 const RETRY_SECONDS = 60;
 
@@ -17,10 +17,11 @@ export async function followForVisitor(c: AppContext, conversationId: string): P
   if (conversation.status === "resolved") {
     throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
   }
-  const headers = new Headers(c.req.raw.headers);
-  headers.set(EXPIRY_HEADER, String(expiryOf(claim.issuedAtMs, visitor)));
+  // The object needs no token, and a browser takes no protocol that it has not named.
+  const headers = new Headers({ Upgrade: "websocket", [EXPIRY_HEADER]: String(expiryOf(claim.issuedAtMs, visitor)) });
+  if (namedProtocols(c).includes(LIVE_PROTOCOL)) headers.set("Sec-WebSocket-Protocol", LIVE_PROTOCOL);
   const session = sessionOf(c.env, c.get("meter"), workspaceId, conversationId);
-  const response = await session.fetch(new Request(c.req.raw, { headers }));
+  const response = await session.fetch(new Request(c.req.url, { headers }));
   if (response.status === 101) return response;
   throw new ApiError("rate_limited", "The conversation is followed by too many pages. Close one, or read its messages from time to time.", {
     headers: { "Retry-After": String(RETRY_SECONDS) },

@@ -1,7 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { acceptedFormat } from "../chat/responses.ts";
-import { LIVE_PROTOCOL } from "../chat/visitor-sockets.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
 import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
@@ -14,7 +13,7 @@ import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
-import { agentDb, endSessions, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
+import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
@@ -163,8 +162,9 @@ const socket = new WebSocket(url, ["${LIVE_PROTOCOL}", visitorToken]);
 socket.onopen = socket.onmessage = readNewMessages;
 \`\`\`
 
-Send nothing but \`ping\`, which is answered with \`pong\`. The service closes it when the conversation is resolved or erased, when
-the token expires, and after 10 minutes: connect again then.`,
+Send nothing but \`ping\`, which is answered with \`pong\`. The service closes it when the conversation is resolved or erased, and
+when the visitor's sessions are ended. News that come after 10 minutes, or once the token has expired, close it instead of being told:
+connect again then.`,
   security: VISITOR,
   middleware: [requireVisitor] as const,
   request: { params: conversationParams },

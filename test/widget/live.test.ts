@@ -105,6 +105,24 @@ test("another visitor, another site and a token that is not good are refused as 
   expect(await codeOf(await connect(ada.id, ada.token))).toEqual([401, "invalid_visitor_token"]);
 });
 
+test("the sockets of a visitor who ends their sessions are closed at once, and nobody else's", async () => {
+  const widget = await createWidget();
+  const [ada, bob] = [await waiting(widget), await waiting(widget)];
+  const [hers, his] = [await follow(ada), await follow(bob)];
+  await ada.visitor.send("POST", "/sessions/end", undefined, { Authorization: `Bearer ${ada.token}` });
+  expect(await hers.closed).toBe(1008);
+  await reply(widget.workspace, bob.id);
+  expect(await his.next(any)).toEqual({ kind: "conversation", id: bob.id });
+});
+
+test("only a protocol that the client names is confirmed", async () => {
+  const widget = await createWidget();
+  const ada = await waiting(widget);
+  const headers = { Authorization: `Bearer ${ada.token}`, "Sec-WebSocket-Protocol": "other" };
+  const response = await connect(ada.id, ada.token, headers);
+  expect([response.status, response.headers.get("Sec-WebSocket-Protocol")]).toEqual([101, null]);
+});
+
 test("a socket that sends anything else than ping is closed", async () => {
   const widget = await createWidget();
   const live = await follow(await waiting(widget));
