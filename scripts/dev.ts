@@ -8,7 +8,7 @@ import { type Demo, ensureDemo } from "./dev/demo.ts";
 import { type Flags, parseFlags, USAGE } from "./dev/flags.ts";
 import { createLogFilter, type LogFilter } from "./dev/log.ts";
 import { chooseModel } from "./dev/model.ts";
-import { finishPastDays } from "./dev/past-days.ts";
+import { restoreDemo } from "./dev/past-days.ts";
 import { addSamples, removeSamples } from "./dev/samples.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject } from "./dev/project.ts";
@@ -109,12 +109,12 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
     return undefined;
   }
   const backup = join(flags.persistTo ?? join(configDirectory(flags), ".wrangler"), "demo-backup.ndjson");
-  await finishPastDays({ url, operatorToken }, backup);
+  await restoreDemo({ url, operatorToken }, backup);
   const { DEMO_API_KEY: apiKey, DEMO_AGENT_ID: agentId } = readDevVars(devVars);
   const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
   const client = createClient(url, demo.apiKey);
-  await (flags.samples ? addSamples({ url, operatorToken }, client, demo, backup) : removeSamples(client, demo));
+  await (flags.samples ? addSamples({ url, operatorToken }, client, demo, backup) : removeSamples(client, demo, backup));
   return demo;
 }
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../shared/service.ts";
 import { exportTo } from "./export.ts";
@@ -36,14 +36,16 @@ export async function readBackup(operator: Operator, workspaceId: string): Promi
   return { header: header as Frame["header"], records: records.slice(0, -1) as BackupRecord[] };
 }
 
-/** Writes a file that can be imported. */
+/** Writes a file that can be imported: all of it or nothing. */
 export async function writeBackup(file: string, { header, records }: Backup): Promise<void> {
   const sum = emptySum();
   const lines = records.map((record) => JSON.stringify(record));
   for (const line of lines) combine(sum, hashOf(line));
   const counts = Object.fromEntries([...Map.groupBy(records, ({ type }) => type)].map(([type, all]) => [type, all.length]));
   const end = { type: "end", counts, checksum: Buffer.from(sum).toString("hex") };
-  await writeFile(file, [JSON.stringify(header), ...lines, JSON.stringify(end), ""].join("\n"), { mode: 0o600 });
+  const part = `${file}.part`;
+  await writeFile(part, [JSON.stringify(header), ...lines, JSON.stringify(end), ""].join("\n"), { mode: 0o600 });
+  await rename(part, file);
 }
 
 /** The same records under other identifiers, in the same shard, which their last byte names. */

@@ -43,28 +43,31 @@ const SECOND: readonly Talk[] = [
 export const PAST_PEOPLE: readonly Person[] = [...FIRST, ...SECOND].map((talk) => talk.person);
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Gives a workspace without conversations two days of them. @param file where its backup is meanwhile. */
+
+/** Gives a workspace without conversations two days of them. @param file gets its backup: first without them, then with them. */
 export async function addPastDays(deployment: Deployment, client: Client, agentId: string, file: string): Promise<void> {
+  const { workspace } = await call<{ workspace: { id: string } }>(client, "GET", "/api/v1/me");
+  const operator = operatorOf(deployment.url, deployment.operatorToken, () => undefined);
+  await writeBackup(file, await readBackup(operator, workspace.id));
   // Counts outlive people who were erased: days that have some stay as they are.
   const { totals } = await call<{ totals: { conversations: number } }>(client, "GET", "/api/v1/analytics/overview?days=365");
   if (totals.conversations > 0) return;
-  const { workspace } = await call<{ workspace: { id: string } }>(client, "GET", "/api/v1/me");
-  const operator = operatorOf(deployment.url, deployment.operatorToken, () => undefined);
   for (const talk of FIRST) await hold(client, agentId, talk);
   const first = await readBackup(operator, workspace.id);
   for (const talk of SECOND) await hold(client, agentId, talk);
   await writeBackup(file, combineDays(first, await readBackup(operator, workspace.id)));
-  await finishPastDays(deployment, file);
+  await restoreDemo(deployment, file);
 }
 
-/** Restores the backup, if there is one: a start that was killed may have left it, and the workspace half-way. */
-export async function finishPastDays(deployment: Deployment, file: string): Promise<void> {
+/** Restores the backup, if there is one: a start that was killed while it added samples has left it, and the workspace half-way. */
+export async function restoreDemo(deployment: Deployment, file: string): Promise<void> {
   if (!existsSync(file)) return;
   try {
     await replaceWorkspace(deployment, file);
-  } finally {
+  } catch (error) {
     // What cannot be restored is made anew by the next start.
     await rm(file);
+    throw error;
   }
 }
 

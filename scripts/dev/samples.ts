@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { call, type Client } from "../shared/service.ts";
 import type { Demo } from "./demo.ts";
@@ -53,11 +55,15 @@ const POLL_EVERY_MS = 250;
 /** Without it the demo is as good. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Adds the samples to a demo workspace that has no conversations yet. @param file where a backup of it is meanwhile. */
+/**
+ * Adds the samples to a demo workspace that has no conversations yet, or that was restored after a start that was killed.
+ * @param file where a backup of it is until all of them are there.
+ */
 export async function addSamples(deployment: Deployment, client: Client, { agentId }: Demo, file: string): Promise<void> {
+  const isRestored = existsSync(file);
   const { total } = await call<{ total: number }>(client, "GET", "/api/v1/conversations?limit=1");
-  if (total > 0) return;
-  await addPastDays(deployment, client, agentId, file);
+  if (total > 0 && !isRestored) return;
+  if (total === 0) await addPastDays(deployment, client, agentId, file);
   await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
   const form = new FormData();
   form.set("file", new Blob(["%PDF-1.7"]), `${BROKEN_SOURCE}.pdf`);
@@ -73,6 +79,7 @@ export async function addSamples(deployment: Deployment, client: Client, { agent
     await team?.(client, `/api/v1/conversations/${conversationId}`);
   }
   await waitUntilRead(client, `${sources}/${fileId}`);
+  await rm(file);
 }
 
 /** Its failure is part of the demo: read later, it would be the first line of the log, and look like a fault. */
@@ -85,8 +92,9 @@ async function waitUntilRead(client: Client, path: string): Promise<void> {
   }
 }
 
-/** Erases the samples: their people with everything of them, and the source. */
-export async function removeSamples(client: Client, { agentId }: Demo): Promise<void> {
+/** Erases the samples: their people with everything of them, the source, and the backup that a killed start left. */
+export async function removeSamples(client: Client, { agentId }: Demo, file: string): Promise<void> {
+  await rm(file, { force: true });
   for (const { id, email } of [...SAMPLES.map((sample) => sample.person), ...PAST_PEOPLE]) {
     for (const query of [`external_id=${id}`, `email=${email}`]) await call(client, "DELETE", `/api/v1/privacy/visitors?${query}`);
   }
