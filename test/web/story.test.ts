@@ -118,7 +118,8 @@ const setVisible = (page: Page, state: "hidden" | "visible") =>
 async function countInPage(page: Page) {
   await page.addInitScript(() => {
     const counts = { asked: 0, opened: 0 };
-    const { fetch: send, WebSocket: Native } = window;
+    const { WebSocket: Native } = window;
+    const send = window.fetch.bind(window);
     window.fetch = (...request) => {
       counts.asked++;
       return send(...request);
