@@ -81,6 +81,25 @@ test("the list stays where it is when a conversation is opened, when others come
   await expect.poll(() => firstInSight(page)).toBe(before);
 });
 
+test("the focus stays on a row that moves up, and in the list when its row scrolls away", async () => {
+  const page = await openInbox();
+  const ask = async () => {
+    const path = `/api/v1/agents/${busy.agentId}/messages`;
+    return (await send<{ conversation_id: string }>("POST", path, busy.key, { message: "Is anybody there?" })).conversation_id;
+  };
+  const [id, other] = [await ask(), await ask()];
+  const button = `li[data-id="${id}"] button`;
+  const hasFocus = (selector: string) => page.evaluate((wanted) => document.activeElement?.matches(wanted), selector);
+  await page.locator(`li[data-id="${other}"][aria-posinset="1"]`).waitFor();
+  await page.locator(button).focus();
+  await send("POST", `/api/v1/conversations/${id}/notes`, busy.key, { content: "A note." });
+  await page.locator(`li[data-id="${id}"][aria-posinset="1"]`).waitFor();
+  expect(await hasFocus(button)).toBe(true);
+  await scrollTo(page, 1);
+  await page.locator(button).waitFor({ state: "detached" });
+  expect(await hasFocus(".conversation-list .scroll")).toBe(true);
+});
+
 test("a search finds what a hundred conversations have, and shows why", async () => {
   const page = await openInbox();
   await page.getByLabel("Search conversations").fill("urgent");

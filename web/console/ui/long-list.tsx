@@ -35,6 +35,7 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
   const [first, last] = useVisibleRows(scroller, top, rowHeight, length);
   useEffect(() => list.show(first, last), [first, last, list.key, length]);
   useStablePlace(scroller, top, list, rowHeight, first, last);
+  useStableFocus(scroller);
   useLayoutEffect(() => {
     const { clientHeight, scrollTop } = scroller.current!;
     if (current.at < 0 || clientHeight === 0) return;
@@ -53,6 +54,7 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
           return (
             <li
               key={item?.id ?? at}
+              data-id={item?.id}
               style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
               aria-setsize={length}
               aria-posinset={at + 1}
@@ -68,6 +70,17 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
       )}
     </div>
   );
+}
+
+/** Keeps the focus on a row that moves to another place, and in the list when the row is no longer in the document. */
+function useStableFocus(scroller: Ref<HTMLDivElement | null>): void {
+  const focused = scroller.current?.contains(document.activeElement) ? document.activeElement : null;
+  const id = focused?.closest<HTMLElement>("li")?.dataset["id"];
+  useLayoutEffect(() => {
+    if (!focused || document.activeElement !== document.body) return;
+    const row = [...scroller.current!.querySelectorAll<HTMLElement>("li")].find((one) => one.dataset["id"] === id);
+    (row?.querySelector("button") ?? scroller.current!).focus({ preventScroll: true });
+  });
 }
 
 /** The first and the last row in sight. */
