@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vitest/config";
 import type { Reporter } from "vitest/node";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { buildWeb } from "./scripts/web.ts";
@@ -30,6 +31,20 @@ const closingLine: Reporter = {
 /** Ends what hangs. A machine with two busy cores runs files side by side; what is measured in time is measured by the bench. */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
+/**
+ * Imports what the service imports when it is first needed together with the module, as in its bundle, where all modules are in one
+ * file. Vitest asks its server for such a module, and requests that do so at once wait for each other, until the runtime ends them.
+ */
+const importsAtHand: Plugin = {
+  name: "imports-at-hand",
+  transform(code, id) {
+    if (!id.startsWith(join(import.meta.dirname, "src"))) return;
+    const imports: string[] = [];
+    const changed = code.replaceAll(/\bimport\(("[^"]+")\)/g, (_, path: string) => `Promise.resolve(later${imports.push(path)})`);
+    return [changed, ...imports.map((path, at) => `import * as later${at + 1} from ${path};`)].join("\n");
+  },
+};
+
 const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
 
 const BROWSER_TESTS = "test/web/**";
@@ -37,6 +52,7 @@ const BROWSER_TESTS = "test/web/**";
 /** Tests of the service, which run in workerd. */
 const service = async () => ({
   plugins: [
+    importsAtHand,
     cloudflareTest({
       remoteBindings: false,
       wrangler: { configPath: "./wrangler.toml" },

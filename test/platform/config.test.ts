@@ -113,10 +113,10 @@ describe("while a value is invalid", () => {
     expect(logged(log)).toContain("CRAWL_PAUSE_MS");
   });
 
-  test("a mail is rejected so that its sender's server tries again, and the log names the variable", () => {
+  test("a mail is rejected so that its sender's server tries again, and the log names the variable", async () => {
     const log = vi.spyOn(console, "error");
     const untouched = {} as ForwardableEmailMessage;
-    expect(() => worker.email(untouched, invalidEnv())).toThrow(/configuration is invalid/);
+    await expect(worker.email(untouched, invalidEnv())).rejects.toThrow(/configuration is invalid/);
     expect(logged(log)).toContain("CRAWL_PAUSE_MS");
   });
 

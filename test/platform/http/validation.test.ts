@@ -337,9 +337,9 @@ const OPERATOR: BadInput[] = [
     body: { name: "x", confidence_threshold: 2, inactivity_minutes: 0, status: "on", language: "e" },
     detail: [
       tooShort("body.language", "e", 2),
-      wrong("body.confidence_threshold", 2, "use a number from 0 to 1"),
       below("body.inactivity_minutes", 0, 1),
       notOneOf("body.status", "on", "'active' or 'paused'"),
+      wrong("body.confidence_threshold", 2, "use a number from 0 to 1"),
     ],
   },
   {
