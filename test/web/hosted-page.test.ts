@@ -43,4 +43,5 @@ test("the newest message stays in sight while answers and notices come in, until
   await chat.log.evaluate((log) => log.scrollTo(0, 0));
   await chat.button("New messages").click();
   await chat.button("New messages").waitFor({ state: "detached" });
+  await expect.poll(isAtEnd).toBe(true);
 });

@@ -23,7 +23,11 @@ function useFollowing(sending: string | undefined) {
   const isFollowing = useRef(true);
   const lastTop = useRef(0);
   const isBehind = useSignal(false);
-  const toEnd = (behavior: ScrollBehavior = "instant") => scroller.current!.scrollTo({ top: scroller.current!.scrollHeight, behavior });
+  const toEnd = () => {
+    isFollowing.current = true;
+    isBehind.value = false;
+    scroller.current!.scrollTo(0, scroller.current!.scrollHeight);
+  };
   const onScroll = () => {
     const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
@@ -40,9 +44,7 @@ function useFollowing(sending: string | undefined) {
   }, []);
   // What the visitor has just written is always in sight.
   useLayoutEffect(() => {
-    if (sending === undefined) return;
-    isFollowing.current = true;
-    toEnd();
+    if (sending !== undefined) toEnd();
   }, [sending]);
   return { scroller, content, isBehind, toEnd, onScroll };
 }
@@ -65,7 +67,7 @@ export function MessageList(): VNode {
           <ConversationRating />
         </div>
       </div>
-      <ToEnd isBehind={isBehind} onClick={() => toEnd("smooth")} />
+      <ToEnd isBehind={isBehind} onClick={toEnd} />
     </div>
   );
 }
