@@ -6,6 +6,7 @@
 import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
 import { textOn } from "../shared/colour.ts";
 import type { Call, Host, Panel, Settings } from "./host.ts";
+import { chooseLanguage } from "./language.ts";
 import css from "./launcher.css";
 
 /** The folder of the modules, and what the launcher is called in each language; the build fills them in. */
@@ -25,13 +26,10 @@ const elements = new Set<SupportAgentElement>();
 const importModule = <Module>(name: string): Promise<Module> =>
   import(`${service + MODULES + name}.js`).catch(() => import(`${service}/widget/${name}.js`));
 
-/** Of the languages that the agent's chat speaks the first that the page, the browser or the agent wants. */
+/** The language of the page, the browser or the agent. */
 function languageFor(element: HTMLElement, { language, languages }: Settings): WidgetLanguage {
-  const own = Object.keys(languages);
-  const offered = own[0] ? own : Object.keys(OPEN_CHAT);
   const page = element.closest<HTMLElement>("[lang]") ?? document.documentElement;
-  const wanted = [page.lang, ...navigator.languages, language].map((tag) => tag.split("-")[0]!.replace(/^n[no]$/, "nb"));
-  return (wanted.find((code) => offered.includes(code)) ?? offered[0]) as WidgetLanguage;
+  return chooseLanguage([page.lang, ...navigator.languages, language], languages, Object.keys(OPEN_CHAT));
 }
 
 const fail = (error: unknown): void => console.error("Support agent:", error);

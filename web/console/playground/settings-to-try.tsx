@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { TextArea, TextField } from "../ui/field.tsx";
+import { ConfidenceField, TextArea, TextField } from "../ui/field.tsx";
 import { attempt } from "../ui/toast.tsx";
 import type { TriedSettings } from "./conversation.ts";
 
@@ -45,12 +45,7 @@ export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
           hint="Without a model they are not used."
         />
         <div class="stack">
-          <TextField
-            label="Answers from this confidence on"
-            type="number"
-            min={0}
-            max={1}
-            step={0.01}
+          <ConfidenceField
             value={String(shown.confidence_threshold)}
             onInput={({ currentTarget }) => {
               // What is half typed is no number yet.

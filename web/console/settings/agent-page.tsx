@@ -5,7 +5,7 @@ import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
+import { Checkbox, ConfidenceField, Select, TextArea, TextField } from "../ui/field.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -82,13 +82,8 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
         hint="What the model reads before each question: tone, rules, what not to answer. Without a model they are not used."
       />
       <TextArea label="Welcome message" name="welcome_message" rows={2} maxLength={8000} defaultValue={agent.welcome_message} />
-      <TextField
-        label="Answers from this confidence on"
+      <ConfidenceField
         name="confidence_threshold"
-        type="number"
-        min={0}
-        max={1}
-        step={0.01}
         defaultValue={String(agent.confidence_threshold)}
         hint="0 to 1. Higher: fewer wrong answers, and more for the team."
       />

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { WIDGET_LANGUAGES } from "../../../src/agents/widget-texts.ts";
 import { contrastOf, textOn } from "../../shared/colour.ts";
+import { chooseLanguage } from "../../widget/language.ts";
 import { loadTexts } from "../../widget/texts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
@@ -127,7 +128,7 @@ function Preview({
 function LauncherText({ agent: { language, languages } }: { agent: AgentSettings }) {
   const [text, setText] = useState("");
   useEffect(() => {
-    const spoken = WIDGET_LANGUAGES.find((known) => known === language.split("-")[0]) ?? "en";
+    const spoken = chooseLanguage([language], languages, WIDGET_LANGUAGES);
     void loadTexts(spoken, languages[spoken]).then(({ launcher_label: label }) => setText(label));
   }, [language, languages]);
   return <>{text}</>;

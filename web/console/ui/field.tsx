@@ -43,6 +43,11 @@ export function TextField({ label, hint, error, hideLabel, ...rest }: Common & I
   );
 }
 
+/** From which confidence on an agent answers. */
+export function ConfidenceField(props: Omit<Common, "label"> & InputProps) {
+  return <TextField label="Answers from this confidence on" type="number" min={0} max={1} step={0.01} {...props} />;
+}
+
 export function TextArea({ label, hint, error, hideLabel, ...rest }: Common & JSX.IntrinsicElements["textarea"]) {
   const id = useId();
   const described = hint || error ? `${id}-note` : undefined;
