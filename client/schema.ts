@@ -1580,6 +1580,46 @@ export interface Schemas {
     /** True: the agent hands over, since it must not or cannot answer. */
     refusal?: boolean | undefined;
   };
+  EvaluationCase: {
+    /** Its place in the evaluation, from 0. */
+    position: number;
+    /** The question. */
+    question: string;
+    /** What the visitor wrote before it, oldest first. */
+    previous: string[];
+    expect: Schemas["EvaluationExpectation"];
+    /** What became of it; null until it has run. */
+    verdict: "right" | "wrong" | "refused" | "failed" | null;
+    /** What the agent says: its first 1,000 characters. */
+    answer: string | null;
+    /** 0 to 1: how likely the agent thinks it is right. */
+    confidence: number | null;
+    /** Whether the expected source is among what was found; null where none is expected. */
+    source_found: boolean | null;
+    /** What became of it in the run that this is compared with. */
+    before: "right" | "wrong" | "refused" | "failed" | null;
+    /** Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict. */
+    change: "better" | "worse" | "same" | "new" | null;
+    /** How it came about, in at most 3 KB; null until it has run. */
+    trace: {
+      decision: Schemas["TraceDecision"];
+      /** What was found in the knowledge. */
+      searches: Schemas["TraceSearch"][];
+      /** Each call of the model, in order; none for a curated answer. */
+      model_calls: Schemas["TraceModelCall"][];
+      /** Each call of a tool, in order. */
+      tool_calls: Schemas["TraceToolCall"][];
+      /** From the question to the answer. */
+      duration_ms: number;
+    } | null;
+  };
+  EvaluationCaseIn: {
+    /** The question. */
+    question: string;
+    /** What the visitor wrote before it, oldest first. */
+    previous?: string[] | undefined;
+    expect: Schemas["EvaluationExpectation"];
+  };
   EvaluationPage: {
     /** The records of this page. */
     data: Schemas["Evaluation"][];
@@ -1635,39 +1675,6 @@ export interface Schemas {
       /** The share of them that is right. Where the agent is calibrated it is about the confidence. Null where there is none. */
       right: number | null;
     }[];
-  };
-  EvaluationCase: {
-    /** Its place in the evaluation, from 0. */
-    position: number;
-    /** The question. */
-    question: string;
-    /** What the visitor wrote before it, oldest first. */
-    previous: string[];
-    expect: Schemas["EvaluationExpectation"];
-    /** What became of it; null until it has run. */
-    verdict: "right" | "wrong" | "refused" | "failed" | null;
-    /** What the agent says: its first 1,000 characters. */
-    answer: string | null;
-    /** 0 to 1: how likely the agent thinks it is right. */
-    confidence: number | null;
-    /** Whether the expected source is among what was found; null where none is expected. */
-    source_found: boolean | null;
-    /** What became of it in the run that this is compared with. */
-    before: "right" | "wrong" | "refused" | "failed" | null;
-    /** Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict. */
-    change: "better" | "worse" | "same" | "new" | null;
-    /** How it came about, in at most 3 KB; null until it has run. */
-    trace: {
-      decision: Schemas["TraceDecision"];
-      /** What was found in the knowledge. */
-      searches: Schemas["TraceSearch"][];
-      /** Each call of the model, in order; none for a curated answer. */
-      model_calls: Schemas["TraceModelCall"][];
-      /** Each call of a tool, in order. */
-      tool_calls: Schemas["TraceToolCall"][];
-      /** From the question to the answer. */
-      duration_ms: number;
-    } | null;
   };
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
@@ -2672,6 +2679,17 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
+  /** Add a case to an evaluation. It runs in the background; the other cases keep their results. It takes the place of a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result, and one that failed also runs the rest. An evaluation has at most 500 cases. Scope: `knowledge:write`. */
+  addEvaluationCase: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The evaluation. */
+      evaluation_id: string;
+      body: Schemas["EvaluationCaseIn"];
+    };
+    answer: Schemas["EvaluationCase"];
+  };
   /** The progress and results of an evaluation. With `compare_to`, each case says whether it became better or worse since that run. Scope: `knowledge:read`. */
   getEvaluation: {
     input: {
@@ -2892,6 +2910,7 @@ export const ROUTES = {
   acceptDraft: ["POST", "/api/v1/agents/{agent_id}/drafts/{draft_id}/accept"],
   createEvaluation: ["POST", "/api/v1/agents/{agent_id}/evaluations"],
   listEvaluations: ["GET", "/api/v1/agents/{agent_id}/evaluations"],
+  addEvaluationCase: ["POST", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}/cases"],
   getEvaluation: ["GET", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   deleteEvaluation: ["DELETE", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],

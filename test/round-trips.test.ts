@@ -395,6 +395,16 @@ const OPERATIONS: [
         workspace.call("POST", `${path}/evaluations`, { cases: [{ question: "When?", expect: { refusal: true } }] }),
   ],
   [
+    "POST a case of an evaluation",
+    201,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      const { body } = await workspace.call("POST", `${path}/evaluations`, { cases: [{ question: "When?", expect: { refusal: true } }] });
+      return () => workspace.call("POST", `${path}/evaluations/${body.id}/cases`, { question: "Who?", expect: { refusal: true } });
+    },
+  ],
+  [
     "GET an evaluation, compared with another one",
     200,
     1,

@@ -98,6 +98,7 @@ const ENTRIES: Record<string, Entry> = {
     status: 202,
     body: () => ({ cases: [{ question: "When are refunds paid?", expect: { refusal: false } }] }),
   },
+  addEvaluationCase: { scope: "knowledge:write", status: 201, body: () => ({ question: "taken", expect: { refusal: true } }) },
   listEvaluations: { scope: "knowledge:read", status: 200 },
   getEvaluation: { scope: "knowledge:read", status: 200 },
   deleteEvaluation: { scope: "knowledge:write", status: 204 },

@@ -12,13 +12,17 @@ import { callerDb, flowLimited, needsScope } from "../workspaces/middleware.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { wakeEvaluation } from "./consumer.ts";
-import { countEvaluations, createEvaluation, eraseEvaluation, findEvaluation, listCases, listEvaluations } from "./store.ts";
+import { addCase, countEvaluations, createEvaluation, eraseEvaluation, findEvaluation, listCases, listEvaluations } from "./store.ts";
 import {
+  caseInSchema,
+  caseSchema,
   evaluationInSchema,
   evaluationPageSchema,
   evaluationQuery,
   evaluationResultSchema,
   evaluationSchema,
+  MAX_CASES,
+  toCase,
   toEvaluation,
   toEvaluationResult,
 } from "./wire.ts";
@@ -64,10 +68,49 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   if (!evaluation) {
     const full = fullWindow([window], sent, cases.length);
     if (full) throw flowLimited(full, nowMs);
-    throw new ApiError("conflict", `${MAX_UNFINISHED} evaluations are unfinished. Wait until one has ended, or delete one.`);
+    throw tooManyUnfinished();
   }
   await wakeEvaluation(c.env, { workspaceId: workspace.id, evaluationId: id });
   return c.json(toEvaluation(evaluation), 202);
+});
+
+function tooManyUnfinished(): ApiError {
+  return new ApiError("conflict", `${MAX_UNFINISHED} evaluations are unfinished. Wait until one has ended, or delete one.`);
+}
+
+const addCaseRoute = createRoute({
+  operationId: "addEvaluationCase",
+  method: "post",
+  path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
+  summary: "Add a case to an evaluation",
+  description: `It runs in the background; the other cases keep their results. It takes the place of a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result, and one that failed also runs the rest. An evaluation has at most ${MAX_CASES} cases.`,
+  ...needsScope("knowledge:write"),
+  request: { params: evaluationParams, body: jsonBody(caseInSchema) },
+  responses: { 201: jsonResponse(caseSchema, "The case, which waits to run."), ...errorResponses(403, 404, 409, 413, 422) },
+});
+
+evaluationRoutes.openapi(addCaseRoute, async (c) => {
+  const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
+  const { workspace } = c.get("caller");
+  const nowMs = Date.now();
+  const key = { workspaceId: workspace.id, evaluationId };
+  const window = dayWindow("evaluation_cases", workspace.limits.evaluation_cases_per_day, nowMs);
+  const limits = { window, maxCases: MAX_CASES, maxUnfinished: MAX_UNFINISHED, nowMs };
+  const db = callerDb(c);
+  const [[evaluation], sent, [added]] = await db.batch([
+    findEvaluation(db, workspace.id, agentId, evaluationId),
+    listSent(db, workspace.id, [window]),
+    ...addCase(db, { ...key, agentId }, c.req.valid("json"), limits),
+  ]);
+  if (!evaluation) throw notFound("evaluation");
+  if (!added) {
+    const full = fullWindow([window], sent);
+    if (full) throw flowLimited(full, nowMs);
+    if (evaluation.casesCount < MAX_CASES) throw tooManyUnfinished();
+    throw new ApiError("conflict", `The evaluation has ${MAX_CASES} cases, the maximum. Create another one.`);
+  }
+  await wakeEvaluation(c.env, key);
+  return c.json(toCase(added), 201);
 });
 
 const listEvaluationsRoute = createRoute({

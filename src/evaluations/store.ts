@@ -38,10 +38,9 @@ export function createEvaluation(
   { window, maxUnfinished }: { window: VisitorWindow; maxUnfinished: number },
 ) {
   const { id, workspaceId, agentId } = evaluation;
-  const unfinished = sql`(SELECT count(*) FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND ${IS_UNFINISHED})`;
   const condition = and(
     agentExists(workspaceId, agentId),
-    sql`${unfinished} < ${maxUnfinished}`,
+    sql`${countUnfinished(workspaceId)} < ${maxUnfinished}`,
     mayBeSent(workspaceId, [window], cases.length),
   )!;
   const added = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${id} AND workspace_id = ${workspaceId} AND status = 'pending')`;
@@ -62,6 +61,62 @@ export function createEvaluation(
     db.delete(evaluationCases).where(sql`${evaluationCases.workspaceId} = ${workspaceId} AND ${evaluationCases.evaluationId} IN ${old}`),
     db.delete(evaluations).where(sql`${evaluations.id} IN ${old}`),
   ];
+}
+
+/**
+ * Adds a case to an evaluation, in the place of one that asks the same, if the evaluation has room for it, no more than so many of the
+ * workspace are unfinished with it, and the day has room. The evaluation waits to run what has not run.
+ * @returns statements, the first of which gives back the case if it was added.
+ */
+export function addCase(
+  db: Database,
+  { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
+  { question, previous, expect }: EvaluationCase,
+  { window, maxCases, maxUnfinished, nowMs }: { window: VisitorWindow; maxCases: number; maxUnfinished: number; nowMs: number },
+) {
+  const key = { workspaceId, evaluationId };
+  const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
+  const asked = and(eq(evaluationCases.question, question), eq(evaluationCases.previous, previous));
+  const same = sql`(SELECT position ${cases} AND ${asked})`;
+  const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
+  const hasRoom = and(
+    isOfAgent(workspaceId, agentId),
+    eq(evaluations.id, evaluationId),
+    sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
+    sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
+  );
+  const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
+  const condition = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE ${hasRoom}) AND ${mayBeSent(workspaceId, [window])}`;
+  const notRun = { verdict: null, answer: null, confidence: null, sourceFound: null, trace: {} };
+  const count = sql`(SELECT count(*) ${cases})`;
+  // Whoever runs the evaluation may be asking what is replaced, whose result must not become that of the new case.
+  const isRunning = sql`${IS_UNFINISHED} AND ${count} > ${evaluations.casesCount}`;
+  return [
+    insertWhere(db, evaluationCases, row, condition)
+      .onConflictDoUpdate({
+        target: [evaluationCases.workspaceId, evaluationCases.evaluationId, evaluationCases.position],
+        set: { expect, ...notRun },
+      })
+      .returning(),
+    ...countSent(db, workspaceId, [window], IF_CHANGED),
+    db
+      .update(evaluations)
+      .set({
+        casesCount: count,
+        verdicts: countVerdicts(key),
+        status: sql`CASE WHEN ${isRunning} THEN status ELSE 'pending' END`,
+        leaseId: sql`CASE WHEN ${isRunning} THEN lease_id END`,
+        leaseUntil: sql`CASE WHEN ${isRunning} THEN lease_until END`,
+        error: null,
+        completedAt: null,
+        updatedAt: nowMs,
+      })
+      .where(and(isEvaluation(key), IF_CHANGED)),
+  ] as const;
+}
+
+function countUnfinished(workspaceId: string): SQL {
+  return sql`(SELECT count(*) FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND ${IS_UNFINISHED})`;
 }
 
 /** Literal SQL: SQLite does not match the condition of a partial index with bound values. */
@@ -145,7 +200,6 @@ export function recordResults(
   const { workspaceId, evaluationId } = key;
   const isHeld = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${evaluationId} AND lease_id = ${leaseId})`;
   const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
-  const counted = sql`SELECT verdict, count(*) AS cases ${cases} AND verdict IS NOT NULL GROUP BY verdict`;
   const isLeft = sql`EXISTS (SELECT 1 ${cases} AND verdict IS NULL)`;
   return {
     writes: results.map(({ position, ...result }) =>
@@ -157,7 +211,7 @@ export function recordResults(
     end: db
       .update(evaluations)
       .set({
-        verdicts: sql`(SELECT json_group_object(verdict, cases) FROM (${counted}))`,
+        verdicts: countVerdicts(key),
         status: sql`CASE WHEN ${isLeft} THEN 'running' ELSE 'completed' END`,
         completedAt: sql`CASE WHEN NOT ${isLeft} THEN ${nowMs} END`,
         leaseUntil: untilMs,
@@ -212,6 +266,13 @@ export function eraseAgentEvaluations(db: Database, workspaceId: string, agentId
     db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, own))),
     db.delete(evaluations).where(isOfAgent(workspaceId, agentId)),
   ] as const;
+}
+
+/** SQL: how many cases of an evaluation have which verdict. */
+function countVerdicts({ workspaceId, evaluationId }: EvaluationKey): SQL {
+  const counted = sql`SELECT verdict, count(*) AS cases FROM ${evaluationCases}
+    WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId} AND verdict IS NOT NULL GROUP BY verdict`;
+  return sql`(SELECT json_group_object(verdict, cases) FROM (${counted}))`;
 }
 
 function isOfAgent(workspaceId: string, agentId: string): SQL {

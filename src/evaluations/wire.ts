@@ -7,7 +7,8 @@ import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { comparer, metricsOf } from "./metrics.ts";
 
-const MAX_CASES = 500;
+/** Of an evaluation. */
+export const MAX_CASES = 500;
 const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 const expectSchema = z
@@ -34,11 +35,17 @@ const questionSchema = () => z.string().min(1).max(2000).meta({ description: "Th
 const previousSchema = () =>
   z.array(z.string().min(1).max(2000)).max(10).meta({ description: "What the visitor wrote before it, oldest first.", example: [] });
 
+const caseFields = { question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema };
+
+export const caseInSchema = z.object(caseFields).openapi("EvaluationCaseIn", {
+  example: { question: "How long do refunds take?", expect: { answer_contains: "five working days" } },
+});
+
 export const evaluationInSchema = z
   .object({
     name: z.string().min(1).max(120).nullable().default(null).meta({ description: "What it is called." }),
     cases: z
-      .array(z.object({ question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema }))
+      .array(z.object(caseFields))
       .min(1)
       .max(MAX_CASES)
       .meta({ description: "The questions, each with what is expected of its answer." }),
@@ -104,7 +111,7 @@ const metricsSchema = z
 
 const verdictSchema = () => z.enum(VERDICTS).nullable();
 
-const caseSchema = z
+export const caseSchema = z
   .object({
     position: z.int().meta({ description: "Its place in the evaluation, from 0.", example: 0 }),
     question: questionSchema(),
@@ -172,7 +179,7 @@ export function toEvaluation(row: EvaluationRow): z.infer<typeof evaluationSchem
 /** An evaluation with its cases, compared with an earlier one. */
 export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[], earlier?: { id: string; cases: readonly CaseRow[] }) {
   const compare = earlier && comparer(earlier.cases);
-  const shown = cases.map((one) => toCase(one, compare?.(one) ?? { before: null, change: null }));
+  const shown = cases.map((one) => toCase(one, compare?.(one)));
   const changed = (change: string) => shown.filter((one) => one.change === change).length;
   const comparison = earlier && {
     evaluation_id: earlier.id,
@@ -185,7 +192,13 @@ export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[]
   return { ...toEvaluation(row), metrics: metricsOf(cases), comparison: comparison ?? null, cases: shown };
 }
 
-function toCase(row: CaseRow, since: Pick<z.infer<typeof caseSchema>, "before" | "change">): z.infer<typeof caseSchema> {
+const NOT_COMPARED = { before: null, change: null };
+
+/** The wire record of a case. */
+export function toCase(
+  row: CaseRow,
+  since: Pick<z.infer<typeof caseSchema>, "before" | "change"> = NOT_COMPARED,
+): z.infer<typeof caseSchema> {
   const trace = row.verdict === null ? null : (row.trace as z.infer<typeof traceFactsSchema>);
   return toRecord(caseSchema, row, { ...since, trace });
 }

@@ -84,6 +84,8 @@ async function useEvaluations(client: Client, agent_id: string) {
   const cases = [{ question: "When are refunds paid?", expect: { refusal: false } }];
   const { id: evaluation_id } = await client.createEvaluation({ agent_id, body: { name: "Weekly", cases } });
   expect((await client.listEvaluations({ agent_id })).data).toMatchObject([{ id: evaluation_id, status: "pending" }]);
+  const added = { question: "Who pays for the way back?", expect: { refusal: true } };
+  expect((await client.addEvaluationCase({ agent_id, evaluation_id, body: added })).verdict).toBeNull();
   expect((await client.getEvaluation({ agent_id, evaluation_id, compare_to: evaluation_id })).comparison).toMatchObject({ new: 0 });
   expect(await client.deleteEvaluation({ agent_id, evaluation_id })).toBeUndefined();
 }

@@ -32,13 +32,14 @@ async function createDesk(settings: Record<string, unknown> = {}, limits?: Recor
   const path = `/agents/${agent.id}/evaluations`;
   const create = (cases: Case[], name?: string) => workspace.call("POST", path, { cases, ...(name && { name }) });
   const message = (evaluationId: string) => ({ workspaceId: workspace.id, evaluationId });
+  const add = (evaluationId: string, one: Case) => workspace.call("POST", `${path}/${evaluationId}/cases`, one);
   const read = async (id: string, search = "") => (await workspace.call("GET", `${path}/${id}${search}`)).body;
   const run = async (cases: Case[], name?: string) => {
     const { id } = (await create(cases, name)).body;
     while ((await read(id)).completed_at === null) await deliver(QUEUE, message(id));
     return id as string;
   };
-  return { workspace, agent, source, path, create, message, read, run };
+  return { workspace, agent, source, path, create, add, message, read, run };
 }
 
 const verdictsOf = ({ cases }: { cases: { verdict: string | null }[] }) => cases.map(({ verdict }) => verdict);
@@ -112,6 +113,126 @@ describe("an evaluation", () => {
     const second = await createAgent(workspace, { name: "Second" });
     expect((await workspace.call("GET", `/agents/${second.id}/evaluations/${id}`)).status).toBe(404);
     expect((await workspace.call("DELETE", `/agents/${second.id}/evaluations/${id}`)).status).toBe(404);
+  });
+});
+
+describe("a case that is added", () => {
+  test("to one that has ended is the only one that runs, and the others keep their results", async () => {
+    const { run, read, add, message, workspace } = await createDesk();
+    const id = await run([REFUNDS, FRANCE]);
+    const added = await add(id, { ...NORWAY, previous: ["Hello?"] });
+    expect(added.status).toBe(201);
+    expect(added.body).toMatchObject({ position: 2, ...NORWAY, previous: ["Hello?"], verdict: null, trace: null, change: null });
+    expect(await read(id)).toMatchObject({ status: "pending", completed_at: null, cases_count: 3, done_count: 2, right_count: 2 });
+    const model = modelFor(env);
+    let asked = 0;
+    const counting = { answer: (request: never) => (asked++, model.answer(request)) };
+    expect(await continueEvaluation(env, message(id), new Meter(), counting)).toBe("completed");
+    expect(asked).toBe(1);
+    const result = await read(id);
+    expect(result).toMatchObject({ status: "completed", completed_at: expect.any(String), cases_count: 3, done_count: 3 });
+    expect(verdictsOf(result)).toEqual(["right", "right", "wrong"]);
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(3);
+  });
+
+  test("takes the place of the one that asks the same after the same questions", async () => {
+    const { run, read, add, message } = await createDesk();
+    const followUp = { ...NORWAY, previous: ["Hello?"] };
+    const id = await run([NORWAY, FRANCE, followUp]);
+    expect((await add(id, { ...NORWAY, expect: { answer_contains: "nine days" } })).body.position).toBe(0);
+    expect(await read(id)).toMatchObject({ status: "pending", cases_count: 3, done_count: 2, wrong_count: 1, right_count: 1 });
+    expect(await continueEvaluation(env, message(id))).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right", "right", "wrong"]);
+  });
+
+  test("stays when colleagues save others at the same time", async () => {
+    const { run, read, add } = await createDesk();
+    const id = await run([REFUNDS]);
+    const positions = await Promise.all([FRANCE, NORWAY, SUNDAYS].map(async (one) => (await add(id, one)).body.position));
+    expect(positions.toSorted()).toEqual([1, 2, 3]);
+    const { cases, cases_count: count } = await read(id);
+    expect([count, cases.length]).toEqual([4, 4]);
+  });
+
+  test("in the place of one that is just being asked does not get that one's result", async () => {
+    const { create, read, add, message } = await createDesk();
+    const { id } = (await create([NORWAY])).body;
+    const model = modelFor(env);
+    const saving = (one: Case) => ({ answer: async (request: never) => (await add(id, one), model.answer(request)) });
+    expect(await continueEvaluation(env, message(id), new Meter(), saving({ ...NORWAY, expect: { answer_contains: "nine" } }))).toBe(
+      "nothing_to_do",
+    );
+    expect(verdictsOf(await read(id))).toEqual([null]);
+    expect(await continueEvaluation(env, message(id))).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right"]);
+  });
+
+  test("to one that runs waits for its turn", async () => {
+    const { create, read, add, message } = await createDesk();
+    const { id } = (await create([REFUNDS])).body;
+    const model = modelFor(env);
+    let isAdded = false;
+    const saving = {
+      answer: async (request: never) => {
+        if (!isAdded) await add(id, FRANCE);
+        isAdded = true;
+        return model.answer(request);
+      },
+    };
+    expect(await continueEvaluation(env, message(id), new Meter(), saving)).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right", "right"]);
+  });
+
+  test("to one that failed also runs what is left of it", async () => {
+    const { create, read, add, message } = await createDesk();
+    const { id } = (await create([REFUNDS])).body;
+    await deliver(`${QUEUE}-dlq`, message(id));
+    await add(id, FRANCE);
+    expect(await read(id)).toMatchObject({ status: "pending", error: null });
+    expect(await continueEvaluation(env, message(id))).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right", "right"]);
+  });
+
+  test("is added once by a request that is repeated with its Idempotency-Key", async () => {
+    const { run, path, read, workspace } = await createDesk();
+    const id = await run([REFUNDS]);
+    const again = () => workspace.call("POST", `${path}/${id}/cases`, FRANCE, { "Idempotency-Key": "save-1" });
+    const [first, second] = [await again(), await again()];
+    expect([first.status, second.status, second.headers.get("Idempotent-Replayed")]).toEqual([201, 201, "true"]);
+    expect(second.body).toEqual(first.body);
+    expect((await read(id)).cases_count).toBe(2);
+  });
+
+  test("beyond what an evaluation, a day, or the unfinished ones may be is refused, and nothing changes", async () => {
+    const { create, add, read, run, workspace } = await createDesk({}, { evaluation_cases_per_day: 506 });
+    const ended = await run([REFUNDS]);
+    const many = Array.from({ length: 500 }, (_, at) => ({ ...FRANCE, question: `Who won in ${at}?` }));
+    const { id: full } = (await create(many)).body;
+    const beyond = await add(full, FRANCE);
+    expect([beyond.status, beyond.body.error]).toMatchObject([409, { code: "conflict", message: expect.stringContaining("500 cases") }]);
+    expect((await add(full, many[0]!)).status).toBe(201);
+    await create([FRANCE]);
+    await create([FRANCE]);
+    const unfinished = await add(ended, FRANCE);
+    expect([unfinished.status, unfinished.body.error.message]).toEqual([409, expect.stringContaining("3 evaluations are unfinished")]);
+    await add(full, many[1]!);
+    await add(full, many[2]!);
+    const spent = await add(full, many[3]!);
+    expect([spent.status, spent.body.error.code]).toEqual([429, "rate_limited"]);
+    expect(await read(ended)).toMatchObject({ status: "completed", cases_count: 1 });
+    expect(await read(full)).toMatchObject({ status: "pending", cases_count: 500 });
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(506);
+  });
+
+  test("to one of another agent or workspace is not found", async () => {
+    const { workspace, add } = await createDesk();
+    const other = await createDesk();
+    const theirs = await other.run([REFUNDS]);
+    expect((await add(theirs, FRANCE)).status).toBe(404);
+    const second = await createAgent(other.workspace, { name: "Second" });
+    expect((await other.workspace.call("POST", `/agents/${second.id}/evaluations/${theirs}/cases`, FRANCE)).status).toBe(404);
+    expect((await other.read(theirs)).cases_count).toBe(1);
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(0);
   });
 });
 

@@ -158,6 +158,13 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "evaluations/store.createEvaluation": [
     [RECORD, [{ question: "When?", previous: [], expect: {} }], { window: dayWindow("evaluation_cases", 10, NOW), maxUnfinished: 3 }],
   ],
+  "evaluations/store.addCase": [
+    [
+      { workspaceId: WORKSPACE, agentId: ID, evaluationId: OTHER },
+      { question: "When?", previous: [], expect: {} },
+      { window: dayWindow("evaluation_cases", 10, NOW), maxCases: 500, maxUnfinished: 3, nowMs: NOW },
+    ],
+  ],
   "evaluations/store.recordResults": [[{ workspaceId: WORKSPACE, evaluationId: ID }, [RECORD], { leaseId: ID, untilMs: NOW }, NOW]],
   "events/outbox.appendEvent": [[RECORD, "conversation.created", conversationRecord(ID)]],
   "webhooks/event-store.pageEvents": [undefined, OTHER].map((cursor) => [WORKSPACE, { cursor, limit: 20 }]),
@@ -308,6 +315,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "knowledge/store.listUnindexedAnswers": TURNS,
   "evaluations/store.listStrandedEvaluations": TURNS,
   // The verdicts of one evaluation, of which there are four.
+  "evaluations/store.addCase": ["USE TEMP B-TREE FOR GROUP BY"],
   "evaluations/store.recordResults": ["USE TEMP B-TREE FOR GROUP BY"],
   "leads/store.listUnindexedLeads": TURNS,
   "operator/health-store.findWaitingWork": TURNS,
@@ -335,6 +343,7 @@ const MEANT_WIDE: Record<string, string[]> = {
   // The same of some workspaces.
   "operator/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // At most three.
+  "evaluations/store.addCase": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
   "evaluations/store.createEvaluation": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
   // What is unfinished, in the order of the index: it ends with what a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],

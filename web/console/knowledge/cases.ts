@@ -7,12 +7,6 @@ export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
   return cases.map(({ question, previous, expect }) => ({ question, previous, expect }));
 }
 
-/** The cases with one more, which takes the place of one that asks the same. */
-export function withCase(cases: readonly Case[], added: Case): Case[] {
-  const asked = ({ question, previous = [] }: Case) => JSON.stringify([...previous, question]);
-  return [...cases.filter((one) => asked(one) !== asked(added)), added];
-}
-
 const ARROW = "=>";
 const REFUSE = "refuse";
 const SOURCE = "source:";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, errorText, type Schemas } from "../api.ts";
-import { type Case, casesOf, withCase } from "../knowledge/cases.ts";
+import type { Case } from "../knowledge/cases.ts";
 import { nameOf } from "../knowledge/evaluations.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
@@ -34,7 +34,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Keeps a question, with what is expected of its answer, among those of an evaluation, which are asked again with it. */
+/** Keeps a question, with what is expected of its answer, among those of an evaluation. */
 export function SaveCase({ agentId, onClose, ...props }: Props) {
   const query = useQuery(agentId, async (signal) => {
     const of = { agent_id: agentId };
@@ -102,7 +102,7 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
         options={[...runs.map((one) => [one.id, nameOf(one)] as const), ["", "A new one"]]}
         value={runId}
         onChange={({ currentTarget }) => setRunId(currentTarget.value)}
-        hint={run && `${run.cases_count === 1 ? "Its question is" : `Its ${run.cases_count} questions are`} asked again, with this one.`}
+        hint={run && "This question is asked now; the others keep their results."}
       />
       {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" />}
       {error && (
@@ -117,13 +117,12 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
   );
 }
 
-/** Runs the cases of an evaluation again with one more; without an evaluation, the case alone. */
+/** Adds a case to an evaluation, or makes one of it. */
 async function saveCase(agentId: string, run: Evaluation | undefined, newName: string, added: Case): Promise<SavedCase> {
   const of = { agent_id: agentId };
-  const before = run && casesOf(await api.getEvaluation({ ...of, evaluation_id: run.id }));
-  const name = run ? run.name : newName || "From the playground";
-  const next = await api.createEvaluation({ ...of, body: { name, cases: withCase(before ?? [], added) } });
-  return { name: nameOf(next), href: `~/knowledge/evaluations/${next.id}${run ? `/${run.id}` : ""}` };
+  if (run) await api.addEvaluationCase({ ...of, evaluation_id: run.id, body: added });
+  const saved = run ?? (await api.createEvaluation({ ...of, body: { name: newName || "From the playground", cases: [added] } }));
+  return { name: nameOf(saved), href: `~/knowledge/evaluations/${saved.id}` };
 }
 
 function expectOf(text: (name: string) => string): Case["expect"] {
