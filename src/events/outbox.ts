@@ -38,7 +38,7 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
   const { id, workspaceId, conversationId = null, leadId = null, nowMs } = event;
   const payload = sql`json_object('id', ${id}, 'type', ${type}, 'created_at', ${timestampJson(sql`${nowMs}`)}, 'api_version', ${API_VERSION},
     'workspace_id', ${workspaceId}, 'data', json(${record}))`;
-  const row = { id, workspaceId, type, payload, conversationId, leadId, createdAt: nowMs };
+  const row = { id, workspaceId, type, payload, conversationId, leadId, sequence: nextSequence(workspaceId), createdAt: nowMs };
   const hasSubscribers = sql`EXISTS (SELECT 1 FROM ${SUBSCRIBERS} WHERE ${isSubscribed(workspaceId, type)})`;
   const hasReaders = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${workspaceId} AND ${isRecording(nowMs)})`;
   return [
@@ -50,6 +50,16 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
     ).onConflictDoNothing(),
     fanOut(db, event, type),
   ] as const;
+}
+
+/**
+ * The sequence of an event that is being committed: the time of the database, Unix milliseconds, or the next number after that of the
+ * event before. Neither an id nor `createdAt` tells this order: they are made before the batch is, perhaps long before. By the time an
+ * erased event's place is never taken by another one.
+ */
+export function nextSequence(workspaceId: string): SQL {
+  const now = sql`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
+  return sql`coalesce((SELECT max(sequence) + 1 FROM ${events} WHERE workspace_id = ${workspaceId} AND sequence >= ${now}), ${now})`;
 }
 
 /** A delivery to each subscribed endpoint, if the statement before wrote the event. */

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, inArray, lt, sql } from "drizzle-orm";
 import { TEST_EVENT } from "../events/event-types.ts";
+import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
@@ -82,7 +83,7 @@ export interface NewTest {
 /** Adds a test's event and its delivery, already leased, if the workspace has the endpoint. A test with the same id stays as it is. */
 export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil }: NewTest) {
   const endpointExists = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND workspace_id = ${workspaceId})`;
-  const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, createdAt: nowMs };
+  const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, sequence: nextSequence(workspaceId), createdAt: nowMs };
   const delivery = {
     id: deliveryId,
     workspaceId,

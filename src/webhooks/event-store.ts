@@ -1,32 +1,34 @@
 import { and, desc, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { timeOf } from "../platform/db/ids.ts";
 import { events, workspaces } from "../platform/db/schema.ts";
 
-/** The order in which events were committed. An id does not tell it: it is made before its batch is, perhaps long before. */
-const COMMITTED = sql`${events}.rowid`;
-
-/** Where an event is erased meanwhile, reading goes on at the first committed of so many that follow by their ids. */
-const FOLLOWERS = 100;
+/**
+ * How far back reading goes on where the event of a cursor is erased meanwhile: its id tells when it was made, by a clock that may be
+ * ahead of the database's. What was committed since the id was made comes, some of it perhaps again.
+ */
+const CLOCKS_DIFFER_MS = 60_000;
 
 /** One page of a workspace's events after the one with the cursor's id, or from the first on, and one more if there is one. */
 export function pageEvents(db: Database, workspaceId: string, { cursor, limit }: { cursor?: string | undefined; limit: number }) {
   return db
     .select({ id: events.id, type: events.type, payload: events.payload })
     .from(events)
-    .where(and(eq(events.workspaceId, workspaceId), cursor === undefined ? undefined : gt(COMMITTED, placeOf(workspaceId, cursor))))
-    .orderBy(COMMITTED)
+    .where(
+      and(eq(events.workspaceId, workspaceId), cursor === undefined ? undefined : gt(events.sequence, sequenceOf(workspaceId, cursor))),
+    )
+    .orderBy(events.sequence)
     .limit(limit + 1);
 }
 
-function placeOf(workspaceId: string, id: string) {
-  const ofEvent = sql`SELECT rowid FROM events WHERE id = ${id} AND workspace_id = ${workspaceId}`;
-  const followers = sql`SELECT rowid AS place FROM events WHERE workspace_id = ${workspaceId} AND id > ${id} ORDER BY id LIMIT ${FOLLOWERS}`;
-  return sql`coalesce((${ofEvent}), (SELECT min(place) - 1 FROM (${followers})))`;
+function sequenceOf(workspaceId: string, id: string) {
+  const ofEvent = sql`SELECT sequence FROM ${events} WHERE id = ${id} AND workspace_id = ${workspaceId}`;
+  return sql`coalesce((${ofEvent}), ${timeOf(id) - CLOCKS_DIFFER_MS})`;
 }
 
 /** The event that was committed last. */
 export function findLatestEvent(db: Database, workspaceId: string) {
-  return db.select({ id: events.id }).from(events).where(eq(events.workspaceId, workspaceId)).orderBy(desc(COMMITTED)).limit(1);
+  return db.select({ id: events.id }).from(events).where(eq(events.workspaceId, workspaceId)).orderBy(desc(events.sequence)).limit(1);
 }
 
 /** Each call would write otherwise. */

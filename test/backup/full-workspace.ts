@@ -107,6 +107,10 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   const unfinished = `SELECT id FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) AND (attempt_count = 0 OR lease_until IS NOT NULL)`;
   const ids = JSON.stringify(due.map(({ id }) => id));
   await vi.waitUntil(async () => (await query(workspace.id, unfinished, ids)).length === 0, { timeout: 40_000, interval: 100 });
+  // As if the first event had been committed late: the order of the ids is not that of the events.
+  const latest = "(SELECT max(sequence) FROM events WHERE workspace_id = ?1)";
+  const first = "(SELECT min(id) FROM events WHERE workspace_id = ?1)";
+  await query(workspace.id, `UPDATE events SET sequence = ${latest} + 1 WHERE id = ${first}`, workspace.id);
   const gone = await listen(workspace);
   const rows = [
     ["webhook_erasures", "id, workspace_id, created_at", gone.id, workspace.id, Date.now()],
@@ -164,6 +168,7 @@ export async function answersOf(workspace: FullWorkspace): Promise<Record<string
     `${ofAgent}/drafts`,
     "/feedback",
     "/webhooks",
+    "/events?limit=100",
   ];
   const searches = ["/leads", "/leads?q=anna", "/leads?q=5551212", "/privacy/visitors?external_id=ann", "/privacy/export?external_id=ann"];
   for (const path of [...paths, ...searches, `/webhooks/${workspace.webhookId}/deliveries?limit=100`]) await get(path);

@@ -1,4 +1,12 @@
+import { env } from "cloudflare:workers";
+import { eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
+import type { EventType } from "../../src/events/event-types.ts";
+import { appendEvent } from "../../src/events/outbox.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { seededId } from "../../src/platform/db/ids.ts";
+import { workspaces } from "../../src/platform/db/schema.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
 import { costOf, createAgent, createNeighbour, createWorkspace, deliver, learn, listen, query, type Workspace } from "../harness.ts";
 
@@ -19,22 +27,17 @@ async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) 
 const read = (workspace: Workspace, search = "") => workspace.call("GET", `/events${search}`);
 const typesIn = ({ body }: { body: any }): string[] => body.data.map(({ type }: { type: string }) => type);
 
-/** Writes an event as an id of that time would have it. */
-function addEvent(workspace: Workspace, id: string, type = "lead.created") {
-  const payload = JSON.stringify({
-    id,
-    type,
-    created_at: "2026-01-31T12:00:00.000Z",
-    api_version: "1.0.0",
-    workspace_id: workspace.id,
-    data: {},
-  });
-  const sql = "INSERT INTO events (id, workspace_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)";
-  return query(workspace.id, sql, id, workspace.id, type, payload, Date.now());
+/** Appends an event with this id. */
+function addEvent({ id: workspaceId }: { id: string }, id: string, type: EventType = "lead.created") {
+  const db = dbFor(env, workspaceId, new Meter());
+  const nowMs = Date.now();
+  const read = db.update(workspaces).set({ eventsReadAt: nowMs }).where(eq(workspaces.id, workspaceId));
+  return db.batch([read, ...appendEvent(db, { id, workspaceId, nowMs }, type, sql`'{}'`)]);
 }
 
 /** Identifiers of which the later ones are smaller. */
-const newDescendingIds = () => ["9", "5", "1"].map((digit) => digit + crypto.randomUUID().slice(1));
+const newDescendingIds = () =>
+  [1_000, 2_000, 3_000].map((ageMs) => seededId(0, Date.now() - ageMs, crypto.getRandomValues(new Uint8Array(16))));
 
 test("the first read starts the recording, and what happens then is read with the bodies that endpoints receive", async () => {
   const { workspace, ask } = await createDesk();
@@ -57,7 +60,7 @@ test("an event is listed as its delivery has it, tests of endpoints among them",
   await workspace.call("POST", `/webhooks/${endpoint.id}/test`);
   const sent = await query<{ payload: string }>(
     workspace.id,
-    "SELECT payload FROM events WHERE workspace_id = ? ORDER BY rowid",
+    "SELECT payload FROM events WHERE workspace_id = ? ORDER BY sequence",
     workspace.id,
   );
   const { body } = await read(workspace);
@@ -95,7 +98,7 @@ test("`latest` lists nothing and goes on with what follows, also where there was
 test("a filter passes the other types, and the cursor with it", async () => {
   const { workspace } = await createDesk();
   const ids = newDescendingIds();
-  const types = ["lead.created", "source.synced", "lead.created"];
+  const types = ["lead.created", "source.synced", "lead.created"] as const;
   for (const [at, type] of types.entries()) await addEvent(workspace, ids[at]!, type);
   const passed = await read(workspace, "?types=source.failed,source.synced&limit=1");
   expect(passed.body).toEqual({ data: [], has_more: true, next_cursor: ids[0] });
@@ -111,6 +114,29 @@ test("what an erased person caused is not listed, and reading goes on from an ev
   expect((await read(workspace)).body.data).toEqual([]);
   await ask(KNOWN, "u-2");
   expect(typesIn(await read(workspace, `?cursor=${next_cursor}`))).toEqual(["conversation.created", "message.ai_replied"]);
+});
+
+test("an event that is committed late is read on from one that was erased, though its id is older", async () => {
+  const { workspace } = await createDesk();
+  const [erased, late] = newDescendingIds();
+  await addEvent(workspace, erased!);
+  await query(workspace.id, "DELETE FROM events WHERE id = ?", erased);
+  await addEvent(workspace, late!);
+  const { body } = await read(workspace, `?cursor=${erased}`);
+  expect(body.data.map(({ id }: { id: string }) => id)).toContain(late);
+});
+
+test("a place of an erased event is not taken by another one", async () => {
+  const { workspace } = await createDesk();
+  const [first, second] = newDescendingIds();
+  const sequenceOf = async (id: string) => {
+    await addEvent(workspace, id);
+    const [row] = await query<{ sequence: number }>(workspace.id, "SELECT sequence FROM events WHERE id = ?", id);
+    await query(workspace.id, "DELETE FROM events WHERE id = ?", id);
+    return row!.sequence;
+  };
+  const before = await sequenceOf(first!);
+  expect(await sequenceOf(second!)).toBeGreaterThan(before);
 });
 
 test("the events of another workspace are neither listed nor a place to go on from", async () => {

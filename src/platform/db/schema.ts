@@ -934,6 +934,8 @@ export const events = sqliteTable(
     /** The conversation or lead in the payload: both are erased together. */
     conversationId: text("conversation_id"),
     leadId: text("lead_id"),
+    /** Its place among the workspace's events, in the order in which they were committed: see events/outbox.ts. */
+    sequence: count("sequence"),
     createdAt: createdAt(),
   },
   (t) => [
@@ -941,8 +943,7 @@ export const events = sqliteTable(
     index("events_workspace").on(t.workspaceId, t.id),
     index("events_conversation").on(t.workspaceId, t.conversationId),
     index("events_lead").on(t.workspaceId, t.leadId),
-    // SQLite ends every index with the rowid: the order in which events were committed, which ids do not tell.
-    index("events_committed").on(t.workspaceId),
+    index("events_sequence").on(t.workspaceId, t.sequence),
   ],
 );
 

@@ -350,8 +350,8 @@ const MEANT_WIDE: Record<string, string[]> = {
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
   // A page in the order of the index: it ends at the page's end.
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
-  "webhooks/event-store.pageEvents": ["SEARCH events USING INDEX events_committed (workspace_id=?)"],
-  "webhooks/event-store.findLatestEvent": ["SEARCH events USING INDEX events_committed (workspace_id=?)"],
+  "webhooks/event-store.pageEvents": ["SEARCH events USING INDEX events_sequence (workspace_id=?)"],
+  "webhooks/event-store.findLatestEvent": ["SEARCH events USING INDEX events_sequence (workspace_id=?)"],
 };
 
 /** What may read all that a workspace has of a kind: lists of it, its export, and its erasure. */
