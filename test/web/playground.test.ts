@@ -63,6 +63,24 @@ test("a question of the playground becomes a case of an evaluation, with the que
   });
 });
 
+test("a question that is sent while the agents are being read is asked once they are there", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  const answered = Promise.withResolvers<void>();
+  await page.route("**/api/v1/agents?*", async (route) => {
+    await answered.promise;
+    await route.continue();
+  });
+  await page.goto(`${service.url}/console/#/playground`);
+  await page.getByLabel("Question").fill("Do you deliver to Norway?");
+  await page.keyboard.press("Enter");
+  await page.getByText("It is asked as soon as the agent is ready.").waitFor();
+  answered.resolve();
+  await page.getByText("Would be handed to the team").waitFor();
+  expect(await page.getByLabel("Question").inputValue()).toBe("");
+});
+
 test("two settings are compared by their answers, and the better ones are saved to the agent", async () => {
   const office = await createStrictOffice();
   const { page, ask } = await openPlayground(office);

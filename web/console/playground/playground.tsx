@@ -7,7 +7,7 @@ import { hasScope } from "../session.ts";
 import { AnswerTrace } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
-import { Empty, Loaded, Skeleton } from "../ui/states.tsx";
+import { Empty, ErrorState, Loaded, NeedsScope, Skeleton } from "../ui/states.tsx";
 import { AnswerView } from "./answer.tsx";
 import { type Asked, type PlaygroundConversation, type TriedSettings, usePlaygroundConversation } from "./conversation.ts";
 import { SettingsToTry } from "./settings-to-try.tsx";
@@ -60,14 +60,22 @@ export function Playground() {
         </div>
       }
     >
+      {agents.data === undefined && agents.error !== undefined && <ErrorState error={agents.error} retry={agents.reload} />}
       {isComparing && <Settings key={agentId} agentId={agentId} tried={tried} onChange={setTried} onSaved={agents.reload} />}
       <div class="playground">
         <section class="stack" aria-label="Conversation">
-          {own.asked.length === 0 && <Start isComparing={isComparing} />}
+          {own.asked.length === 0 && <Start isComparing={isComparing} hasAgent={agents.data?.length !== 0} />}
           {own.asked.map(({ question }, at) => (
             <Round key={at} agentId={agentId} question={question} at={at} own={own} other={isComparing ? other : undefined} />
           ))}
-          <Ask fieldRef={field} isBusy={isAsking || agentId === ""} text={text} onText={setText} onAsk={(question) => void ask(question)} />
+          <Ask
+            fieldRef={field}
+            isReady={agentId !== ""}
+            isBusy={isAsking}
+            text={text}
+            onText={setText}
+            onAsk={(question) => void ask(question)}
+          />
         </section>
         {!isComparing && hasScope("conversations:read") && own.asked.length > 0 && <Why asked={own.asked.at(-1)!} />}
       </div>
@@ -75,7 +83,13 @@ export function Playground() {
   );
 }
 
-function Start({ isComparing }: { isComparing: boolean }) {
+function Start({ isComparing, hasAgent }: { isComparing: boolean; hasAgent: boolean }) {
+  if (!hasAgent)
+    return (
+      <NeedsScope scope="agents:read">
+        <Empty title="There is no agent yet">An agent answers what is asked here. Create one in the settings.</Empty>
+      </NeedsScope>
+    );
   return isComparing ? (
     <Empty title="Ask one question, read two answers">Change a setting above, and see what it does before visitors do.</Empty>
   ) : (
@@ -154,22 +168,32 @@ function Why({ asked: { answer, error } }: { asked: Asked }) {
 
 function Ask({
   fieldRef,
+  isReady,
   isBusy,
   text,
   onText,
   onAsk,
 }: {
   fieldRef: { current: HTMLTextAreaElement | null };
+  /** Whether it is known which agent is asked. */
+  isReady: boolean;
   isBusy: boolean;
   text: string;
   onText: (text: string) => void;
   onAsk: (question: string) => void;
 }) {
+  const [isWaiting, setWaiting] = useState(false);
   const submit = () => {
-    if (text.trim() === "" || isBusy) return;
+    if (text.trim() === "") return;
+    const mustWait = isBusy || !isReady;
+    setWaiting(mustWait);
+    if (mustWait) return;
     onAsk(text.trim());
     onText("");
   };
+  useEffect(() => {
+    if (isWaiting && isReady && !isBusy) submit();
+  }, [isWaiting, isReady, isBusy]);
   useEffect(() => fieldRef.current?.focus(), []);
   return (
     <form
@@ -186,7 +210,10 @@ function Ask({
         rows={2}
         maxLength={2000}
         value={text}
-        onInput={({ currentTarget }) => onText(currentTarget.value)}
+        onInput={({ currentTarget }) => {
+          setWaiting(false);
+          onText(currentTarget.value);
+        }}
         onKeyDown={(event) => {
           if (event.key === "Escape") event.currentTarget.blur();
           if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -196,10 +223,16 @@ function Ask({
         }}
       />
       <div class="actions">
-        <span class="hint">
-          <kbd>Enter</kbd> asks
+        <span class={isWaiting ? "quiet grow" : "hint"} role="status">
+          {isWaiting ? (
+            "It is asked as soon as the agent is ready."
+          ) : (
+            <>
+              <kbd>Enter</kbd> asks
+            </>
+          )}
         </span>
-        <Button variant="primary" type="submit" isBusy={isBusy} disabled={text.trim() === ""}>
+        <Button variant="primary" type="submit" isBusy={isBusy || isWaiting} disabled={text.trim() === ""}>
           Ask
         </Button>
       </div>
