@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openPage, operate, serveSite, service } from "./browser.ts";
+import { openPage, operate, send, serveSite, service } from "./browser.ts";
 import { createOffice, findBarriers, signIn } from "./office.ts";
 
 test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
@@ -34,6 +34,23 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   });
   expect(messages.find(({ role }) => role === "note")).toMatchObject({ content: "Norway is fine." });
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("a lead that comes in while later ones are shown pushes none out of the list", async () => {
+  const office = await createOffice();
+  const leave = (number: number) =>
+    send("POST", `/widget/v1/agents/${office.agentId}/leads`, "none", { name: `Visitor ${number}.`, email: `v${number}@example.com` });
+  for (let number = 0; number < 52; number++) await leave(number);
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/leads`);
+  await page.getByRole("cell", { name: "Visitor 51." }).waitFor();
+  await page.getByRole("cell", { name: "Visitor 2." }).scrollIntoViewIfNeeded();
+  await page.getByRole("cell", { name: "Visitor 0." }).waitFor();
+  await leave(52);
+  await page.getByRole("cell", { name: "Visitor 52." }).waitFor();
+  expect(await page.getByRole("row").count()).toBe(1 + 53);
+  await page.getByRole("cell", { name: "Visitor 2." }).waitFor();
 });
 
 test("a sign-in link without a name asks for it, and signs in once", async () => {

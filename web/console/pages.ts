@@ -35,26 +35,53 @@ export interface Pages<Item> {
 
 /** @param key which list it is: another one begins anew. */
 export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch?: (change: Change) => boolean): Pages<Item> {
-  const first = useQuery(key, (signal) => read(undefined, signal), watch ? { watch } : {});
-  const [more, setMore] = useState<{ key: string; data: Item[]; cursor: string | null } | undefined>();
+  const [more, setMore] = useState<Later<Item> | undefined>();
   const [error, setError] = useState<unknown>();
   const isLoading = useRef(false);
+  const shown = useRef<readonly Item[]>([]);
+  const readFirst = async (signal: AbortSignal) => {
+    const page = await read(undefined, signal);
+    if (!signal.aborted) setMore((later) => (later?.key === key ? laterThan(page.data, shown.current, later) : undefined));
+    return page;
+  };
+  const first = useQuery(key, readFirst, watch ? { watch } : {});
   const own = more?.key === key ? more : undefined;
   const cursor = own ? own.cursor : (first.data?.next_cursor ?? null);
   const loadMore = async () => {
     if (isLoading.current || cursor === null) return;
     isLoading.current = true;
     setError(undefined);
+    // From now on the later pages keep what new items push off the first one.
+    setMore(own ?? { key, data: [], cursor });
     try {
       const page = await read(cursor);
-      setMore({ key, data: [...(own?.data ?? []), ...page.data], cursor: page.next_cursor ?? null });
+      const next = page.next_cursor ?? null;
+      setMore((later) => (later?.key === key ? { ...later, data: [...later.data, ...page.data], cursor: next } : later));
     } catch (failure) {
       setError(failure);
     }
     isLoading.current = false;
   };
   const items = unique([...(first.data?.data ?? []), ...(own?.data ?? [])]);
+  shown.current = items;
   return { items, total: first.data?.total, first, hasMore: cursor !== null, loadMore: () => void loadMore(), error };
+}
+
+/** What was read behind the first page, and where to read on. */
+interface Later<Item> {
+  key: string;
+  data: readonly Item[];
+  cursor: string | null;
+}
+
+/** The later pages behind a first one that was read again; none where so much is new that there is a gap between them. */
+function laterThan<Item extends { id: string }>(
+  first: readonly Item[],
+  shown: readonly Item[],
+  later: Later<Item>,
+): Later<Item> | undefined {
+  const last = shown.findIndex(({ id }) => id === first.at(-1)?.id);
+  return last < 0 ? undefined : { ...later, data: shown.slice(last + 1) };
 }
 
 /** What moved to the top while later pages were read stands there alone. */
