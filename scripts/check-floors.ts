@@ -10,7 +10,7 @@ import { parseSync } from "oxc-parser";
 /** The folders of src/, top floor first. A folder may import from those after it, and from its own subfolders. */
 // prettier-ignore
 const FLOORS = [
-  ".",
+  ".", "surfaces",
   "sweep", "docs", "backup", "console", "operator", "email", "widget", "mcp",
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",

@@ -1,97 +1,47 @@
 import type { Hono } from "hono";
-import { methodNotAllowed } from "hono/method-not-allowed";
-import { trimTrailingSlash } from "hono/trailing-slash";
-import { agentRoutes } from "./administration/agent-routes.ts";
-import { toolRoutes } from "./administration/tool-routes.ts";
-import { keyRoutes } from "./administration/key-routes.ts";
-import { analyticsRoutes } from "./analytics/routes.ts";
-import { backupRoutes } from "./backup/routes.ts";
-import { chatRoutes } from "./chat/routes.ts";
-import { openAiErrors, openAiRoutes } from "./chat/openai-routes.ts";
-import { startRoutes } from "./chat/start-routes.ts";
-import { consoleRoutes } from "./console/routes.ts";
-import { useSession } from "./console/session.ts";
-import { conversationRoutes } from "./conversations/routes.ts";
-import { homeRoutes } from "./docs/home.ts";
-import { docsRoutes } from "./docs/routes.ts";
-import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
-import { draftRoutes } from "./knowledge/draft-routes.ts";
-import { evaluationRoutes } from "./evaluations/routes.ts";
-import { knowledgeRoutes } from "./knowledge/routes.ts";
-import { leadRoutes } from "./leads/routes.ts";
-import { mcpRoutes } from "./mcp/routes.ts";
-import { operatorRoutes } from "./operator/routes.ts";
 import type { AppEnv } from "./platform/http/context.ts";
-import { handleError, handleMethodNotAllowed, handleNotFound } from "./platform/http/error-handler.ts";
-import { requestLog } from "./platform/http/request-log.ts";
-import { createRouter } from "./platform/http/router.ts";
-import { securityHeaders } from "./platform/http/security-headers.ts";
-import { privacyRoutes } from "./privacy/routes.ts";
-import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
-import { eventRoutes } from "./webhooks/event-routes.ts";
-import { webhookRoutes } from "./webhooks/routes.ts";
-import { hostedPageRoutes } from "./widget/hosted-page.ts";
-import { widgetRoutes } from "./widget/routes.ts";
-import { limitAddress, requireConfig, requireKey } from "./workspaces/middleware.ts";
-import { accountRoutes } from "./workspaces/routes.ts";
+import { placeOf } from "./surfaces/features.ts";
 
-/** The integrators' API, /api/v1: what the OpenAPI document describes. */
-const api = createRouter();
-const features = [
-  accountRoutes,
-  agentRoutes,
-  toolRoutes,
-  keyRoutes,
-  chatRoutes,
-  openAiRoutes,
-  startRoutes,
-  conversationRoutes,
-  leadRoutes,
-  knowledgeRoutes,
-  draftRoutes,
-  evaluationRoutes,
-  analyticsRoutes,
-  privacyRoutes,
-  webhookRoutes,
-  deliveryRoutes,
-  eventRoutes,
-];
-for (const routes of features) api.route("/", routes);
+/*
+ * Which surface answers a request. Each is loaded with the first request for it, and of the integrators' API only the features at
+ * the place of its path: a new isolate evaluates what its requests need.
+ */
 
-/** The OpenAPI documents, each built on the first request for it: doing so at start-up would delay every other request. */
-const documents = new Map<Surface, string>();
+type Surface = Hono<AppEnv>;
 
-export const app: Hono<AppEnv> = createRouter();
+/** The surfaces by the first segment of their paths. */
+const SURFACES: Readonly<Record<string, (place: string) => Promise<Surface>>> = {
+  api: async (place) => (await import("./surfaces/api.ts")).createApi(place),
+  widget: async () => (await import("./surfaces/widget.ts")).widget,
+  operator: async () => (await import("./surfaces/operator.ts")).operator,
+  mcp: async () => (await import("./surfaces/mcp.ts")).mcp,
+  console: async () => (await import("./surfaces/console.ts")).console,
+  chat: async () => (await import("./surfaces/chat.ts")).chat,
+  docs: async () => (await import("./surfaces/docs.ts")).docs,
+};
 
-app.use(requestLog, securityHeaders);
-app.use(methodNotAllowed({ app, onMethodNotAllowed: handleMethodNotAllowed }));
-app.get("/healthz", (c) => c.json({ status: "ok" }));
-operatorRoutes.route("/", backupRoutes);
-const described = [
-  [API, api],
-  [WIDGET, widgetRoutes],
-  [OPERATOR, operatorRoutes],
-] as const;
-for (const [surface, router] of described) {
-  app.get(`${surface.root}/openapi.json`, limitAddress, async (c) => {
-    const { openApiDocument } = await import("./docs/openapi.ts");
-    const document = documents.get(surface) ?? JSON.stringify(openApiDocument(router, surface));
-    documents.set(surface, document);
-    return c.body(document, 200, { "Content-Type": "application/json" });
-  });
+/** The home page, the health check, and every path where nothing is. */
+const loadHome = async () => (await import("./surfaces/home.ts")).home;
+
+/** What has been loaded, by surface and place. Their promises are not kept: each belongs to the request that waits for it. */
+const loaded = new Map<string, Surface>();
+
+/** The HTTP entrance of the service. */
+export const app = {
+  fetch: async (request: Request, env: Env, context: ExecutionContext): Promise<Response> => {
+    const surface = await surfaceAt(new URL(request.url).pathname);
+    return surface.fetch(request, env, context);
+  },
+};
+
+async function surfaceAt(path: string): Promise<Surface> {
+  const [, first = ""] = path.split("/", 2);
+  const name = Object.hasOwn(SURFACES, first) ? first : "";
+  const place = name === "api" ? placeOf(path) : "";
+  const key = `${name}/${place}`;
+  const known = loaded.get(key);
+  if (known) return known;
+  const surface = await (SURFACES[name] ?? loadHome)(place);
+  loaded.set(key, surface);
+  return surface;
 }
-app.use("/api/v1/openai/*", openAiErrors);
-app.use("/api/v1/*", requireConfig, useSession, requireKey);
-app.route("/api/v1", api);
-app.route("/mcp", mcpRoutes(api));
-app.use("/operator/v1/*", requireConfig, useSession);
-app.route("/operator/v1", operatorRoutes);
-app.route("/widget/v1", widgetRoutes);
-app.use("/console/*", requireConfig);
-app.route("/console", consoleRoutes);
-app.use("/chat/*", requireConfig, trimTrailingSlash());
-app.route("/chat", hostedPageRoutes);
-app.route("/docs", docsRoutes);
-app.route("/", homeRoutes);
-app.notFound(handleNotFound);
-app.onError(handleError);

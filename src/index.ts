@@ -1,7 +1,5 @@
 import { app } from "./app.ts";
 import { isConfigured } from "./platform/config.ts";
-import { consume, retryLater } from "./queues.ts";
-import { sweep, sweepInOwnInvocation } from "./sweep/sweep.ts";
 
 /*
  * The Worker: its entrance for each kind of event, and the classes of its Durable Objects and entrypoints. HTTP continues in
@@ -16,18 +14,24 @@ export { SignIn } from "./console/sign-in.ts";
 export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { RegionalEntry, RegionalWorker } from "./regional-entry.ts";
-export { ShardSweeper } from "./sweep/sweep.ts";
+export { ShardSweeper } from "./sweep/shard-sweeper.ts";
 export { DeliverySender } from "./webhooks/attempt.ts";
 
 export default {
   fetch: app.fetch,
-  queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : retryLater(batch)),
+  queue: async (batch, env) => {
+    const { consume, retryLater } = await import("./queues.ts");
+    return isConfigured(env) ? consume(batch, env) : retryLater(batch);
+  },
   email: async (message, env) => {
     // An error makes the sender's server try again.
     if (!isConfigured(env)) throw new Error("The configuration is invalid: the log names the variable");
     const { receiveMail } = await import("./email/inbound.ts");
     return receiveMail(message, env);
   },
-  scheduled: ({ scheduledTime }, env) =>
-    isConfigured(env) ? sweep(env, scheduledTime, (shard) => sweepInOwnInvocation(shard, scheduledTime)) : undefined,
+  scheduled: async ({ scheduledTime }, env) => {
+    if (!isConfigured(env)) return;
+    const { sweep, sweepInOwnInvocation } = await import("./sweep/sweep.ts");
+    return sweep(env, scheduledTime, (shard) => sweepInOwnInvocation(shard, scheduledTime));
+  },
 } satisfies ExportedHandler<Env>;

@@ -1,6 +1,5 @@
 import { z } from "@hono/zod-openapi";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import type { AgentRow } from "./wire.ts";
 
 export const ANSWER_DESCRIPTIONS = {
   instructions: "What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer.",
@@ -22,15 +21,3 @@ export const answerFields = {
 export const answerSettingsSchema = z.object(answerFields).partial();
 
 export type AnswerSettings = z.output<typeof answerSettingsSchema>;
-
-/** Which settings were given. */
-export function settingNames(settings: AnswerSettings = {}): (keyof AnswerSettings)[] {
-  return Object.keys(settings) as (keyof AnswerSettings)[];
-}
-
-/** The agent as it would be with other settings. */
-export function withSettings(agent: AgentRow, settings: AnswerSettings | undefined): AgentRow {
-  const { instructions = agent.instructions, confidence_threshold: confidenceThreshold = agent.confidenceThreshold } = settings ?? {};
-  const { model = agent.model } = settings ?? {};
-  return { ...agent, instructions, confidenceThreshold, model };
-}

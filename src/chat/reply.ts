@@ -4,7 +4,7 @@ import type { Citation } from "../conversations/wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
-import { titleOf } from "../knowledge/wire.ts";
+import { titleOf } from "../knowledge/passages.ts";
 import { humanRequestLanguage } from "../models/intents.ts";
 import { HandoffError, type HistoryMessage, type Model, type ModelObserver, type ModelReply, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";

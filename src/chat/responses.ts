@@ -13,7 +13,8 @@ import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./s
 import type { StreamFormat } from "./stream-formats.ts";
 import { apiVisitor, type TurnIds, type TurnRequest } from "./turn.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
-import { type Asked, LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
+import { type StoredAnswer, toChatAnswer } from "./stored-answer.ts";
+import { type Asked, LAST_EVENT_ID } from "./wire.ts";
 
 /** A request with the identifiers by which a failed one is found again. */
 export type Question = TurnRequest & { ids: TurnIds };

@@ -1,5 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
-import { type AnswerSettings, settingNames, withSettings } from "../agents/settings-wire.ts";
+import { settingNames, withSettings } from "../agents/settings.ts";
+import type { AnswerSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
@@ -25,7 +26,8 @@ import type { StreamStart } from "./stream.ts";
 import { type Search, TraceRecorder } from "./trace.ts";
 import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
-import { type ChatAnswer, type StoredAnswer, toChatAnswer } from "./wire.ts";
+import { type StoredAnswer, toChatAnswer } from "./stored-answer.ts";
+import type { ChatAnswer } from "./wire.ts";
 
 /** Who writes, as the channel knows them. Turns are stored by the session, so the names of their fields must not change. */
 export interface TurnVisitor {

@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type HandoffReason } from "../platform/db/columns.ts";
+import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { filterSchema } from "../knowledge/wire.ts";
-import { type Citation, citationSchema, memberSchema } from "../conversations/wire.ts";
-import type { messages } from "../platform/db/schema.ts";
+import { citationSchema, memberSchema } from "../conversations/wire.ts";
 import { filledText, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
@@ -78,16 +77,6 @@ export const chatAnswerSchema = z
   .openapi("ChatAnswer");
 
 export type ChatAnswer = z.infer<typeof chatAnswerSchema>;
-
-/** A stored answer, with the reason of the hand-off that it announced. */
-export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
-
-/** A stored answer on the wire, as it was first given; `status` is the conversation's current status. */
-export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
-  const { id, conversationId, content, confidence, needsHuman } = stored;
-  const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
-  return { ...fields, conversation_id: conversationId, message_id: id, status, handoff_reason: needsHuman ? stored.handoffReason : null };
-}
 
 /** The header in which a client sends the id of the last event that it read. */
 export const LAST_EVENT_ID = "Last-Event-ID";

@@ -4,7 +4,6 @@ import { html, raw } from "hono/html";
 import { isConfigured } from "../platform/config.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { findDemoAgent } from "./demo.ts";
-import { API, OPERATOR, WIDGET } from "./surfaces.ts";
 
 /** The page of the service's root: what it is, whether it works, and where everything is. JSON for those who ask for JSON. */
 export const homeRoutes = new Hono<AppEnv>();
@@ -24,10 +23,11 @@ homeRoutes.get("/", async (c) => {
 });
 
 const NAME = "Support Agent Service";
+const APIS = ["/api/v1", "/widget/v1", "/operator/v1"];
 const statusOf = (c: AppContext) => (isConfigured(c.env) ? "ok" : "not_configured");
 
 function summaryOf(c: AppContext, demoAgentId: string | undefined) {
-  const documents = Object.fromEntries([API, WIDGET, OPERATOR].map(({ root }) => [root, `${root}/openapi.json`]));
+  const documents = Object.fromEntries(APIS.map((root) => [root, `${root}/openapi.json`]));
   return {
     name: NAME,
     version: "1.0.0",

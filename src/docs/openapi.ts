@@ -3,7 +3,7 @@ import type { AppEnv } from "../platform/http/context.ts";
 import { errorExample, type ErrorStatus, HEADER_COMPONENTS } from "../platform/http/responses.ts";
 import { describeCommonFields } from "./common-fields.ts";
 import { addSamples } from "./samples.ts";
-import { API, type Surface } from "./surfaces.ts";
+import { API, type ApiDescription, DESCRIPTIONS } from "./descriptions.ts";
 
 const deliveryHeader = (name: string, description: string) => ({
   name,
@@ -31,9 +31,10 @@ const EVENT = {
   responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },
 };
 
-/** The OpenAPI 3.1 document of a surface, with samples of every operation. */
-export function openApiDocument(router: OpenAPIHono<AppEnv>, surface: Surface) {
-  const { title, description, root, tags, credential } = surface;
+/** The OpenAPI 3.1 document of the API under a path, with samples of every operation. */
+export function openApiDocument(router: OpenAPIHono<AppEnv>, root: string) {
+  const api = DESCRIPTIONS.find((each) => each.root === root)!;
+  const { title, description, tags, credential } = api;
   const registry = router.openAPIRegistry;
   registry.registerComponent("securitySchemes", credential.name, {
     type: "http",
@@ -41,10 +42,10 @@ export function openApiDocument(router: OpenAPIHono<AppEnv>, surface: Surface) {
     description: credential.description,
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) {
-    if (surface.isRateLimited || !name.startsWith("RateLimit")) registry.registerComponent("headers", name, header);
+    if (api.isRateLimited || !name.startsWith("RateLimit")) registry.registerComponent("headers", name, header);
   }
-  for (const [name, schema] of Object.entries(surface.nullableComponents)) registry.register(name, schema);
-  if (surface === API) registry.registerWebhook(EVENT);
+  for (const [name, schema] of Object.entries(api.nullableComponents)) registry.register(name, schema);
+  if (api === API) registry.registerWebhook(EVENT);
   const document = router.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
@@ -60,7 +61,7 @@ export function openApiDocument(router: OpenAPIHono<AppEnv>, surface: Surface) {
   const rewritten = rewriteRefs(document) as typeof document;
   describeCommonFields(rewritten);
   describeScopes(rewritten);
-  describeErrors(rewritten, surface);
+  describeErrors(rewritten, api);
   addSamples(rewritten, credential);
   return rewritten;
 }
@@ -112,21 +113,21 @@ interface DocumentedResponses {
   responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { example?: unknown }> }>;
 }
 
-/** Gives errors the words of the surface, and leaves out the headers that it does not send. */
+/** Gives errors the words of the api, and leaves out the headers that it does not send. */
 function describeErrors(
   { paths, components }: { paths?: Record<string, object> | undefined; components?: { schemas?: object } },
-  surface: Surface,
+  api: ApiDescription,
 ): void {
   const { Error: error } = (components?.schemas ?? {}) as {
     Error?: { properties: { error: { properties: { code: { enum: string[] } } } } };
   };
-  error?.properties.error.properties.code.enum.push(...Object.keys(surface.ownCodes ?? {}));
+  error?.properties.error.properties.code.enum.push(...Object.keys(api.ownCodes ?? {}));
   for (const methods of Object.values(paths ?? {})) {
     for (const { responses } of Object.values<DocumentedResponses>({ ...methods })) {
       for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
-        const error = surface.errors?.[Number(status) as ErrorStatus];
+        const error = api.errors?.[Number(status) as ErrorStatus];
         if (error && content["application/json"]) content["application/json"].example = errorExample(Number(status) as ErrorStatus, error);
-        if (surface.isRateLimited) continue;
+        if (api.isRateLimited) continue;
         for (const name of Object.keys(headers).filter((each) => each.startsWith("X-RateLimit"))) delete headers[name];
       }
     }

@@ -8,9 +8,8 @@ import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { listMatching } from "./store.ts";
-import { type MetadataFilter, type searchResultSchema, type searchSchema, toSearchResult } from "./wire.ts";
-
-type Found = z.infer<typeof searchResultSchema>["data"];
+import { toSearchResult } from "./passages.ts";
+import type { MetadataFilter, SearchResult, searchSchema } from "./wire.ts";
 
 /** A query of up to so many lines is a conversation, one question a line; a longer one is pasted text. */
 const MAX_QUESTIONS = 4;
@@ -20,7 +19,7 @@ const MAX_QUESTIONS = 4;
  * line of a query is the question, the lines before it are earlier questions.
  * @returns undefined when there is no such agent.
  */
-export async function search(op: KnowledgeOperation, body: z.output<typeof searchSchema>): Promise<Found | undefined> {
+export async function search(op: KnowledgeOperation, body: z.output<typeof searchSchema>): Promise<SearchResult[] | undefined> {
   const { env, meter, workspace, agentId } = op;
   const { query, limit, filter } = body;
   const db = dbFor(env, workspace.id, meter);
@@ -29,7 +28,7 @@ export async function search(op: KnowledgeOperation, body: z.output<typeof searc
     searchIndex({ env, meter, workspaceId: workspace.id, agentId }, { ...questionsOf(query), limit }, filter),
   ]);
   if (!agent) return undefined;
-  const curated = retrieval.curated.map(({ question, answerId, answer, score }): Found[number] => ({
+  const curated = retrieval.curated.map(({ question, answerId, answer, score }): SearchResult => ({
     title: question,
     url: null,
     source_id: answerId,
@@ -74,8 +73,8 @@ function questionsOf(query: string): { question: string; previousQuestions: stri
 }
 
 /** Both lists as one, each in its own order; a strong match of a curated question beats any passage. */
-function merge(curated: readonly Found[number][], passages: readonly Found[number][]): Found {
-  const merged: Found = [];
+function merge(curated: readonly SearchResult[][number][], passages: readonly SearchResult[][number][]): SearchResult[] {
+  const merged: SearchResult[] = [];
   let next = 0;
   for (const answer of curated) {
     while (answer.score < STRONG_MATCH && next < passages.length && passages[next]!.score > answer.score) merged.push(passages[next++]!);

@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { DRAFT_STATUSES, SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../platform/db/columns.ts";
-import type { Passage } from "../models/retrieval.ts";
 import type { answers, sources } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
@@ -12,7 +11,6 @@ import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/file-kind.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
-import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
 import { type Draft, withoutSalutation } from "./merge-drafts.ts";
 
 const MAX_PAGES = 10_000;
@@ -316,6 +314,8 @@ const searchResultItemSchema = z
   })
   .openapi("SearchResult");
 
+export type SearchResult = z.infer<typeof searchResultItemSchema>;
+
 export const searchResultSchema = z
   .object({ data: z.array(searchResultItemSchema).meta({ description: "Passages, best first." }) })
   .openapi("SearchResults");
@@ -359,18 +359,6 @@ export function toCrawledPage({ url, title, state, reason, inUse }: ListedPage):
 /** The wire record of a curated answer. */
 export function toAnswer(row: AnswerRow): z.infer<typeof answerSchema> {
   return toRecord(answerSchema, row, {});
-}
-
-/** The wire record of a passage; its heading is part of its title. */
-export function toSearchResult(passage: Passage): z.infer<typeof searchResultItemSchema> {
-  const { url, type, content, score } = passage;
-  return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
-}
-
-/** A passage's title with the headings it stands under; the first one is often the title itself. */
-export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
-  const headings = heading?.split(HEADING_SEPARATOR) ?? [];
-  return [title, ...(headings[0] === title ? headings.slice(1) : headings)].join(" › ");
 }
 
 /** The wire record of a draft as it is stored, for the export of a person. */

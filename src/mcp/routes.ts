@@ -23,20 +23,21 @@ const checkOrigin: MiddlewareHandler<AppEnv> = async (c, next) => {
 };
 nameOperation(checkOrigin, "mcp");
 
-/** The Model Context Protocol at `/mcp`. @param api the integrators' API, which the tools call. */
-export function mcpRoutes(api: Hono<AppEnv>): Hono<AppEnv> {
+/** The Model Context Protocol at `/mcp`. @param loadApi loads the integrators' API, which the tools call. */
+export function mcpRoutes(loadApi: () => Promise<Hono<AppEnv>>): Hono<AppEnv> {
   const router = createRouter();
   let answer: Awaited<ReturnType<typeof load>> | undefined;
   router.post("/", checkOrigin, requireConfig, requireKey, async (c) => {
-    answer ??= await load(api);
+    answer ??= await load(loadApi);
     return answer(c);
   });
   return router;
 }
 
 /** Loaded with the first request: to do so at start-up would delay every other one. */
-async function load(api: Hono<AppEnv>) {
-  const [{ answerMessage }, { innerApi }, { documentRoutes }] = await Promise.all([
+async function load(loadApi: () => Promise<Hono<AppEnv>>) {
+  const [api, { answerMessage }, { innerApi }, { documentRoutes }] = await Promise.all([
+    loadApi(),
     import("./server.ts"),
     import("./api.ts"),
     import("./document-routes.ts"),

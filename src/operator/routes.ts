@@ -8,7 +8,7 @@ import { secretRoutes } from "./secret-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 
-/** The operator API. app.ts mounts the routes of `backup/` beside these. */
+/** The operator API. surfaces/operator.ts mounts the routes of `backup/` beside these. */
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);

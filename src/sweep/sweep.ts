@@ -1,4 +1,4 @@
-import { exports, WorkerEntrypoint } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
 import { explainShardError } from "../platform/db/shard-binding.ts";
 import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
@@ -57,7 +57,7 @@ function toJobResult(counts: Counts): JobResult {
  * stops nothing else.
  * @throws Error when nothing succeeds: the database cannot be reached.
  */
-async function sweepShard(env: Env, shard: number, nowMs: number): Promise<SweepResult> {
+export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<SweepResult> {
   const meter = new Meter();
   const db = shardDb(env, shard, meter);
   const tasks = listTasks({ env, meter, db, nowMs });
@@ -118,13 +118,6 @@ async function putOffFailed(db: Database, runs: readonly TaskRun[], nowMs: numbe
     failing.map(({ kind, failedKeys }) => [putOff(db, kind, [...new Set(failedKeys)], nowMs)]),
   );
   for (const result of results) if (result.status === "rejected") logProblem("sweep_failed", { task: "backoff" }, result.reason);
-}
-
-/** Sweeps a shard in an invocation of its own, because the platform limits the queries and calls of each. */
-export class ShardSweeper extends WorkerEntrypoint<Env> {
-  async sweep(shard: number, nowMs: number): Promise<SweepResult> {
-    return sweepShard(this.env, shard, nowMs);
-  }
 }
 
 /** Sweeps a shard in an invocation of its own. */

@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
@@ -51,7 +51,7 @@ function sessionsWith(behave: (session: Session) => object): Env {
 /** Asks in that environment, as an integrator or, without a key, as a visitor. */
 async function ask(path: string, body: object, bindings: Env, headers: Record<string, string> = {}): Promise<Answer> {
   const init = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers } };
-  const response = await app.request(path, init, bindings);
+  const response = await app.fetch(new Request(`https://service.test${path}`, init), bindings, createExecutionContext());
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 

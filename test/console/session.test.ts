@@ -117,7 +117,7 @@ test("a cookie stays valid under a rotated ENCRYPTION_KEY until the old value is
   const me = (key: string) => {
     const headers = { Cookie: browser.cookie!, "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin" };
     const context = { waitUntil: () => undefined, passThroughOnException: () => undefined } as unknown as ExecutionContext;
-    return app.request("https://service.test/api/v1/me", { headers }, envWith({ ENCRYPTION_KEY: key }), context);
+    return app.fetch(new Request("https://service.test/api/v1/me", { headers }), envWith({ ENCRYPTION_KEY: key }), context);
   };
   const fresh = "f".repeat(40);
   expect((await me(`${fresh},${env.ENCRYPTION_KEY}`)).status).toBe(200);
@@ -150,7 +150,7 @@ test("sign-in links are rate limited by address before any object is called", as
   const context = { waitUntil: () => undefined, passThroughOnException: () => undefined } as unknown as ExecutionContext;
   const signIn = async (at: number) => {
     const init = { method: "POST", headers, body: JSON.stringify({ link: `made-up-${at}` }) };
-    return (await app.request("https://service.test/console/session", init, envWith({ SIGN_IN: links }), context)).status;
+    return (await app.fetch(new Request("https://service.test/console/session", init), envWith({ SIGN_IN: links }), context)).status;
   };
   const statuses: number[] = [];
   for (let at = 0; at < 65; at++) statuses.push(await signIn(at));

@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
@@ -403,7 +404,7 @@ describe("contact forms", () => {
 
 test("a misconfigured service answers 503", async () => {
   const request = new Request(`http://service.test/widget/v1/agents/${NOBODY}`, { headers: newAddress() });
-  const response = await app.fetch(request, envWith({ KEY_SECRET: "" }));
+  const response = await app.fetch(request, envWith({ KEY_SECRET: "" }), createExecutionContext());
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({ error: { code: "unavailable" } });
   expect(env.KEY_SECRET).not.toBe("");

@@ -1,8 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { z } from "zod";
 import { allowsPrivateTargets, dnsResolver, isProduction } from "../config.ts";
-import { readAtMost } from "../read-stream.ts";
-import { Fault } from "../telemetry/errors.ts";
 import { logProblem } from "../telemetry/log.ts";
 import { isAllowedWhenPrivate, type UrlPolicy, urlProblem } from "./url-rules.ts";
 
@@ -44,6 +41,7 @@ export function targetProblem(env: Env, url: string, policy: UrlPolicy): string 
 async function checkHost(resolver: string, host: string, signal: AbortSignal): Promise<TargetVerdict> {
   let addresses: string[];
   try {
+    const { addressesOf } = await import("./dns.ts");
     addresses = await addressesOf(resolver, host, signal);
   } catch (error) {
     logProblem("name_lookup_failed", {}, error);
@@ -52,43 +50,6 @@ async function checkHost(resolver: string, host: string, signal: AbortSignal): P
   if (addresses.length === 0) return { verdict: "unresolvable", reason: "its host has no address" };
   if (!addresses.every(isPublicAddress)) return { verdict: "blocked", reason: "its host leads to an address that is not public" };
   return { verdict: "allowed" };
-}
-
-/** Record types, as the DNS numbers them. */
-const A = 1;
-const AAAA = 28;
-/** The response codes of an answer; every other is a failure of the resolver. */
-const NO_ERROR = 0;
-const NAME_ERROR = 3;
-
-/** Room for hundreds of addresses. */
-const MAX_ANSWER_BYTES = 65_536;
-
-/** A DNS answer in JSON. With a chain of aliases come the addresses that it ends in. */
-const answerSchema = z.object({
-  Status: z.literal([NO_ERROR, NAME_ERROR]),
-  TC: z.literal(false).optional(),
-  Answer: z.array(z.object({ type: z.int(), data: z.string() })).optional(),
-});
-
-/**
- * All addresses of a host name, IPv4 and IPv6. Nothing is cached here, since the resolver caches what may be cached.
- * @throws when the resolver gives no valid answer.
- */
-async function addressesOf(resolver: string, host: string, signal: AbortSignal): Promise<string[]> {
-  const found = await Promise.all([A, AAAA].map((type) => resolve(resolver, host, type, signal)));
-  return found.flat();
-}
-
-async function resolve(resolver: string, host: string, type: number, signal: AbortSignal): Promise<string[]> {
-  const url = new URL(resolver);
-  url.searchParams.set("name", host);
-  url.searchParams.set("type", String(type));
-  const response = await fetch(url, { headers: { Accept: "application/dns-json" }, redirect: "manual", cache: "no-store", signal });
-  const { body } = await readAtMost(response.body, MAX_ANSWER_BYTES);
-  if (response.status !== 200) throw new Fault(`The DNS resolver responded with status ${response.status}`);
-  const { Answer = [] } = answerSchema.parse(JSON.parse(new TextDecoder().decode(body)));
-  return Answer.filter((record) => record.type === A || record.type === AAAA).map((record) => record.data);
 }
 
 /** The only block of IPv6 that IANA assigns to the public Internet. */

@@ -6,8 +6,8 @@ import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";
 import type { ErrorStatus } from "../platform/http/responses.ts";
 
-/** One of the service's APIs, as its OpenAPI document tells of it. */
-export interface Surface {
+/** One of the service's APIs, as its OpenAPI document describes it. */
+export interface ApiDescription {
   /** The path that its operations are under. */
   root: string;
   title: string;
@@ -24,14 +24,14 @@ export interface Surface {
   nullableComponents: Record<string, z.ZodType>;
   /** Its further error codes. */
   ownCodes?: Partial<Record<ErrorCode, number>>;
-  /** What errors say on this surface, where it is not what they say to integrators. */
+  /** What errors say in this API, where it is not what they say to integrators. */
   errors?: Partial<Record<ErrorStatus, { code: ErrorCode; message: string }>>;
 }
 
 const ERRORS = "Errors share one envelope; its `message` says what to do.";
 
 /** The integrators' API. */
-export const API: Surface = {
+export const API: ApiDescription = {
   root: "/api/v1",
   title: "Support Agent Service",
   description: `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
@@ -73,7 +73,7 @@ which \`npm pack ./client\` makes in the service's repository.`,
 };
 
 /** The visitors' API. */
-export const WIDGET: Surface = {
+const WIDGET: ApiDescription = {
   root: "/widget/v1",
   title: "Support Agent Service for visitors",
   description: `What the browsers of a website's visitors call, without an API key, from the origins that the agent allows.
@@ -101,7 +101,7 @@ send: in the body where it has such a field, else as \`Authorization: Bearer <vi
 };
 
 /** The operator's API. */
-export const OPERATOR: Surface = {
+const OPERATOR: ApiDescription = {
   root: "/operator/v1",
   title: "Support Agent Service for operators",
   description: `What runs a deployment: workspaces with their plans, keys and agents, usage for billing, health, backup,
@@ -134,3 +134,6 @@ operation does not know is refused with 422.`,
     429: { code: "rate_limited", message: "Too many requests without a valid API key from this address. Try again in 12 s." },
   },
 };
+
+/** The APIs that have an OpenAPI document. */
+export const DESCRIPTIONS: readonly ApiDescription[] = [API, WIDGET, OPERATOR];

@@ -1,0 +1,9 @@
+import { consoleRoutes } from "../console/routes.ts";
+import { requireConfig } from "../workspaces/middleware.ts";
+import { createSurface } from "./surface.ts";
+
+/** What the console calls besides the APIs. */
+export const console = createSurface();
+
+console.use("/console/*", requireConfig);
+console.route("/console", consoleRoutes);

@@ -1,0 +1,15 @@
+import { backupRoutes } from "../backup/routes.ts";
+import { useSession } from "../console/session.ts";
+import { operatorRoutes } from "../operator/routes.ts";
+import { requireConfig } from "../workspaces/middleware.ts";
+import { createSurface, serveDocument } from "./surface.ts";
+
+const ROOT = "/operator/v1";
+
+/** What runs a deployment. */
+export const operator = createSurface();
+
+operatorRoutes.route("/", backupRoutes);
+serveDocument(operator, ROOT, async () => operatorRoutes);
+operator.use(`${ROOT}/*`, requireConfig, useSession);
+operator.route(ROOT, operatorRoutes);
