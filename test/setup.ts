@@ -1,13 +1,14 @@
-import { applyD1Migrations, reset } from "cloudflare:test";
+import { reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
+import { createTables } from "./tables.ts";
 
 // Files share a worker. Each starts with empty storage, and leaves the bindings, the clock and what it spied on as they were.
 // `reset` leaves out a database that was idle for some seconds, so that each is queried before.
 await Promise.all([env.DB, env.DB_1, env.SPARE].map((database) => database.prepare("SELECT 1").run()));
 await reset();
-await Promise.all([env.DB, env.DB_1].map((database) => applyD1Migrations(database, env.TEST_MIGRATIONS)));
+for (const database of [env.DB, env.DB_1]) await createTables(database);
 resetIdClock();
 
 const bindings: Record<string, unknown> = { ...env };
