@@ -25,15 +25,15 @@ type SimpleRefusal =
  * Why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
  * store.ts, in the order in which the caller is told: existence, state, limits of visitors, quota.
  */
-export function refusalOf(turn: Turn, { agent, conversation, full, stored }: TurnState): Refusal | undefined {
+export function refusalOf(turn: Turn, { agent, continued, full, stored }: TurnState): Refusal | undefined {
   if (stored.length > 0) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
   if (!turn.isNew) {
-    if (!conversation) return { outcome: "conversation_not_found" };
-    if (conversation.agentId !== turn.agentId) return { outcome: "other_agent" };
-    if (conversation.channel !== turn.channel) return { outcome: "other_channel" };
-    if (!conversation.belongsToVisitor) return { outcome: "other_user" };
-    if (!conversation.hasRoom) return { outcome: "conversation_full" };
+    if (!continued) return { outcome: "conversation_not_found" };
+    if (continued.agentId !== turn.agentId) return { outcome: "other_agent" };
+    if (continued.channel !== turn.channel) return { outcome: "other_channel" };
+    if (!continued.belongsToVisitor) return { outcome: "other_user" };
+    if (!continued.hasRoom) return { outcome: "conversation_full" };
   }
   // No limit keeps it out: its visitor was erased.
   if (turn.isKept) return { outcome: "conversation_not_found" };

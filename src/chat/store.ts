@@ -17,11 +17,11 @@ import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversation
 import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
-import { type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
+import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiledStatements } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
+import { insertWhere, transactNamed } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -43,17 +43,25 @@ const MAX_TOPICS = 3;
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, nowMs, visitor } = turn;
   const windows = turn.messageLimit ? windowsOf(turn.messageLimit, nowMs) : [];
-  // Names of sources are for small talk alone: a question is answered from what they hold.
-  const maxTopics = smallTalkOf(turn.message, "") ? MAX_TOPICS : 0;
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
-  const values = { turn: storedPart(turn), windows, maxTopics, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
+  const values = { turn: storedPart(turn), windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
   // Only a turn that waited has the hashes, with which something is computed.
-  const statements = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
-  const sentBefore = windows.length === 0 ? [] : [listSent(db, workspaceId, windows)];
-  const { before, written, after } = await transact(db, { ...statements, before: [...statements.before, ...sentBefore] });
-  const [[agent], [conversation], history, topics, sent = []] = before;
-  const [stored] = after;
-  return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, written };
+  const { before, ...batch } = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
+  // Names of sources are for small talk alone: a question is answered from what they hold.
+  const topics = smallTalkOf(turn.message, "") && { topics: listTopics(db, turn) };
+  const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
+  const found = await transactNamed(db, { before: { ...before, ...topics, ...sent }, ...batch });
+  const continued = found.continued?.[0];
+  return {
+    agent: found.agent[0],
+    continued,
+    conversation: turn.isNew ? found.stored[0]?.state : continued,
+    history: found.history ?? [],
+    topics: (found.topics ?? []).map(({ name }) => name),
+    full: fullWindow(windows, found.sent ?? []),
+    stored: found.stored,
+    written: found.written,
+  };
 }
 
 /** No statement uses the filter and the earlier messages, whose names and numbers, which callers choose, would be shapes of their own. */
@@ -64,19 +72,22 @@ function storedPart({ filter: _filter, earlier: _earlier, ...turn }: Turn): Turn
 interface BeginValues {
   turn: Turn;
   windows: VisitorWindow[];
-  maxTopics: number;
   emailKey: string | null;
   eventId: string;
 }
 
 const compiledBegin = compiledStatements(buildBegin);
 
-function buildBegin(db: Database, { turn, windows, maxTopics, emailKey, eventId }: BeginValues) {
+function buildBegin(db: Database, { turn, windows, emailKey, eventId }: BeginValues) {
   const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = turn;
   const admitted = isAdmitted(turn, windows);
   const event = { id: eventId, workspaceId, conversationId, nowMs };
   return {
-    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn), listTopics(db, turn, maxTopics)],
+    before: {
+      agent: findAgent(db, workspaceId, agentId),
+      // A new conversation has no history, and its state is that of after the writes, which an earlier attempt has made or this one.
+      ...(!isNew && { continued: findConversationState(db, turn), history: listHistory(db, turn) }),
+    },
     writes: [
       ...(visitor ? upsertVisitor(db, turn, { ...visitor, emailKey }, admitted) : []),
       ...(isNew ? [createConversation(db, turn, admitted)] : continueConversation(db, turn, admitted)),
@@ -84,13 +95,13 @@ function buildBegin(db: Database, { turn, windows, maxTopics, emailKey, eventId 
       ...countSent(db, workspaceId, windows, IF_CHANGED),
       ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
     ],
-    after: [listTurnMessages(db, turn)],
-  } as const;
+    after: { stored: listTurnMessages(db, turn) },
+  };
 }
 
 /**
- * What the first batch found: the agent, the conversation before the turn, its last messages, the window of visitors' messages
- * that was full, and the turn's own messages.
+ * What the first batch found: the agent, the conversation that the turn continues, the state of either that or the new one, its
+ * last messages, the window of visitors' messages that was full, and the turn's own messages.
  */
 export type TurnState = Omit<Awaited<ReturnType<typeof beginTurn>>, "written">;
 
@@ -99,14 +110,21 @@ function findConversationState(db: Database, turn: Turn) {
     .select({
       agentId: conversations.agentId,
       channel: conversations.channel,
-      status: conversations.status,
       belongsToVisitor: sql<number>`${belongsToVisitor(turn, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
       hasRoom: sql<number>`${hasRoom(turn, sql`${conversations.messageCount}`)}`.as("has_room"),
-      openReason: sql<HandoffReason | null>`${openHandoff(turn, sql`reason`)}`.as("open_reason"),
-      pendingReason: sql<HandoffReason | null>`${pendingReason(turn)}`.as("pending_reason"),
+      ...stateColumns(turn),
     })
     .from(conversations)
     .where(isConversation(turn));
+}
+
+/** Of a conversation: its status, and why it was handed off. */
+function stateColumns(turn: Turn) {
+  return {
+    status: sql<ConversationStatus>`${conversations.status}`.as("conversation_status"),
+    openReason: sql<HandoffReason | null>`${openHandoff(turn, sql`reason`)}`.as("open_reason"),
+    pendingReason: sql<HandoffReason | null>`${pendingReason(turn)}`.as("pending_reason"),
+  };
 }
 
 /** A column of the conversation's hand-off that is not resolved; NULL where there is none. */
@@ -120,13 +138,13 @@ function pendingReason(turn: Turn): SQL {
 }
 
 /** Names of sources. */
-function listTopics(db: Database, { workspaceId, agentId }: Turn, limit: number) {
+function listTopics(db: Database, { workspaceId, agentId }: Turn) {
   return db
     .select({ name: sources.name })
     .from(sources)
     .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId), eq(sources.status, "ready")))
     .orderBy(sources.id)
-    .limit(limit);
+    .limit(MAX_TOPICS);
 }
 
 /** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
@@ -204,12 +222,14 @@ function addQuestion(db: Database, turn: Turn, isAdmitted: SQL) {
   return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
-/** The turn's own messages, as far as they are stored, with the visitor who asks. */
-function listTurnMessages(db: Database, { workspaceId, questionId, answerId }: Turn) {
+/** The turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
+function listTurnMessages(db: Database, turn: Turn) {
+  const { workspaceId, questionId, answerId } = turn;
   const { externalId, email, emailVerified, verified } = visitors;
   return db
-    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified })
+    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, state: stateColumns(turn) })
     .from(messages)
+    .innerJoin(conversations, eq(conversations.id, messages.conversationId))
     .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
@@ -227,17 +247,15 @@ export async function finishTurn(db: Database, turn: Turn, { handoff, citations,
   // Who tries the agent out in the playground does not wait for the team.
   const isWaiting = handoff !== null && turn.channel !== "playground";
   const eventId = newId(shardOf(turn.workspaceId), nowMs);
-  const statements = compiledFinish(db, { turn: storedPart(turn), answer, isWaiting, eventId });
-  const { written, read } = await writeThenRead(
-    db,
-    [
-      ...statements.writes,
-      ...(isWaiting ? handOff(db, turn, handoff, nowMs) : []),
-      ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
-    ],
-    statements.after,
-  );
-  const [[conversation]] = read;
+  const [first, ...rest] = compiledFinish(db, { turn: storedPart(turn), answer, isWaiting, eventId });
+  const written = await db.batch([
+    first,
+    ...rest,
+    ...(isWaiting ? handOff(db, turn, handoff, nowMs) : []),
+    ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
+  ]);
+  // Another attempt has stored the answer, or the conversation is erased.
+  const [conversation] = written[0].length > 0 ? written[0] : (await db.batch([findConversationState(db, turn)]))[0];
   return { status: conversation?.status, openReason: conversation?.openReason ?? null, written };
 }
 
@@ -254,14 +272,12 @@ const compiledFinish = compiledStatements((db, { turn, answer, isWaiting, eventI
   const { workspaceId, conversationId, answerId } = turn;
   const { text: content, nowMs } = answer;
   const event = { id: eventId, workspaceId, conversationId, nowMs };
-  return {
-    writes: [
-      recordAnswer(db, turn, { id: answerId, content, isWaiting, nowMs }, transitionOn(isWaiting ? "agent_handed_off" : "agent_answered")),
-      addAnswer(db, turn, answer),
-      ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
-    ],
-    after: [findConversationState(db, turn)],
-  } as const;
+  const record = { id: answerId, content, isWaiting, nowMs };
+  return [
+    recordAnswer(db, turn, record, transitionOn(isWaiting ? "agent_handed_off" : "agent_answered")).returning(stateColumns(turn)),
+    addAnswer(db, turn, answer),
+    ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
+  ] as const;
 });
 
 /** At the time of its conversation's last message, which it is. */

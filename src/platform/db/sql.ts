@@ -20,6 +20,25 @@ export async function transact<const Before extends readonly Statement[], const 
   return read as { before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> };
 }
 
+type NamedReads = Record<string, Statement | undefined>;
+type Found<Reads extends NamedReads> = { [Name in keyof Reads]: Exclude<Reads[Name], undefined>["_"]["result"] };
+
+/** Like `transact`, with reads by their names, some of which may be left out. */
+export async function transactNamed<Before extends NamedReads, After extends Record<string, Statement>>(
+  db: Database,
+  { before, writes, after }: { before: Before; writes: readonly Statement[]; after: After },
+): Promise<Found<Before> & Found<After> & { written: readonly unknown[] }> {
+  const reads = { ...before, ...after };
+  const ran = await transact(db, {
+    before: Object.values(before) as Statement[],
+    writes,
+    after: Object.values(after) as unknown as [Statement],
+  });
+  const results = [...ran.before, ...ran.after];
+  const found = Object.fromEntries(Object.keys(reads).map((name, at) => [name, results[at]]));
+  return { ...found, written: ran.written } as Found<Before> & Found<After> & { written: readonly unknown[] };
+}
+
 /** Runs writes and then reads as one batch. */
 export async function writeThenRead<const After extends Reads>(db: Database, writes: readonly Statement[], after: After) {
   const { written, after: read } = await transact(db, { before: [], writes, after });
