@@ -1142,6 +1142,10 @@ export interface Schemas {
     next_cursor: string | null;
   };
   ListedConversation: Schemas["Conversation"] & {
+    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team. */
+    last_message_role: "user" | "assistant" | "human" | "system" | null;
+    /** The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null. */
+    question_preview: string | null;
     /** Where it matches `q`; null without a search. */
     match: Schemas["ConversationMatch"] | null;
   };

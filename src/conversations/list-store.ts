@@ -1,9 +1,11 @@
-import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { type Channel, CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
+import { and, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
-import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../platform/db/schema.ts";
+import { conversationCounts, conversations, conversationSpans, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { jsonIds } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
+
+import { PREVIEW_LENGTH } from "./store.ts";
 
 /** The filters of a list of conversations. */
 export interface ConversationFilter {
@@ -45,12 +47,28 @@ export function listWithRecords(db: Database, workspaceId: string, conversationI
   return selectWithRecords(db, workspaceId, ids, ids);
 }
 
+/** A conversation with what tells who waits for what in a list. The columns are named in full: a subquery has its own. */
+const LISTED = {
+  ...getTableColumns(conversations),
+  lastMessageRole: sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = conversations.latest_message_id)`.as(
+    "last_message_role",
+  ),
+  questionPreview: sql<string | null>`CASE WHEN conversations.status = 'needs_human' THEN (
+    SELECT substr(m.content, 1, ${PREVIEW_LENGTH}) FROM ${messages} m
+    WHERE m.workspace_id = conversations.workspace_id AND m.conversation_id = conversations.id AND m.role = 'user'
+    ORDER BY m.created_at DESC, m.id DESC LIMIT 1) END`.as("question_preview"),
+};
+
 /** @param shown of the conversations that are read, those whose records are read too. */
 function selectWithRecords(db: Database, workspaceId: string, read: SQL, shown: SQL) {
   const visitorIds = sql`(SELECT visitor_id FROM ${conversations} WHERE ${conversations.id} IN ${shown})`;
   const latest = sql`(SELECT max(other.id) FROM ${handoffs} other WHERE other.workspace_id = ${workspaceId} AND other.conversation_id = ${handoffs.conversationId})`;
   return [
-    db.select().from(conversations).where(inArray(conversations.id, read)).orderBy(desc(conversations.updatedAt), desc(conversations.id)),
+    db
+      .select(LISTED)
+      .from(conversations)
+      .where(inArray(conversations.id, read))
+      .orderBy(desc(conversations.updatedAt), desc(conversations.id)),
     db
       .select()
       .from(visitors)

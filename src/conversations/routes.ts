@@ -20,7 +20,7 @@ import {
   conversationColumns,
   conversationPageSchema,
   conversationQuery,
-  type ConversationRow,
+  type ListedRow,
   conversationSchema,
   conversationUpdateSchema,
   feedbackInSchema,
@@ -71,11 +71,13 @@ conversationRoutes.openapi(listConversations, async (c) => {
       throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
     const visitors = new Map(found.visitors.map((visitor) => [visitor.id, visitor]));
     const handoffs = new Map(found.handoffs.map((handoff) => [handoff.conversationId, handoff]));
-    const toItem = (row: ConversationRow) => ({
+    const toItem = (row: ListedRow) => ({
       ...toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id)),
+      last_message_role: row.lastMessageRole,
+      question_preview: row.questionPreview,
       match: found.matches.get(row.id) ?? null,
     });
-    const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
+    const positionOf = (row: ListedRow) => ({ atMs: row.updatedAt, id: row.id });
     return toCursorPage(found.rows, found.total, asked, positionOf, toItem);
   };
   return wantsCsv(c) ? csvResponse(c, "conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);

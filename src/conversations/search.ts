@@ -3,7 +3,7 @@ import { type ConversationQuery, conversationIndexOf } from "./conversation-inde
 import { listWithRecords } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
-import type { ConversationRow, HandoffRow, VisitorRow } from "./wire.ts";
+import type { HandoffRow, ListedRow, VisitorRow } from "./wire.ts";
 
 /** Where a conversation matches. */
 export interface Match {
@@ -13,7 +13,7 @@ export interface Match {
 
 interface Found {
   /** One more than the page holds when there is another one. */
-  rows: ConversationRow[];
+  rows: ListedRow[];
   visitors: VisitorRow[];
   handoffs: HandoffRow[];
   matches: Map<string, Match>;
@@ -42,7 +42,7 @@ export async function searchConversations(op: Operation, query: ConversationQuer
   const visitorOf = new Map(visitors.map((visitor) => [visitor.id, visitor]));
   const contentOf = new Map(texts.flat().map(({ id, content }) => [id, content]));
   const phrases = toPhrases(query.q);
-  const matchOf = (row: ConversationRow, recordId: string | null): Match => {
+  const matchOf = (row: ListedRow, recordId: string | null): Match => {
     const visitor = visitorOf.get(row.visitorId ?? "");
     const about = [row.subject, visitor?.name, visitor?.email].filter(Boolean).join(" · ");
     return { message_id: recordId, snippet: snippetOf(recordId === null ? about : (contentOf.get(recordId) ?? ""), phrases) };

@@ -114,7 +114,7 @@ interface CountedMessage {
 }
 
 /** How much of a message a conversation's preview shows. */
-const PREVIEW_LENGTH = 200;
+export const PREVIEW_LENGTH = 200;
 
 /**
  * What a message changes in its conversation. A trigger does this for every message whose conversation does not name it as its

@@ -1,6 +1,8 @@
 import type { CsvColumns } from "../platform/http/csv.ts";
 import { z } from "@hono/zod-openapi";
 import {
+  MESSAGE_ROLES,
+  type MessageRole,
   AUTHOR_TYPES,
   CHANNELS,
   CONVERSATION_STATUSES,
@@ -199,7 +201,17 @@ export const matchSchema = z
   .openapi("ConversationMatch");
 
 export const listedConversationSchema = conversationSchema
-  .extend({ match: matchSchema.nullable().meta({ description: "Where it matches `q`; null without a search." }) })
+  .extend({
+    last_message_role: z.enum(MESSAGE_ROLES).nullable().meta({
+      description: "Who wrote the latest message: user is the visitor, assistant the agent, human the team.",
+      example: "assistant",
+    }),
+    question_preview: z.string().nullable().meta({
+      description: "The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null.",
+      example: null,
+    }),
+    match: matchSchema.nullable().meta({ description: "Where it matches `q`; null without a search." }),
+  })
   .openapi("ListedConversation");
 
 export const conversationPageSchema = cursorPageOf(listedConversationSchema, "ConversationPage");
@@ -287,6 +299,8 @@ export const messageQuery = cursorQuery.omit({ offset: true });
 
 export type Citation = z.infer<typeof citationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
+/** A conversation as lists read it. */
+export type ListedRow = ConversationRow & { lastMessageRole: MessageRole | null; questionPreview: string | null };
 export type VisitorRow = typeof visitors.$inferSelect;
 export type HandoffRow = typeof handoffs.$inferSelect;
 /** A message, or a note as one. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
-import { costOf, createWorkspace, databases } from "../harness.ts";
+import { costOf, createAgent, createWorkspace, databases } from "../harness.ts";
 
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
@@ -109,6 +109,25 @@ test("a deep page equals the one that paging reaches, with every filter", async 
   ];
   expect(deep.d1_trips).toBe(1);
   expect(deep.rows_read).toBeLessThan(shallow.rows_read + 5_000);
+});
+
+test("a conversation in the list says what its visitor wrote last while it waits, and who wrote the latest message", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const ask = (message: string, more: object = {}) => workspace.call("POST", `/agents/${agent.id}/messages`, { message, ...more });
+  const { conversation_id: id } = (await ask("How is bread baked?")).body;
+  const listed = async (search = "") => (await workspace.call("GET", `/conversations${search}`)).body.data[0];
+  expect(await listed()).toMatchObject({ last_message_role: "assistant", question_preview: "How is bread baked?" });
+  await ask("Can I talk to a real person?", { conversation_id: id });
+  const latest = { last_message_role: "assistant", question_preview: "Can I talk to a real person?" };
+  expect(await listed()).toMatchObject({ ...latest, handoff: { summary: "How is bread baked?" } });
+  expect(await listed("?q=bread")).toMatchObject(latest);
+  await ask("Hello?".padEnd(300, "!"), { conversation_id: id });
+  expect((await listed()).question_preview).toBe("Hello?".padEnd(200, "!"));
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "In an oven." });
+  expect(await listed()).toMatchObject({ last_message_role: "human", question_preview: null, last_message_preview: "In an oven." });
+  await ask("Thank you.", { conversation_id: id });
+  expect(await listed()).toMatchObject({ last_message_role: "user", question_preview: null, last_message_preview: "Thank you." });
 });
 
 test("updated_since accepts RFC 3339, with or without a UTC offset", async () => {

@@ -19,6 +19,7 @@ export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
 
 export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
 export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;
+export type MessageRole = (typeof MESSAGE_ROLES)[number];
 /** What a transcript for the team holds: the messages, and the team's notes between them. */
 export const TRANSCRIPT_ROLES = [...MESSAGE_ROLES, "note"] as const;
 export const AUTHOR_TYPES = ["visitor", "agent", "member", "system"] as const;

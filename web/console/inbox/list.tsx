@@ -126,9 +126,11 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
   );
 }
 
-/** What was said last; what was asked, where the last thing said is that somebody will reply. */
-function previewOf({ last_message_preview: preview, last_message_at: at, handoff }: ListedConversation): string | null {
-  return handoff?.requested_at === at ? (handoff.summary ?? preview) : preview;
+const WRITERS: Partial<Record<NonNullable<ListedConversation["last_message_role"]>, string>> = { assistant: "Agent: ", human: "Team: " };
+
+/** What the visitor wrote last, of one who waits; else what was said last, and by whom where it was not the visitor. */
+function previewOf({ question_preview: question, last_message_role: role, last_message_preview: preview }: ListedConversation) {
+  return question ?? `${(role && WRITERS[role]) ?? ""}${preview ?? ""}`;
 }
 
 /** What was found, with the match marked. */
