@@ -8,37 +8,28 @@ import type { Limits } from "../workspaces/plans.ts";
 
 type NewAgent = typeof agents.$inferInsert;
 
-const columns = getTableColumns(agents);
-
 /** One page of a workspace's agents, oldest first. */
-export function listAgents(db: Database, workspaceId: string, { limit, offset }: { limit: number; offset: number }) {
-  return agentPage(db, workspaceId, limit, offset);
-}
-
-const agentPage = compiled(columns, ["workspaceId", "limit", "offset"], (db, fields, workspaceId, limit, offset) =>
-  db.select(fields).from(agents).where(eq(agents.workspaceId, workspaceId)).orderBy(agents.id).limit(limit).offset(offset),
+export const listAgents = compiled((db, workspaceId: string, { limit, offset }: { limit: number; offset: number }) =>
+  db.select().from(agents).where(eq(agents.workspaceId, workspaceId)).orderBy(agents.id).limit(limit).offset(offset),
 );
 
 /** How many agents the workspace has; no row when there is no such workspace. */
-export const findAgentsCount = compiled({ count: workspaces.agentsCount }, ["workspaceId"], (db, fields, workspaceId) =>
+export const findAgentsCount = compiled((db, workspaceId: string) =>
   db
-    .select(fields)
+    .select({ count: workspaces.agentsCount })
     .from(workspaces)
     .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt))),
 );
 
-export const findAgent = compiled(columns, ["workspaceId", "agentId"], (db, fields, workspaceId, agentId) =>
-  db
-    .select(fields)
-    .from(agents)
-    .where(and(eq(agents.id, agentId), eq(agents.workspaceId, workspaceId))),
+export const findAgent = compiled((db, workspaceId: string, agentId: string) =>
+  db.select().from(agents).where(isAgent(workspaceId, agentId)),
 );
 
 /** An agent by its id alone, with its workspace's plan, unless the workspace is deleted. */
 export function findAgentWithPlan(db: Database, agentId: string) {
   return db
     .select({
-      ...columns,
+      ...getTableColumns(agents),
       // D1 returns rows as objects, so that two columns of one name would be one.
       plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
       overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),

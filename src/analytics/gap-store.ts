@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, sql } from "drizzle-orm";
-import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { answers, handoffs, messageFeedback, messages, unansweredQuestions } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { DayRange } from "./definitions.ts";
@@ -20,10 +20,10 @@ export interface StoredExample {
 }
 
 /** The unanswered questions of a range, each with its first time in it and its latest conversations. See listUnansweredQuestions. */
-export function listGapQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+export const listGapQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const table = unansweredQuestions;
   const asked = sql`FROM ${handoffs} h WHERE h.workspace_id = ${workspaceId} AND h.agent_id = ${agentId}
-    AND h.question_key = ${table.questionKey} AND h.question_key IS NOT NULL AND h.requested_at >= ${range.fromDay * DAY_MS}`;
+    AND h.question_key = ${table.questionKey} AND h.question_key IS NOT NULL AND h.requested_at >= ${range.fromDay} * ${DAY_MS}`;
   const latest = sql`SELECT json_object('conversation_id', h.conversation_id, 'message_id', h.trigger_message_id, 'at', h.requested_at) AS example
     ${asked} ORDER BY h.requested_at DESC LIMIT ${MAX_EXAMPLES}`;
   return db
@@ -36,10 +36,10 @@ export function listGapQuestions(db: Database, workspaceId: string, agentId: str
     })
     .from(table)
     .where(candidateQuestions(workspaceId, agentId));
-}
+});
 
 /** The latest answers of a range that were rated down, each with the question before it; none of a message that handed it off. */
-export function listRatedDown(db: Database, workspaceId: string, agentId: string, { fromDay }: DayRange) {
+export const listRatedDown = compiled((db, workspaceId: string, agentId: string, { fromDay }: DayRange) => {
   const rated = messageFeedback;
   const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a
     JOIN ${messages} q ON q.workspace_id = a.workspace_id AND q.conversation_id = a.conversation_id AND q.created_at <= a.created_at
@@ -54,21 +54,26 @@ export function listRatedDown(db: Database, workspaceId: string, agentId: string
     })
     .from(rated)
     .where(
-      and(eq(rated.workspaceId, workspaceId), eq(rated.agentId, agentId), eq(rated.rating, "down"), gte(rated.createdAt, fromDay * DAY_MS)),
+      and(
+        eq(rated.workspaceId, workspaceId),
+        eq(rated.agentId, agentId),
+        eq(rated.rating, "down"),
+        gte(rated.createdAt, sql`${fromDay} * ${DAY_MS}`),
+      ),
     )
     .orderBy(desc(rated.createdAt), desc(rated.id))
     .limit(MAX_READ);
-}
+});
 
 /** The questions of an agent's latest curated answers, with the time of their last change. */
-export function listCuratedQuestions(db: Database, workspaceId: string, agentId: string) {
-  return db
+export const listCuratedQuestions = compiled((db, workspaceId: string, agentId: string) =>
+  db
     .select({ question: answers.question, updatedAt: answers.updatedAt })
     .from(answers)
     .where(and(eq(answers.workspaceId, workspaceId), eq(answers.agentId, agentId)))
     .orderBy(desc(answers.id))
-    .limit(MAX_READ);
-}
+    .limit(MAX_READ),
+);
 
 export type GapQuestion = Awaited<ReturnType<typeof listGapQuestions>>[number];
 export type RatedDown = Awaited<ReturnType<typeof listRatedDown>>[number];

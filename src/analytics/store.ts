@@ -111,10 +111,10 @@ export function candidateQuestions(workspaceId: string, agentId: string): SQL {
 
 /** SQL: how often a row of `unanswered_questions` was asked in a range. */
 export function askedIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL<number> {
-  const askedUntil = (day: number) =>
+  const askedUntil = (day: SQL) =>
     sql`coalesce((SELECT d.asked_until FROM ${unansweredQuestionDays} d WHERE d.workspace_id = ${workspaceId} AND d.agent_id = ${agentId}
       AND d.question_key = ${unansweredQuestions.questionKey} AND d.day <= ${day} ORDER BY d.day DESC LIMIT 1), 0)`;
-  return sql<number>`${askedUntil(toDay)} - ${askedUntil(fromDay - 1)}`;
+  return sql<number>`${askedUntil(sql`${toDay}`)} - ${askedUntil(sql`${fromDay} - 1`)}`;
 }
 
 function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {

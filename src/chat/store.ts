@@ -18,7 +18,7 @@ import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
 import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
-import { compiledStatements } from "../platform/db/compiled.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, transactNamed } from "../platform/db/sql.ts";
@@ -76,7 +76,7 @@ interface BeginValues {
   eventId: string;
 }
 
-const compiledBegin = compiledStatements(buildBegin);
+const compiledBegin = compiled(buildBegin);
 
 function buildBegin(db: Database, { turn, windows, emailKey, eventId }: BeginValues) {
   const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = turn;
@@ -268,7 +268,7 @@ interface FinishValues {
   eventId: string;
 }
 
-const compiledFinish = compiledStatements((db, { turn, answer, isWaiting, eventId }: FinishValues) => {
+const compiledFinish = compiled((db, { turn, answer, isWaiting, eventId }: FinishValues) => {
   const { workspaceId, conversationId, answerId } = turn;
   const { text: content, nowMs } = answer;
   const event = { id: eventId, workspaceId, conversationId, nowMs };

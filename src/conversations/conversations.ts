@@ -3,7 +3,7 @@ import { tellVisitor } from "../events/visitor-news.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft } from "../knowledge/draft-store.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
-import { compiledStatements } from "../platform/db/compiled.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact, writeThenRead } from "../platform/db/sql.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -138,7 +138,7 @@ interface NoteValues {
   windows: VisitorWindow[];
 }
 
-const compiledNote = compiledStatements((db, { key, note, windows }: NoteValues) => [
+const compiledNote = compiled((db, { key, note, windows }: NoteValues) => [
   createNote(db, key, note, windows),
   ...countSent(db, key.workspaceId, windows, IF_CHANGED),
   recordNote(db, key, note.id, note.nowMs),

@@ -1,6 +1,7 @@
 import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { RATINGS } from "../platform/db/columns.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { conversations, feedbackDays, messageFeedback, messages } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -20,7 +21,7 @@ export interface Rating {
 }
 
 /** Rates an answer of the conversation; a later rating of the same author replaces it. Returns it, unless there is no such answer. */
-export function setFeedback(db: Database, { workspaceId, conversationId }: ConversationKey, given: Rating, nowMs: number) {
+export const setFeedback = compiled((db, { workspaceId, conversationId }: ConversationKey, given: Rating, nowMs: number) => {
   const { rating, comment } = given;
   const agentId = sql`(SELECT agent_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
   const isAnswer = sql`EXISTS (SELECT 1 FROM ${messages} WHERE id = ${given.messageId} AND workspace_id = ${workspaceId}
@@ -30,7 +31,7 @@ export function setFeedback(db: Database, { workspaceId, conversationId }: Conve
   return insertWhere(db, messageFeedback, row, isAnswer)
     .onConflictDoUpdate({ target, set: { rating, comment, updatedAt: nowMs } })
     .returning();
-}
+});
 
 /** The filters of a list of ratings. */
 export interface FeedbackFilter {
@@ -40,6 +41,9 @@ export interface FeedbackFilter {
   sinceMs?: number | undefined;
 }
 
+/** Which index and counter is read depends on it. */
+const CHOICES = ["rating"];
+
 interface Page {
   limit: number;
   offset: number;
@@ -47,28 +51,32 @@ interface Page {
 }
 
 /** One page of ratings, newest first, plus one row when there is another page; then the total. */
-export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) {
-  const { createdAt, id } = messageFeedback;
-  const ranges = rangesOf(workspaceId, filter, cursor && sql`(${createdAt}, ${id}) < (${cursor.atMs}, ${cursor.id})`);
-  const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}))`;
+export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, page: Page) {
   return [
-    db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id)),
-    countFeedback(db, workspaceId, filter),
+    selectPage(db, workspaceId, filter, { ...page, limit: page.limit + 1 }),
+    countFeedback(db, workspaceId, filter, Math.ceil((filter.sinceMs ?? 0) / DAY_MS)),
   ] as const;
 }
 
-/** Sums the daily counters that triggers maintain; of the day on which a range begins, it counts the rows. */
-function countFeedback(db: Database, workspaceId: string, filter: FeedbackFilter) {
-  const { agentId, rating, sinceMs = 0 } = filter;
-  const nextDay = Math.ceil(sinceMs / DAY_MS);
-  const ofDay = sql`(SELECT count(*) FROM (${rangesOf(workspaceId, filter, lt(messageFeedback.createdAt, nextDay * DAY_MS))}))`;
+const selectPage = compiled((db, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) => {
+  const { createdAt, id } = messageFeedback;
+  const ranges = rangesOf(workspaceId, filter, cursor && sql`(${createdAt}, ${id}) < (${cursor.atMs}, ${cursor.id})`);
+  const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}))`;
+  return db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id));
+}, CHOICES);
+
+/** Sums the daily counters that triggers maintain from a day on; of the day before, on which the range begins, it counts the rows. */
+const countFeedback = compiled((db, workspaceId: string, filter: FeedbackFilter, nextDay: number) => {
+  const { agentId, rating } = filter;
+  const isBefore = lt(messageFeedback.createdAt, sql`${nextDay} * ${DAY_MS}`);
+  const ofDay = sql`(SELECT count(*) FROM (${rangesOf(workspaceId, filter, isBefore)}))`;
   const counters = (rating ? [rating] : RATINGS).map((name) => sql`${feedbackDays[name]}`);
   const isAgent = agentId === undefined ? undefined : eq(feedbackDays.agentId, agentId);
   return db
     .select({ total: sql<number>`coalesce(sum(${sql.join(counters, sql` + `)}), 0) + ${ofDay}`.as("total") })
     .from(feedbackDays)
     .where(and(eq(feedbackDays.workspaceId, workspaceId), gte(feedbackDays.day, nextDay), isAgent));
-}
+}, CHOICES);
 
 /** The ratings that match, as a range of an index for each of the two. */
 function rangesOf(workspaceId: string, { agentId, rating, sinceMs }: FeedbackFilter, further: SQL | undefined): SQL {

@@ -1,8 +1,8 @@
 import { and, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { conversationCounts, conversations, conversationSpans, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { jsonIds } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 import { PREVIEW_LENGTH } from "./store.ts";
@@ -34,18 +34,46 @@ interface Page {
   cursor?: { atMs: number; id: string } | undefined;
 }
 
+interface ReadPage extends Page {
+  isDeep: boolean;
+  /** One more than the page holds. */
+  readLimit: number;
+}
+
+/** The first day, and the first span, that lie whole after the time of a filter. */
+interface Since {
+  nextDay: number;
+  nextSpan: number;
+}
+
 /** One page of conversations by last activity, newest first, with their visitors and latest hand-offs. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
-  const shown = pageIds(workspaceId, filter, page);
-  const read = pageIds(workspaceId, filter, { ...page, limit: page.limit + 1 });
-  return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter)] as const;
+  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
+  const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
+  const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
+  return selectPage(db, workspaceId, filter, { ...page, isDeep, readLimit: page.limit + 1 }, since);
 }
+
+/** Which indexes and counters are read depends on the status. */
+const selectPage = compiled(
+  (db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {
+    const shown = pageIds(workspaceId, filter, page);
+    const read = pageIds(workspaceId, filter, { ...page, limit: page.readLimit });
+    return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter, since)] as const;
+  },
+  ["status"],
+);
 
 /** These conversations by last activity, newest first, with their visitors and latest hand-offs. */
 export function listWithRecords(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  const ids = sql`(SELECT id FROM ${conversations} WHERE +workspace_id = ${workspaceId} AND id IN ${jsonIds(conversationIds)})`;
-  return selectWithRecords(db, workspaceId, ids, ids);
+  return selectListed(db, workspaceId, JSON.stringify(conversationIds));
 }
+
+const selectListed = compiled((db, workspaceId: string, ids: string) => {
+  const isListed = sql`id IN (SELECT value FROM json_each(${ids}))`;
+  const listed = sql`(SELECT id FROM ${conversations} WHERE +workspace_id = ${workspaceId} AND ${isListed})`;
+  return selectWithRecords(db, workspaceId, listed, listed);
+});
 
 /** A conversation with what tells who waits for what in a list. The columns are named in full: a subquery has its own. */
 const LISTED = {
@@ -82,8 +110,7 @@ function selectWithRecords(db: Database, workspaceId: string, read: SQL, shown: 
 }
 
 /** The ids of a page, from indexes alone: each status is a range in the list's order, and without a filter the five are merged. */
-function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor }: Page): SQL {
-  const isDeep = offset >= DEEP_OFFSET && !cursor && !isOfTeam(filter);
+function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep }: ReadPage): SQL {
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
   const ranges = rangesOf(workspaceId, filter, and(after, below));
@@ -113,9 +140,9 @@ function indexOf({ assigneeId, isUnread }: ConversationFilter): SQL {
   return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;
 }
 
-function countAll(db: Database, workspaceId: string, filter: ConversationFilter) {
+function countAll(db: Database, workspaceId: string, filter: ConversationFilter, since: Since) {
   if (isOfTeam(filter)) return countOfTeam(db, workspaceId, filter);
-  return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs);
+  return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, since);
 }
 
 function countOfTeam(db: Database, workspaceId: string, filter: ConversationFilter) {
@@ -159,15 +186,13 @@ function sumOf(counters: Counters, { status }: ConversationFilter): SQL {
 }
 
 /** Counts the rows of the first day, and sums the counters of the days and spans after it. */
-function countSince(db: Database, workspaceId: string, filter: ConversationFilter, sinceMs: number) {
+function countSince(db: Database, workspaceId: string, filter: ConversationFilter, { nextDay, nextSpan }: Since) {
   const { days, day } = conversationSpans;
-  const nextDay = Math.ceil(sinceMs / DAY_MS);
-  const nextSpan = Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS;
   const isSpan = (length: number, range: SQL | undefined) =>
     and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, hasKey(conversationSpans, filter));
   // All five named, so that the planner reads an index range of each.
   const isAnyStatus = filter.status === undefined ? inArray(conversations.status, [...CONVERSATION_STATUSES]) : undefined;
-  const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, nextDay * DAY_MS));
+  const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, sql`${nextDay} * ${DAY_MS}`));
   const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
   const single = isSpan(1, and(gte(day, nextDay), lt(day, nextSpan)));
   const sum = sumOf(conversationSpans, filter);

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
@@ -46,20 +46,20 @@ export function recordNote(db: Database, key: ConversationKey, noteId: string, n
 }
 
 /** One note. */
-export const findNote = compiled(getTableColumns(notes), ["workspaceId", "noteId"], (db, fields, workspaceId, noteId) =>
+export const findNote = compiled((db, workspaceId: string, noteId: string) =>
   db
-    .select(fields)
+    .select()
     .from(notes)
     .where(and(eq(notes.workspaceId, workspaceId), eq(notes.id, noteId))),
 );
 
 /** How many notes a conversation has. */
-export function countNotes(db: Database, { workspaceId, conversationId }: ConversationKey) {
-  return db
+export const countNotes = compiled((db, workspaceId: string, conversationId: string) =>
+  db
     .select({ count: sql<number>`count(*)`.as("count") })
     .from(notes)
-    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.conversationId, conversationId)));
-}
+    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.conversationId, conversationId))),
+);
 
 /** A page of the notes of these conversations after another, by conversation, oldest first. */
 export function listNotesAfter(

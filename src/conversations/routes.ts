@@ -140,7 +140,7 @@ conversationRoutes.openapi(listConversationMessages, async (c) => {
   const [[conversation], rows, [notes]] = await db.batch([
     findConversation(db, workspaceId, conversationId),
     listTranscript(db, key, { limit: limit + 1, cursor }),
-    countNotes(db, key),
+    countNotes(db, workspaceId, conversationId),
   ]);
   if (!conversation) throw notFound("conversation");
   const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });

@@ -16,40 +16,27 @@ import { handoffStatusAt, type Transition } from "./status.ts";
 export type ConversationKey = { workspaceId: string; conversationId: string };
 
 /** One conversation of a workspace. */
-export const findConversation = compiled(
-  getTableColumns(conversations),
-  ["workspaceId", "conversationId"],
-  (db, fields, workspaceId, conversationId) =>
-    db
-      .select(fields)
-      .from(conversations)
-      .where(and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId))),
+export const findConversation = compiled((db, workspaceId: string, conversationId: string) =>
+  db.select().from(conversations).where(isConversation({ workspaceId, conversationId })),
 );
 
 /** The conversation's visitor. */
-export const findConversationVisitor = compiled(
-  getTableColumns(visitors),
-  ["workspaceId", "conversationId"],
-  (db, fields, workspaceId, conversationId) => {
-    const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId}`;
-    return db
-      .select(fields)
-      .from(visitors)
-      .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, workspaceId)));
-  },
-);
+export const findConversationVisitor = compiled((db, workspaceId: string, conversationId: string) => {
+  const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId}`;
+  return db
+    .select()
+    .from(visitors)
+    .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, workspaceId)));
+});
 
 /** The conversation's latest hand-off. */
-export const findLatestHandoff = compiled(
-  getTableColumns(handoffs),
-  ["workspaceId", "conversationId"],
-  (db, fields, workspaceId, conversationId) =>
-    db
-      .select(fields)
-      .from(handoffs)
-      .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
-      .orderBy(desc(handoffs.id))
-      .limit(1),
+export const findLatestHandoff = compiled((db, workspaceId: string, conversationId: string) =>
+  db
+    .select()
+    .from(handoffs)
+    .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
+    .orderBy(desc(handoffs.id))
+    .limit(1),
 );
 
 /** The order of a transcript. By time first: an id may be older than its message. */
@@ -68,18 +55,16 @@ const noteAsMessage = {
 };
 
 const selectTranscriptBefore = compiled(
-  getTableColumns(messages),
-  ["workspaceId", "conversationId", "beforeMs", "beforeId", "limit"],
-  (db, fields, workspaceId, conversationId, beforeMs, beforeId, limit) => {
+  (db, { workspaceId, conversationId }: ConversationKey, before: { atMs: number; id: string }, limit: number) => {
     const isBefore = (table: typeof messages | typeof notes) =>
       and(
         eq(table.workspaceId, workspaceId),
         eq(table.conversationId, conversationId),
-        sql`(${table.createdAt}, ${table.id}) < (${beforeMs}, ${beforeId})`,
+        sql`(${table.createdAt}, ${table.id}) < (${before.atMs}, ${before.id})`,
       );
     const ofNotes = db.select(noteAsMessage).from(notes).where(isBefore(notes)) as never;
     return db
-      .select(fields)
+      .select()
       .from(messages)
       .where(isBefore(messages))
       .unionAll(ofNotes)
@@ -95,7 +80,7 @@ export function listTranscript(
   { limit, cursor }: { limit: number; cursor?: { atMs: number; id: string } | undefined },
 ) {
   const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
-  return selectTranscriptBefore(db, workspaceId, conversationId, atMs, id, limit);
+  return selectTranscriptBefore(db, { workspaceId, conversationId }, { atMs, id }, limit);
 }
 
 /**
@@ -153,14 +138,22 @@ export interface Member {
 
 /** Changes what is given. Reading is no activity, so it leaves the conversation's place in the list. */
 export function changeForTeam(db: Database, key: ConversationKey, { tags, assignee, read }: TeamChanges, nowMs: number) {
+  const { workspaceId, conversationId } = key;
+  return updateForTeam(db, { workspaceId, conversationId }, { tags: tags && JSON.stringify(tags), assignee, read }, nowMs);
+}
+
+/** With the tags as JSON. */
+type TeamValues = Omit<TeamChanges, "tags"> & { tags: string | undefined };
+
+const updateForTeam = compiled((db, key: ConversationKey, { tags, assignee, read }: TeamValues, nowMs: number) => {
   const set = {
-    ...(tags && { tags }),
+    ...(tags !== undefined && { tags: sql`${tags}` }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
-    ...((tags || assignee !== undefined) && { updatedAt: nowMs }),
+    ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };
   return db.update(conversations).set(set).where(isConversation(key));
-}
+});
 
 /** Adds a human's message if the conversation exists and has room, and so has each window. */
 export function createReply(

@@ -2,6 +2,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { UNANSWERED_REASONS } from "../platform/db/columns.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
 
@@ -39,13 +40,13 @@ export function createDraft(db: Database, workspaceId: string, conversationId: s
 }
 
 /** All drafts that are kept of an agent, whatever became of them, oldest first. */
-export function listDrafts(db: Database, workspaceId: string, agentId: string) {
-  return db
+export const listDrafts = compiled((db, workspaceId: string, agentId: string) =>
+  db
     .select()
     .from(answerDrafts)
     .where(and(eq(answerDrafts.workspaceId, workspaceId), eq(answerDrafts.agentId, agentId)))
-    .orderBy(answerDrafts.id);
-}
+    .orderBy(answerDrafts.id),
+);
 
 /** The drafts that conversations gave, with what became of them. */
 export function listDraftsOf(db: Database, workspaceId: string, conversationIds: readonly string[]) {

@@ -1,7 +1,7 @@
-import { and, type Column, eq, getTableColumns, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { compiled, compiledStatements } from "../platform/db/compiled.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
@@ -12,21 +12,21 @@ type NewSource = typeof sources.$inferInsert;
 // --- Sources ---
 
 /** All sources of an agent, oldest first. */
-export const listSources = compiled(getTableColumns(sources), ["workspaceId", "agentId"], (db, fields, workspaceId, agentId) =>
+export const listSources = compiled((db, workspaceId: string, agentId: string) =>
   db
-    .select(fields)
+    .select()
     .from(sources)
-    .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId)))
+    .where(isAgents(sources, workspaceId, agentId))
     .orderBy(sources.id),
 );
 
 /** The source, if it is the agent's. */
-export function findSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
-  return db
+export const findSource = compiled((db, workspaceId: string, agentId: string, sourceId: string) =>
+  db
     .select()
     .from(sources)
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)));
-}
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId))),
+);
 
 /** Inserts a source, if the agent exists and has fewer than `maxSources`; an existing row stays. */
 export function createSource(db: Database, source: NewSource, maxSources: number) {
@@ -210,14 +210,11 @@ export function listAnswers(db: Database, workspaceId: string, agentId: string, 
 }
 
 /** The answer's row, if it is the agent's. */
-export const findAnswer = compiled(
-  getTableColumns(answers),
-  ["workspaceId", "agentId", "answerId"],
-  (db, fields, workspaceId, agentId, answerId) =>
-    db
-      .select(fields)
-      .from(answers)
-      .where(and(eq(answers.id, answerId), eq(answers.workspaceId, workspaceId), eq(answers.agentId, agentId))),
+export const findAnswer = compiled((db, workspaceId: string, agentId: string, answerId: string) =>
+  db
+    .select()
+    .from(answers)
+    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId))),
 );
 
 /** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. */
@@ -232,7 +229,7 @@ interface CreateAnswerValues {
   maxAnswers: number;
 }
 
-const compiledCreateAnswer = compiledStatements((db, { answer, metadata, maxAnswers }: CreateAnswerValues) => {
+const compiledCreateAnswer = compiled((db, { answer, metadata, maxAnswers }: CreateAnswerValues) => {
   const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
   return insertWhere(db, answers, { ...answer, metadata: sql`${metadata}` }, condition).onConflictDoNothing();
 });

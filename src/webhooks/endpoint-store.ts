@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
@@ -18,19 +18,14 @@ export interface EndpointChanges {
 /** The `disabled_reason` of an endpoint that a caller disabled. */
 export const MANUAL_REASON = "manual";
 
-const columns = getTableColumns(webhookEndpoints);
-
 /** All endpoints of a workspace, oldest first. */
-export const listEndpoints = compiled(columns, ["workspaceId"], (db, fields, workspaceId) =>
-  db.select(fields).from(webhookEndpoints).where(eq(webhookEndpoints.workspaceId, workspaceId)).orderBy(webhookEndpoints.id),
+export const listEndpoints = compiled((db, workspaceId: string) =>
+  db.select().from(webhookEndpoints).where(eq(webhookEndpoints.workspaceId, workspaceId)).orderBy(webhookEndpoints.id),
 );
 
 /** One endpoint of a workspace. */
-export const findEndpoint = compiled(columns, ["workspaceId", "webhookId"], (db, fields, workspaceId, webhookId) =>
-  db
-    .select(fields)
-    .from(webhookEndpoints)
-    .where(and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId))),
+export const findEndpoint = compiled((db, workspaceId: string, webhookId: string) =>
+  db.select().from(webhookEndpoints).where(isEndpoint(workspaceId, webhookId)),
 );
 
 /** Adds an endpoint unless the workspace is deleted or has the maximum already. An endpoint with the same id stays as it is. */

@@ -1,5 +1,6 @@
 import { and, desc, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { timeOf } from "../platform/db/ids.ts";
 import { events, workspaces } from "../platform/db/schema.ts";
 
@@ -11,20 +12,20 @@ const CLOCKS_DIFFER_MS = 60_000;
 
 /** One page of a workspace's events after the one with the cursor's id, or from the first on, and one more if there is one. */
 export function pageEvents(db: Database, workspaceId: string, { cursor, limit }: { cursor?: string | undefined; limit: number }) {
+  const after = cursor === undefined ? undefined : { id: cursor, sinceMs: timeOf(cursor) - CLOCKS_DIFFER_MS };
+  return selectEvents(db, workspaceId, after, limit + 1);
+}
+
+const selectEvents = compiled((db, workspaceId: string, after: { id: string; sinceMs: number } | undefined, limit: number) => {
+  const sequenceOf = (id: string) => sql`(SELECT sequence FROM ${events} WHERE id = ${id} AND workspace_id = ${workspaceId})`;
+  const isAfter = after && gt(events.sequence, sql`coalesce(${sequenceOf(after.id)}, ${after.sinceMs})`);
   return db
     .select({ id: events.id, type: events.type, payload: events.payload })
     .from(events)
-    .where(
-      and(eq(events.workspaceId, workspaceId), cursor === undefined ? undefined : gt(events.sequence, sequenceOf(workspaceId, cursor))),
-    )
+    .where(and(eq(events.workspaceId, workspaceId), isAfter))
     .orderBy(events.sequence)
-    .limit(limit + 1);
-}
-
-function sequenceOf(workspaceId: string, id: string) {
-  const ofEvent = sql`SELECT sequence FROM ${events} WHERE id = ${id} AND workspace_id = ${workspaceId}`;
-  return sql`coalesce((${ofEvent}), ${timeOf(id) - CLOCKS_DIFFER_MS})`;
-}
+    .limit(limit);
+});
 
 /** The event that was committed last. */
 export function findLatestEvent(db: Database, workspaceId: string) {
@@ -35,10 +36,10 @@ export function findLatestEvent(db: Database, workspaceId: string) {
 const NOTED_EVERY_MS = 3_600_000;
 
 /** Notes that the workspace's events are read, so that they are recorded. */
-export function noteEventsRead(db: Database, workspaceId: string, nowMs: number) {
+export const noteEventsRead = compiled((db, workspaceId: string, nowMs: number) => {
   const { id, eventsReadAt } = workspaces;
   return db
     .update(workspaces)
     .set({ eventsReadAt: nowMs })
-    .where(and(eq(id, workspaceId), or(isNull(eventsReadAt), lt(eventsReadAt, nowMs - NOTED_EVERY_MS))));
-}
+    .where(and(eq(id, workspaceId), or(isNull(eventsReadAt), lt(eventsReadAt, sql`${nowMs} - ${NOTED_EVERY_MS}`))));
+});

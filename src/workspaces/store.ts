@@ -6,30 +6,31 @@ import { insertWhere } from "../platform/db/sql.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
 /** The questions counted in one period; no row if there were none. */
-export const findUsage = compiled({ messages: usagePeriods.messages }, ["workspaceId", "period"], (db, fields, workspaceId, period) =>
+export const findUsage = compiled((db, workspaceId: string, period: string) =>
   db
-    .select(fields)
+    .select({ messages: usagePeriods.messages })
     .from(usagePeriods)
     .where(and(eq(usagePeriods.workspaceId, workspaceId), eq(usagePeriods.period, period))),
 );
 
 /** The workspace's counters. */
-export const findCounts = compiled(
-  { agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount },
-  ["workspaceId"],
-  (db, fields, workspaceId) => db.select(fields).from(workspaces).where(eq(workspaces.id, workspaceId)),
+export const findCounts = compiled((db, workspaceId: string) =>
+  db
+    .select({ agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId)),
 );
 
 /** The curated answers of all agents, and the text of the agent that has the most. */
-export function findAgentSums(db: Database, workspaceId: string) {
-  return db
+export const findAgentSums = compiled((db, workspaceId: string) =>
+  db
     .select({
       answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers"),
       mostTextBytes: sql<number>`coalesce(max(${agents.textBytes}), 0)`.as("most_text_bytes"),
     })
     .from(agents)
-    .where(eq(agents.workspaceId, workspaceId));
-}
+    .where(eq(agents.workspaceId, workspaceId)),
+);
 
 /** The workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {
@@ -40,9 +41,9 @@ export function findWorkspace(db: Database, workspaceId: string) {
 }
 
 /** All keys of a workspace, revoked ones included, oldest first. */
-export function listKeys(db: Database, workspaceId: string) {
-  return db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id);
-}
+export const listKeys = compiled((db, workspaceId: string) =>
+  db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id),
+);
 
 /** The keys of a workspace that are not revoked. */
 export function listActiveKeys(db: Database, workspaceId: string) {
@@ -77,12 +78,12 @@ function isRevoked(workspaceId: string) {
 }
 
 /** How many keys of a workspace are not revoked. */
-export function countActiveKeys(db: Database, workspaceId: string) {
-  return db
+export const countActiveKeys = compiled((db, workspaceId: string) =>
+  db
     .select({ keys: sql<number>`count(*)`.as("keys") })
     .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
-}
+    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt))),
+);
 
 /** A key of a workspace, revoked or not. */
 export function findKey(db: Database, workspaceId: string, keyId: string) {

@@ -1,6 +1,6 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { compiledStatements } from "../platform/db/compiled.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
@@ -46,7 +46,7 @@ export function listSent(db: Database, workspaceId: string | SQL, windows: reado
   return typeof workspaceId === "string" ? compiledListSent(db, { workspaceId, keys }) : selectSent(db, { workspaceId, keys });
 }
 
-const compiledListSent = compiledStatements(selectSent);
+const compiledListSent = compiled(selectSent);
 
 /** @param keys of the windows, as JSON. */
 function selectSent(db: Database, { workspaceId, keys }: { workspaceId: string | SQL; keys: string }) {

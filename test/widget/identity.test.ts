@@ -310,7 +310,7 @@ test("the previous secret is valid until its expiry", async () => {
   const db = dbFor(env, agent.id, new Meter());
   const [[row]] = await db.batch([findAgent(db, workspace.id, agent.id)]);
   const until = row!.previousIdentitySecretUntil!;
-  const { secrets } = await identitySecretsOf(env, row, until - 1);
+  const { secrets } = await identitySecretsOf(env, row!, until - 1);
   expect(secrets).toEqual([expect.any(String), expect.any(String)]);
-  expect((await identitySecretsOf(env, row, until)).secrets).toEqual([secrets[0]]);
+  expect((await identitySecretsOf(env, row!, until)).secrets).toEqual([secrets[0]]);
 });

@@ -1,69 +1,17 @@
-import { Column, fillPlaceholders, type GetColumnData, is, Param, Placeholder, type Query, sql } from "drizzle-orm";
-import type { BatchItem } from "drizzle-orm/batch";
+import { Column, is, Param, Placeholder, type Query, SQL } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Database } from "./client.ts";
 
-type Fields = Record<string, Column>;
-type Row<Selected extends Fields> = { [Name in keyof Selected]: GetColumnData<Selected[Name]> };
-
-type Value<Name> = Name extends "limit" | "offset" | `${string}Ms` ? number : string;
-
-/** A statement for `db.batch` that returns rows. */
-type Statement<Result> = BatchItem<"sqlite"> & { readonly _: { readonly result: Result[] }; toSQL(): Query };
+/*
+ * Statements of hot paths: their SQL is built once, and their rows are mapped column by column. Building, binding and mapping
+ * by drizzle take about 100 µs of CPU a statement, and 10 here.
+ *
+ * This implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
+ * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
+ */
 
 /** Builds SQL without a database. */
 const builder = drizzle({ prepare: () => undefined } as unknown as D1Database);
-
-/**
- * A query of a hot path: its SQL is built once, and its rows are mapped column by column. On a conversation's row that takes
- * 11 µs of CPU, where drizzle's building, binding and mapping take 120 µs; a request reads up to five rows.
- *
- * It implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
- * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
- * @param fields the columns to read, of one table.
- * @param names the values that each use passes, in their order.
- * @param build the query over the fields, with a placeholder for each value.
- */
-export function compiled<Selected extends Fields, const Names extends readonly string[]>(
-  fields: Selected,
-  names: Names,
-  build: (database: Database, fields: Selected, ...placeholders: { [At in keyof Names]: Placeholder }) => { toSQL(): Query },
-): (db: Database, ...values: { [At in keyof Names]: Value<Names[At]> }) => Statement<Row<Selected>> {
-  let query: Query | undefined;
-  const mapRow = rowMapper(fields);
-  return (db, ...values) => {
-    query ??= build(builder, fields, ...(names.map((name) => sql.placeholder(name)) as { [At in keyof Names]: Placeholder })).toSQL();
-    const params = Object.fromEntries(names.map((name, at) => [name, values[at]]));
-    const bound: Query = { sql: query.sql, params: fillPlaceholders(query.params, params) };
-    const statement = {
-      _prepare: () => ({
-        getQuery: () => bound,
-        stmt: (db as unknown as { $client: D1Database }).$client.prepare(bound.sql),
-        mapResult: ({ results }: D1Result<Record<string, unknown>>) => results.map(mapRow),
-      }),
-      toSQL: () => bound,
-    };
-    return statement as unknown as Statement<Row<Selected>>;
-  };
-}
-
-/** Maps a row of D1 to the fields' names; only JSON, booleans and the like need decoding. */
-function rowMapper<Selected extends Fields>(fields: Selected): (row: Record<string, unknown>) => Row<Selected> {
-  const columns = Object.entries(fields).map(([name, column]) => {
-    const isPlain = column.mapFromDriverValue === Column.prototype.mapFromDriverValue;
-    return { name, from: column.name, decode: isPlain ? undefined : column.mapFromDriverValue.bind(column) };
-  });
-  return (row) => {
-    const mapped: Record<string, unknown> = {};
-    for (const { name, from, decode } of columns) {
-      const value = row[from];
-      mapped[name] = decode === undefined || value === null ? value : decode(value);
-    }
-    return mapped as Row<Selected>;
-  };
-}
-
-// --- Statements of a batch ---
 
 /** How a parameter is made: by the number of a value, or always the same. */
 interface Parameter {
@@ -72,42 +20,58 @@ interface Parameter {
   constant: unknown;
 }
 
-/** What `db.batch` reads of a statement. */
+type Rows = D1Result<Record<string, unknown>>;
+
+interface Field {
+  path: string[];
+  field: unknown;
+}
+
+/** What `db.batch` reads of a statement, and the fields of its rows. */
 interface Prepared {
   getQuery(): Query;
-  mapResult(result: unknown, isFromBatch?: boolean): unknown;
+  mapResult(result: Rows, isFromBatch?: boolean): unknown;
+  fields?: Field[];
+}
+
+interface AnyStatement {
+  _prepare(): Prepared;
 }
 
 interface Template {
   sql: string;
   parameters: Parameter[];
-  mapResult: (result: unknown) => unknown;
+  mapResult: (result: Rows) => unknown;
 }
 
 /** There are as many as the values have combinations of nulls, flags and lengths of lists. */
 const MAX_SHAPES = 200;
 
 /**
- * Statements of a hot path: their SQL is built once for each shape of their values, which is which of them are null, the flags,
- * and the lengths of lists. Building and binding take about 100 µs of CPU a statement, and binding alone 3.
+ * Builds statements once for each shape of their values, which is which of them are null, the flags, the names of fields, and the
+ * lengths of lists. They are for `db.batch` alone.
  * @param build gets a placeholder in place of every text and number: it may bind them, and not look at them or compute with
- * them. It returns statements in objects and lists.
+ * them. It returns a statement, or statements in objects and lists.
+ * @param choices names of fields, each with few values, that `build` may look at: they are part of the shape.
+ * @returns the function, with its `build`, whose parameters tests read.
  */
-export function compiledStatements<Values extends object, Built extends object>(
-  build: (db: Database, values: Values) => Built,
-): (db: Database, values: Values) => Built {
+export function compiled<Values extends readonly unknown[], Built extends object>(
+  build: (db: Database, ...values: Values) => Built,
+  choices: readonly string[] = [],
+): ((db: Database, ...values: Values) => Built) & { build: typeof build } {
   const shapes = new Map<string, object>();
-  return (db, values) => {
+  const use = (db: Database, ...values: Values) => {
     const bound: unknown[] = [];
-    const shape = shapeOf(values, bound);
+    const shape = shapeOf(values, choices, bound);
     let templates = shapes.get(shape);
     if (!templates) {
       if (shapes.size >= MAX_SHAPES) shapes.clear();
-      templates = replaced(build(builder, withPlaceholders(values, { next: 0 }) as Values), isStatement, templateOf);
+      templates = replaced(build(builder, ...(withSlots(values, choices, { next: 0 }) as Values)), isStatement, templateOf);
       shapes.set(shape, templates);
     }
     return replaced(templates, isTemplate, (template) => statementOf(db, template, bound)) as Built;
   };
+  return Object.assign(use, { build });
 }
 
 /** A copy of objects and lists with each of these nodes replaced. */
@@ -121,39 +85,57 @@ function isTemplate(node: object): node is Template {
   return "parameters" in node;
 }
 
-interface AnyStatement {
-  _prepare(): Prepared;
-}
-
 function isStatement(node: object): node is AnyStatement {
   return "_prepare" in node;
 }
 
-/** Adds the texts and numbers to `bound`. */
-function shapeOf(value: unknown, bound: unknown[]): string {
-  if (typeof value === "string" || typeof value === "number") {
+/** A value that is bound when the statements are used. */
+class Slot extends Placeholder {
+  /** A build that computes with a value, or puts it into a text, would do so once for all values. */
+  [Symbol.toPrimitive](): never {
+    throw new TypeError("A compiled statement binds its values, and can neither compute with them nor write them as text");
+  }
+
+  toJSON(): never {
+    return this[Symbol.toPrimitive]();
+  }
+}
+
+/** Whether it is bound; a compiled statement within another gets the slots of that one. */
+function isBound(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number" || value instanceof Slot;
+}
+
+/** Adds what is bound to `bound`. */
+function shapeOf(value: unknown, choices: readonly string[], bound: unknown[]): string {
+  if (isBound(value)) {
     bound.push(value);
     return "?";
   }
   if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `[${value.map((item) => shapeOf(item, bound)).join()}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => shapeOf(item, choices, bound)).join()}]`;
   let shape = "";
-  for (const name in value) shape += `${name}:${shapeOf((value as Record<string, unknown>)[name], bound)},`;
+  for (const name in value) {
+    const item = (value as Record<string, unknown>)[name];
+    shape += `${name}:${choices.includes(name) ? String(item) : shapeOf(item, choices, bound)},`;
+  }
   return `{${shape}}`;
 }
 
 /** In the order of `shapeOf`. */
-function withPlaceholders(value: unknown, numbers: { next: number }): unknown {
-  if (typeof value === "string" || typeof value === "number") return sql.placeholder(String(numbers.next++));
+function withSlots(value: unknown, choices: readonly string[], numbers: { next: number }): unknown {
+  if (isBound(value)) return new Slot(String(numbers.next++));
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withPlaceholders(item, numbers));
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withPlaceholders(item, numbers)]));
+  if (Array.isArray(value)) return value.map((item) => withSlots(item, choices, numbers));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, choices.includes(name) ? item : withSlots(item, choices, numbers)]),
+  );
 }
 
 function templateOf(statement: AnyStatement): Template {
   const prepared = statement._prepare();
   const query = prepared.getQuery();
-  return { sql: query.sql, parameters: query.params.map(parameterOf), mapResult: (result) => prepared.mapResult(result, true) };
+  return { sql: query.sql, parameters: query.params.map(parameterOf), mapResult: resultMapper(prepared) };
 }
 
 function parameterOf(param: unknown): Parameter {
@@ -161,6 +143,35 @@ function parameterOf(param: unknown): Parameter {
   if (!is(param, Param) || !is(param.value, Placeholder)) return { at: undefined, encode: undefined, constant: param };
   const { encoder, value } = param;
   return { at: Number(value.name), encode: (given) => encoder.mapToDriverValue(given), constant: undefined };
+}
+
+/** Maps rows as drizzle does, in the order of the fields; only JSON, booleans and the like need decoding. */
+function resultMapper(prepared: Prepared): (result: Rows) => unknown {
+  const columns = prepared.fields?.map(({ path: [name = "", ...inner], field }) => ({ name, inner, decode: decoderOf(field) }));
+  // Without fields it is a write without `returning`; fields of fields are those of a join.
+  if (!columns || columns.some(({ inner }) => inner.length > 0)) return (result) => prepared.mapResult(result, true);
+  return ({ results }) => {
+    const keys = Object.keys(results[0] ?? {});
+    return results.map((row) => {
+      const mapped: Record<string, unknown> = {};
+      for (let at = 0; at < columns.length; at++) {
+        const { name, decode } = columns[at]!;
+        const value = row[keys[at]!];
+        mapped[name] = decode === undefined || value === null ? value : decode(value);
+      }
+      return mapped;
+    });
+  };
+}
+
+/** Undefined where the value stays as it is. */
+function decoderOf(field: unknown): ((value: unknown) => unknown) | undefined {
+  if (is(field, Column)) {
+    const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue;
+    return isPlain ? undefined : (value) => field.mapFromDriverValue(value);
+  }
+  const { decoder } = (is(field, SQL.Aliased) ? field.sql : field) as { decoder: { mapFromDriverValue(value: unknown): unknown } };
+  return (value) => decoder.mapFromDriverValue(value);
 }
 
 function statementOf(db: Database, { sql: text, parameters, mapResult }: Template, bound: readonly unknown[]): object {

@@ -211,7 +211,8 @@ type StoreFunction = (...args: unknown[]) => unknown;
 const FUNCTIONS = Object.entries(MODULES).flatMap(([path, module]) =>
   Object.entries(module).flatMap(([name, member]): [string, StoreFunction, string[]][] => {
     if (typeof member !== "function" || /^class\b/.test(String(member))) return [];
-    const [first = "", ...parameters] = splitList(String(member).slice(String(member).indexOf("(") + 1));
+    const source = String("build" in member ? member.build : member);
+    const [first = "", ...parameters] = splitList(source.slice(source.indexOf("(") + 1));
     const fullName = `${path.slice("../../../src/".length, -".ts".length)}.${name}`;
     return ["db", "directory"].includes(first) ? [[fullName, member as StoreFunction, parameters]] : [];
   }),

@@ -1,0 +1,73 @@
+import { env } from "cloudflare:workers";
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { type Database, dbFor } from "../../../src/platform/db/client.ts";
+import { compiled } from "../../../src/platform/db/compiled.ts";
+import { agents } from "../../../src/platform/db/schema.ts";
+import { Meter } from "../../../src/platform/telemetry/meter.ts";
+import { createAgent, createWorkspace } from "../../harness.ts";
+
+interface Wanted {
+  status: "active" | "paused" | undefined;
+  slugs: string[];
+  order?: "name" | "slug";
+}
+
+const selectAgents = (db: Database, workspaceId: string, { status, slugs, order = "name" }: Wanted) =>
+  db
+    .select({
+      slug: agents.slug,
+      hostedPage: agents.hostedPage,
+      emailAddress: agents.emailAddress,
+      length: sql<number>`length(name)`.as("l"),
+    })
+    .from(agents)
+    .where(
+      and(
+        eq(agents.workspaceId, workspaceId),
+        sql`slug IN (${sql.join(slugs, sql`, `)})`,
+        status ? eq(agents.status, status) : isNull(agents.tokensEndedAt),
+      ),
+    )
+    .orderBy(agents[order]);
+
+const compiledAgents = compiled(selectAgents, ["order"]);
+
+test("a compiled statement reads what drizzle's own reads, whatever the shape of its values", async () => {
+  const workspace = await createWorkspace();
+  for (const [slug, name] of [
+    ["a", "Zoe"],
+    ["b", "Ann"],
+  ])
+    await createAgent(workspace, { slug, name });
+  const db = dbFor(env, workspace.id, new Meter());
+  const wanted: Wanted[] = [
+    { status: undefined, slugs: ["a", "b"] },
+    { status: undefined, slugs: ["b", "c"] },
+    { status: "active", slugs: ["a", "b"], order: "slug" },
+    { status: "paused", slugs: ["a"] },
+    { status: "active", slugs: ["a"] },
+  ];
+  const found: string[][] = [];
+  for (const one of wanted) {
+    const [own, first, again] = await db.batch([
+      selectAgents(db, workspace.id, one),
+      compiledAgents(db, workspace.id, one),
+      compiledAgents(db, workspace.id, one),
+    ]);
+    expect([first, again]).toEqual([own, own]);
+    found.push(first.map(({ slug }) => slug));
+  }
+  expect(found).toEqual([["b", "a"], ["b"], ["a", "b"], [], ["a"]]);
+});
+
+test("a build that computes with a value, or writes it as text, fails instead of keeping the first value", async () => {
+  const db = dbFor(env, (await createWorkspace()).id, new Meter());
+  const select = (condition: ReturnType<typeof sql>) => db.select({ id: agents.id }).from(agents).where(condition);
+  const builds = [
+    (_: Database, number: number) => select(sql`${number * 2} > 1`),
+    (_: Database, number: number) => select(sql.raw(`${number} > 1`)),
+    (_: Database, number: number) => select(sql`${JSON.stringify({ number })} > 1`),
+  ];
+  for (const build of builds) expect(() => compiled(build)(db, 1)).toThrow("binds its values");
+});
