@@ -772,14 +772,7 @@ export interface Schemas {
     /** Continues a conversation of the same channel; omit to start a new one. */
     conversation_id?: string | null | undefined;
     /** Who asks; omit for somebody unknown. */
-    user?: {
-      /** Your stable id for the person; groups that person's conversations. */
-      id: string;
-      /** Their name. */
-      name?: string | null | undefined;
-      /** Their email address. */
-      email?: string | null | undefined;
-    } | null | undefined;
+    user?: Schemas["EndUser"] | null | undefined;
     /** Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap. */
     channel?: "api" | "playground" | undefined;
     /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
@@ -1117,14 +1110,7 @@ export interface Schemas {
       name?: string | null | undefined;
     } | null | undefined;
     /** On the channel api: your user whose conversation it is. */
-    user?: {
-      /** Your stable id for the person; groups that person's conversations. */
-      id: string;
-      /** Their name. */
-      name?: string | null | undefined;
-      /** Their email address. */
-      email?: string | null | undefined;
-    } | null | undefined;
+    user?: Schemas["EndUser"] | null | undefined;
     /** Without it, a mail has the beginning of its text as the subject. */
     subject?: string | null | undefined;
     /** The message. */

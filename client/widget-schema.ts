@@ -185,14 +185,7 @@ export interface Schemas {
     /** Hex HMAC-SHA256 of user.id with the agent's identity secret. */
     user_hash?: string | null | undefined;
     /** Who the visitor is, with user_hash. */
-    user?: {
-      /** Your stable id for the person; groups that person's conversations. */
-      id: string;
-      /** Their name. */
-      name?: string | null | undefined;
-      /** Their email address. */
-      email?: string | null | undefined;
-    } | null | undefined;
+    user?: Schemas["EndUser"] | null | undefined;
     /** Where the visitor writes. */
     channel?: "widget" | "hosted" | undefined;
     /** True streams the answer as Server-Sent Events. */

@@ -27,7 +27,7 @@ export const chatFields = z.object({
     .nullable()
     .optional()
     .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
-  user: endUserSchema.nullable().optional().meta({ description: "Who asks; omit for somebody unknown." }),
+  user: endUserSchema.nullable().meta({ description: "Who asks; omit for somebody unknown." }).optional(),
   channel: z.enum(["api", "playground"]).optional().meta({
     description:
       "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
@@ -117,7 +117,7 @@ export const startInSchema = z
       .nullable()
       .optional()
       .meta({ description: "Whom a mail goes to: email needs it." }),
-    user: endUserSchema.nullable().optional().meta({ description: "On the channel api: your user whose conversation it is." }),
+    user: endUserSchema.nullable().meta({ description: "On the channel api: your user whose conversation it is." }).optional(),
     subject: z.string().min(1).max(200).nullable().optional().meta({
       description: "Without it, a mail has the beginning of its text as the subject.",
       example: "Your order 4711",

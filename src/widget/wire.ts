@@ -90,7 +90,7 @@ export const messageInSchema = z
       .nullable()
       .optional()
       .meta({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
-    user: endUserSchema.nullable().optional().meta({ description: "Who the visitor is, with user_hash." }),
+    user: endUserSchema.nullable().meta({ description: "Who the visitor is, with user_hash." }).optional(),
     channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "Where the visitor writes." }),
     stream: streamField(),
   })
