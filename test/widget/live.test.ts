@@ -3,7 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { VERIFIED_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
 import { collect, type Live } from "../console/browser.ts";
-import { costOf, listen, newAddress, query, type Workspace } from "../harness.ts";
+import { costOf, deliver, listen, newAddress, operate, query, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, type Visitor } from "./widget.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -78,6 +78,14 @@ test("a note and a change for the team alone are not told, and the socket of a r
   expect(await live.closed).toBe(1000);
   expect(live.unread).toEqual([{ kind: "conversation", id: ada.id }]);
   expect(await codeOf(await connect(ada.id, ada.token))).toEqual([409, "conflict"]);
+});
+
+test("the sockets of a deleted workspace's visitors are closed", async () => {
+  const { workspace, ...widget } = await createWidget();
+  const live = await follow(await waiting(widget));
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  await deliver("support-agent-erasure", { workspaceId: workspace.id });
+  expect(await live.closed).toBe(1000);
 });
 
 test("the socket of an erased conversation is closed", async () => {
