@@ -3,7 +3,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "./middleware.ts";
 import { periodOf, toMegabytes } from "./plans.ts";
-import { countActiveKeys, findAgentSums, findCounts, findUsage } from "./store.ts";
+import { findUsage } from "./store.ts";
 import type { DailyFlow } from "./visitor-limits.ts";
 import { listSentToday } from "./visitor-store.ts";
 import { meSchema, toUsage, usageSchema } from "./wire.ts";
@@ -39,22 +39,16 @@ accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
   const nowMs = Date.now();
   const db = callerDb(c);
-  const [[used], [counts], [ofAgents], [active], sent] = await db.batch([
-    findUsage(db, workspace.id, periodOf(nowMs)),
-    findCounts(db, workspace.id),
-    findAgentSums(db, workspace.id),
-    countActiveKeys(db, workspace.id),
-    listSentToday(db, workspace.id, nowMs),
-  ]);
+  const [[used], sent] = await db.batch([findUsage(db, workspace.id, periodOf(nowMs)), listSentToday(db, workspace.id, nowMs)]);
   const sentToday = (flow: DailyFlow) => sent.find((row) => row.flow === flow)?.count ?? 0;
   const usage = {
     messages: used?.messages ?? 0,
-    agents: counts?.agents ?? 0,
-    sources: counts?.sources ?? 0,
-    pages: counts?.pages ?? 0,
-    answers: ofAgents?.answers ?? 0,
-    knowledge_mb_per_agent: toMegabytes(ofAgents?.mostTextBytes ?? 0),
-    api_keys: active?.keys ?? 0,
+    agents: used?.agents ?? 0,
+    sources: used?.sources ?? 0,
+    pages: used?.pages ?? 0,
+    answers: used?.answers ?? 0,
+    knowledge_mb_per_agent: toMegabytes(used?.mostTextBytes ?? 0),
+    api_keys: used?.keys ?? 0,
     visitor_messages_today: sentToday("messages"),
     leads_today: sentToday("leads"),
     team_messages_today: sentToday("team_messages"),

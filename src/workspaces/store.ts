@@ -5,32 +5,32 @@ import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema
 import { insertWhere } from "../platform/db/sql.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
-/** The questions counted in one period; no row if there were none. */
-export const findUsage = compiled((db, workspaceId: string, period: string) =>
-  db
-    .select({ messages: usagePeriods.messages })
-    .from(usagePeriods)
-    .where(and(eq(usagePeriods.workspaceId, workspaceId), eq(usagePeriods.period, period))),
-);
-
-/** The workspace's counters. */
-export const findCounts = compiled((db, workspaceId: string) =>
-  db
-    .select({ agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount })
-    .from(workspaces)
-    .where(eq(workspaces.id, workspaceId)),
-);
-
-/** The curated answers of all agents, and the text of the agent that has the most. */
-export const findAgentSums = compiled((db, workspaceId: string) =>
-  db
+/** What the workspace has, and the questions that are counted in a period. */
+export const findUsage = compiled((db, workspaceId: string, period: string) => {
+  const sums = db
     .select({
       answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers"),
       mostTextBytes: sql<number>`coalesce(max(${agents.textBytes}), 0)`.as("most_text_bytes"),
     })
     .from(agents)
-    .where(eq(agents.workspaceId, workspaceId)),
-);
+    .where(eq(agents.workspaceId, workspaceId))
+    .as("sums");
+  const asked = sql`SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
+  const active = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`;
+  return db
+    .select({
+      messages: sql<number>`coalesce((${asked}), 0)`.as("messages"),
+      agents: workspaces.agentsCount,
+      sources: workspaces.sourcesCount,
+      pages: workspaces.pagesCount,
+      answers: sums.answers,
+      mostTextBytes: sums.mostTextBytes,
+      keys: sql<number>`(${active})`.as("keys"),
+    })
+    .from(workspaces)
+    .innerJoin(sums, sql`TRUE`)
+    .where(eq(workspaces.id, workspaceId));
+});
 
 /** The workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {

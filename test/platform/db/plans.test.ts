@@ -261,7 +261,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN (?:json_(?:each|tree)|[sfm])(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused|used|tenants|turns)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|sums|due|unused|used|tenants|turns)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
@@ -340,7 +340,7 @@ const MEANT_WIDE: Record<string, string[]> = {
   // The unread conversations, which wait for the team.
   "conversations/search-store.listUnread": ["SEARCH conversations USING INDEX conversations_unread (workspace_id=?)"],
   // The agents, as many as the plan allows.
-  "workspaces/store.findAgentSums": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  "workspaces/store.findUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // The same of some workspaces.
   "operator/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // At most three.
