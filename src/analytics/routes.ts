@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { toPage } from "../platform/http/page.ts";
@@ -34,7 +34,7 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const db = callerDb(c);
   const rollupId = agentId ?? ALL_AGENTS;
   const [[agent], rows, [sums], [before], [statuses], questions] = await db.batch([
-    findAgent(db, id, rollupId),
+    findAgentBrief(db, id, rollupId),
     listDays(db, id, rollupId, current),
     sumDays(db, id, rollupId, current, { durableDay, withTimes: true }),
     sumDays(db, id, rollupId, previous, { durableDay, withTimes: false }),
@@ -64,7 +64,7 @@ analyticsRoutes.openapi(listGaps, async (c) => {
   const { current } = rangesOf(days, Date.now());
   const db = callerDb(c);
   const [[agent], questions, ratedDown, curated] = await db.batch([
-    findAgent(db, id, agentId),
+    findAgentBrief(db, id, agentId),
     listGapQuestions(db, id, agentId, current),
     listRatedDown(db, id, agentId, current),
     listCuratedQuestions(db, id, agentId),

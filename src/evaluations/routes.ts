@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -60,7 +60,7 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
     before: [[agent], sent],
     after: [[evaluation]],
   } = await transact(db, {
-    before: [findAgent(db, workspace.id, agentId), listSent(db, workspace.id, [window])],
+    before: [findAgentBrief(db, workspace.id, agentId), listSent(db, workspace.id, [window])],
     writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
     after: [findEvaluation(db, workspace.id, agentId, id)],
   });
@@ -129,7 +129,7 @@ evaluationRoutes.openapi(listEvaluationsRoute, async (c) => {
   const page = c.req.valid("query");
   const db = callerDb(c);
   const [[agent], rows, [counted]] = await db.batch([
-    findAgent(db, workspace.id, agentId),
+    findAgentBrief(db, workspace.id, agentId),
     listEvaluations(db, workspace.id, agentId, page),
     countEvaluations(db, workspace.id, agentId),
   ]);

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { answers } from "../platform/db/schema.ts";
@@ -18,7 +18,7 @@ export async function addAnswer(op: KnowledgeOperation, body: z.output<typeof an
   const db = dbFor(env, workspace.id, meter);
   const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
   const [[agent], , [answer]] = await db.batch([
-    findAgent(db, workspace.id, agentId),
+    findAgentBrief(db, workspace.id, agentId),
     createAnswer(db, row, workspace.limits.answers_per_agent),
     findAnswer(db, workspace.id, agentId, row.id),
   ]);
@@ -60,7 +60,7 @@ export function putAnswer(
 }
 
 /** Answers that are indexed within this time are marked in one write, which no response waits for. */
-const MARK_DELAY_MS = 50;
+const MARK_DELAY_MS = 1_000;
 
 /** The answers of each workspace that this isolate is about to mark. */
 const unmarked = new Map<string, AnswerRow[]>();

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { type AnswerChange, putAnswer } from "./answers.ts";
@@ -11,7 +11,7 @@ import type { draftAcceptSchema } from "./wire.ts";
 /** The drafts of an agent that wait to be accepted or dismissed, merged, the latest first; undefined where there is no such agent. */
 export async function listOpenDrafts({ env, meter, workspace, agentId }: KnowledgeOperation): Promise<Draft[] | undefined> {
   const db = dbFor(env, workspace.id, meter);
-  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
   if (!agent) return undefined;
   const open = mergeDrafts(rows, agent.language).filter((draft) => draft.every(({ status }) => status === "pending"));
   return open.sort((a, b) => b.at(-1)!.updatedAt - a.at(-1)!.updatedAt);
@@ -59,7 +59,7 @@ export async function dismissDraft(op: KnowledgeOperation, draftId: string): Pro
 /** The draft with those that say the same; an accepted one alone. */
 async function findDraft({ env, meter, workspace, agentId }: KnowledgeOperation, draftId: string): Promise<Draft | undefined> {
   const db = dbFor(env, workspace.id, meter);
-  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
   const row = rows.find(({ id }) => id === draftId);
   if (!agent || !row) return undefined;
   return mergeDrafts(rows, agent.language).find((draft) => draft.includes(row)) ?? [row];

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
@@ -70,7 +70,7 @@ knowledgeRoutes.openapi(listSourcesRoute, async (c) => {
   const { workspace } = c.get("caller");
   const { agent_id: agentId } = c.req.valid("param");
   const db = callerDb(c);
-  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listSources(db, workspace.id, agentId)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listSources(db, workspace.id, agentId)]);
   if (!agent) throw notFound("agent");
   return c.json(wholePage(rows.map(toSource)), 200);
 });
@@ -263,7 +263,7 @@ knowledgeRoutes.openapi(listAnswersRoute, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
   const page = c.req.valid("query");
   const db = callerDb(c);
-  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listAnswers(db, workspace.id, agentId, page)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listAnswers(db, workspace.id, agentId, page)]);
   if (!agent) throw notFound("agent");
   return c.json(toPage(rows.map(toAnswer), agent.answersCount, page), 200);
 });

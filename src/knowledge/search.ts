@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
@@ -24,7 +24,7 @@ export async function search(op: KnowledgeOperation, body: z.output<typeof searc
   const { query, limit, filter } = body;
   const db = dbFor(env, workspace.id, meter);
   const [[[agent]], retrieval] = await Promise.all([
-    db.batch([findAgent(db, workspace.id, agentId)]),
+    db.batch([findAgentBrief(db, workspace.id, agentId)]),
     searchIndex({ env, meter, workspaceId: workspace.id, agentId }, { ...questionsOf(query), limit }, filter),
   ]);
   if (!agent) return undefined;
@@ -60,7 +60,7 @@ export async function readDocument(op: KnowledgeOperation, name: DocumentName, a
   const { env, meter, workspace, agentId } = op;
   const db = dbFor(env, workspace.id, meter);
   const [[[agent]], part] = await Promise.all([
-    db.batch([findAgent(db, workspace.id, agentId)]),
+    db.batch([findAgentBrief(db, workspace.id, agentId)]),
     indexOf(env, meter, workspace.id, agentId).readDocument(name, after),
   ]);
   return agent && part;

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { findAgent } from "../agents/store.ts";
+import { findAgentBrief } from "../agents/store.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
@@ -87,7 +87,7 @@ export async function addSource(op: KnowledgeOperation, body: NewSource): Promis
     updatedAt: nowMs,
   };
   const [[agent], , [source]] = await db.batch([
-    findAgent(db, workspace.id, agentId),
+    findAgentBrief(db, workspace.id, agentId),
     createSource(db, row, workspace.limits.sources),
     findSource(db, workspace.id, agentId, row.id),
   ]);

@@ -198,16 +198,15 @@ export function sourceExists(db: Database, sourceId: string) {
 // --- Curated answers ---
 
 /** One page of an agent's curated answers, oldest first. */
-export function listAnswers(db: Database, workspaceId: string, agentId: string, page: { limit: number; offset: number }) {
-  const { limit, offset } = page;
-  return db
+export const listAnswers = compiled((db, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) =>
+  db
     .select()
     .from(answers)
     .where(isAgents(answers, workspaceId, agentId))
     .orderBy(answers.id)
     .limit(limit)
-    .offset(offset);
-}
+    .offset(offset),
+);
 
 /** The answer's row, if it is the agent's. */
 export const findAnswer = compiled((db, workspaceId: string, agentId: string, answerId: string) =>

@@ -28,12 +28,23 @@ export interface CallerKey {
   scopes: Scope[];
 }
 
-export type Admission =
-  /** `caller` is missing where the version is the one that the isolate has: what it says does not change within a version. */
-  | { outcome: "known"; version: string; caller?: { workspace: CallerWorkspace; key: CallerKey }; window: WindowState; cost: Cost }
-  | { outcome: "unknown_workspace"; cost: Cost }
-  | { outcome: "unknown_key"; cost: Cost }
-  | { outcome: "revoked_key"; keyId: string; cost: Cost };
+/** Who calls, by a version of the workspace and its keys, within which it does not change. */
+export interface KnownCaller {
+  version: string;
+  workspace: CallerWorkspace;
+  key: CallerKey;
+}
+
+/** What every request gets, so it says no more than it must. */
+export type Admission = (
+  | { outcome: "known"; window: WindowState; /** Missing where the isolate has it. */ caller?: KnownCaller }
+  | { outcome: "unknown_workspace" }
+  | { outcome: "unknown_key" }
+  | { outcome: "revoked_key"; keyId: string }
+) & {
+  /** Of reading the workspace, where the request waited for that. */
+  cost?: Cost;
+};
 
 interface KnownKey {
   key: CallerKey;
@@ -95,16 +106,20 @@ export class WorkspaceGate extends DurableObject<Env> {
    */
   async admit(claim: ApiKeyClaim, knownVersion?: string): Promise<Admission> {
     const cost = await this.refreshIfOld(Date.now());
-    if (!this.directory) return { outcome: "unknown_workspace", cost };
+    return { ...this.admitNow(claim, knownVersion), ...(cost && { cost }) };
+  }
+
+  private admitNow(claim: ApiKeyClaim, knownVersion: string | undefined): Admission {
+    if (!this.directory) return { outcome: "unknown_workspace" };
     const { version, workspace, keysByHash } = this.directory;
     const found = keysByHash.get(claim.hash);
-    if (!found) return { outcome: "unknown_key", cost };
+    if (!found) return { outcome: "unknown_key" };
     const { key } = found;
-    if (found.isRevoked) return { outcome: "revoked_key", keyId: key.id, cost };
+    if (found.isRevoked) return { outcome: "revoked_key", keyId: key.id };
     this.recordSecretUseSoon(found, claim, Date.now());
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
     if (window.accepted) this.writeSoon();
-    return { outcome: "known", version, ...(version !== knownVersion && { caller: { workspace, key } }), window, cost };
+    return { outcome: "known", window, ...(version !== knownVersion && { caller: { version, workspace, key } }) };
   }
 
   /**
@@ -128,14 +143,17 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /** Reads the directory again where it is due; the cost of the read that a request waits for. */
-  private async refreshIfOld(nowMs: number): Promise<Cost> {
-    const meter = new Meter();
+  private async refreshIfOld(nowMs: number): Promise<Cost | undefined> {
     const ageMs = this.directory === undefined ? MAX_AGE_MS : nowMs - this.readAtMs;
-    if (ageMs >= MAX_AGE_MS) await this.refresh(meter);
-    else if (ageMs >= REFRESH_AFTER_MS) {
+    if (ageMs >= MAX_AGE_MS) {
+      const meter = new Meter();
+      await this.refresh(meter);
+      return meter.cost;
+    }
+    if (ageMs >= REFRESH_AFTER_MS) {
       this.ctx.waitUntil(this.refresh(new Meter()).catch((error: unknown) => logRarely("gate_not_refreshed", {}, error)));
     }
-    return meter.cost;
+    return undefined;
   }
 
   /** One read serves all requests that need it. */

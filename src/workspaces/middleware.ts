@@ -6,7 +6,7 @@ import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.t
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
-import { type Admission, type CallerKey, type CallerWorkspace, gateOf } from "./gate.ts";
+import { type Admission, type CallerKey, type CallerWorkspace, gateOf, type KnownCaller } from "./gate.ts";
 import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
@@ -47,7 +47,7 @@ const REFUSED_FOR_MS = 10_000;
 const refusedKeys = new LruCache<string, Refusal & { untilMs: number }>(10_000);
 
 /** Recent callers as the gate described them, by the hashes of their keys. The gate checks each request and says whether an entry is current. */
-const knownCallers = new LruCache<string, Omit<Caller, "window"> & { version: string }>(2_000);
+const knownCallers = new LruCache<string, KnownCaller>(2_000);
 
 const KEY_ERRORS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
@@ -97,9 +97,9 @@ async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
     if (admission.outcome !== "unknown_workspace") rememberRefusal(claim, admission);
     throw refuse(c, claim, admission);
   }
-  const { version, window } = admission;
-  const { workspace, key: callerKey } = admission.caller ?? known!;
-  if (admission.caller) knownCallers.set(claim.hash, { version, ...admission.caller });
+  const { caller, window } = admission;
+  if (caller) knownCallers.set(claim.hash, caller);
+  const { workspace, key: callerKey } = caller ?? known!;
   c.set("logFields", { workspaceId: claim.workspaceId, keyId: callerKey.id });
   setRateHeaders(c, window);
   if (!window.accepted) throw rateLimited(window, "The workspace's rate limit is exceeded, all its keys together.");
@@ -133,7 +133,7 @@ async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string 
   const meter = c.get("meter");
   try {
     const admission = await gateOf(c.env, meter, claim.workspaceId).admit(claim, knownVersion);
-    meter.add(admission.cost);
+    if (admission.cost) meter.add(admission.cost);
     return admission;
   } catch (error) {
     // Only the gate knows the workspace's rate limit, so the response carries the address's limit instead.

@@ -30,12 +30,14 @@ const ID_BYTES = 16;
 /** Random bytes of many ids are made at once: each call into the runtime costs more than they do. */
 const POOL_BYTES = 256 * ID_BYTES;
 let pool = new Uint8Array();
+let poolUsed = 0;
 
-function randomBytes(): Uint8Array<ArrayBuffer> {
-  if (pool.length === 0) pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
-  const bytes = pool.slice(0, ID_BYTES);
-  pool = pool.subarray(ID_BYTES);
-  return bytes;
+function randomBytes(): Uint8Array {
+  if (poolUsed === pool.length) {
+    pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
+    poolUsed = 0;
+  }
+  return pool.subarray(poolUsed, (poolUsed += ID_BYTES));
 }
 
 /** Forgets the last identifier's time. Tests set the clock forward, and identifiers never run back. */
@@ -65,8 +67,9 @@ export async function seededIds(seed: string, atMs: number): Promise<(shard: num
   };
 }
 
-function composeId(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, shard: number): string {
-  const view = new DataView(bytes.buffer);
+/** Writes into the random bytes. */
+function composeId(bytes: Uint8Array, atMs: number, randomA: number, shard: number): string {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
   view.setUint32(0, Math.floor(atMs / 2 ** 16));
   view.setUint16(4, atMs % 2 ** 16);
   view.setUint16(6, 0x7000 | (randomA & 0xfff));

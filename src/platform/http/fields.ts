@@ -90,22 +90,29 @@ export function toRecord<Schema extends z.ZodObject, Own extends Partial<z.infer
 ): z.infer<Schema> {
   const columns = row as Record<string, unknown>;
   const record: Record<string, unknown> = {};
-  for (const [name, column] of columnNames(schema)) {
+  for (const { name, column, isTime } of fieldsOf(schema)) {
     const value = name in own ? own[name as keyof Own] : columns[column];
-    record[name] = name.endsWith("_at") && typeof value === "number" ? toTimestamp(value) : value;
+    record[name] = isTime && typeof value === "number" ? toTimestamp(value) : value;
   }
   return record as z.infer<Schema>;
 }
 
-const columnNamesBySchema = new WeakMap<z.ZodObject, [name: string, column: string][]>();
+interface RecordField {
+  name: string;
+  column: string;
+  isTime: boolean;
+}
 
-function columnNames(schema: z.ZodObject) {
-  const known = columnNamesBySchema.get(schema);
-  if (known) return known;
-  const toColumn = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const names = Object.keys(schema.shape).map((name): [string, string] => [name, toColumn(name)]);
-  columnNamesBySchema.set(schema, names);
-  return names;
+const fieldsBySchema = new WeakMap<z.ZodObject, RecordField[]>();
+
+function fieldsOf(schema: z.ZodObject): RecordField[] {
+  let fields = fieldsBySchema.get(schema);
+  if (!fields) {
+    const toColumn = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    fields = Object.keys(schema.shape).map((name) => ({ name, column: toColumn(name), isTime: name.endsWith("_at") }));
+    fieldsBySchema.set(schema, fields);
+  }
+  return fields;
 }
 
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;

@@ -27,10 +27,11 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
 /** The raw path and query are left out: they may hold personal data. */
 function reportRequest(c: AppContext): void {
   const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
+  const [, first = ""] = c.req.path.split("/", 2);
   report(c.env, {
     event: "request",
     operation: operationOf(c),
-    surface: SURFACES.find((name) => name === c.req.path.split("/", 2)[1]) ?? null,
+    surface: SURFACES.includes(first) ? first : null,
     workspaceId,
     keyId,
     status: c.res.status,
@@ -56,8 +57,8 @@ export function nameOperation(handler: MiddlewareHandler<AppEnv>, operationId: s
 
 /** The operation that a request is for, even if it was refused; null if the path has none. */
 function operationOf(c: AppContext): string | null {
-  const ids = matchedRoutes(c).map(({ handler }) => operationIds.get(handler));
-  return c.get("answeredBy") ?? ids.find((id) => id !== undefined) ?? null;
+  const named = matchedRoutes(c).find(({ handler }) => operationIds.has(handler));
+  return c.get("answeredBy") ?? (named && operationIds.get(named.handler)) ?? null;
 }
 
 /** The path's pattern, such as `/api/v1/agents/:agent_id`. */
