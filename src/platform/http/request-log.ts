@@ -8,7 +8,7 @@ import type { AppContext, AppEnv } from "./context.ts";
 import { hasArrived } from "./region.ts";
 
 /** The surfaces by the first segment of their paths. */
-const SURFACES = ["api", "operator", "widget", "mcp", "chat", "console", "docs", "healthz"];
+const SURFACES = new Set(["api", "operator", "widget", "mcp", "chat", "console", "docs", "healthz"]);
 
 /** Gives each request its id and meter, and reports it when it has ended. */
 export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
@@ -31,7 +31,7 @@ function reportRequest(c: AppContext): void {
   report(c.env, {
     event: "request",
     operation: operationOf(c),
-    surface: SURFACES.includes(first) ? first : null,
+    surface: SURFACES.has(first) ? first : null,
     workspaceId,
     keyId,
     status: c.res.status,
