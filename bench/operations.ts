@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { UserError } from "../scripts/shared/cli.ts";
@@ -146,10 +146,11 @@ interface CpuProfile {
 }
 
 async function measureBundle(build: Build): Promise<Bundle> {
-  const script = await readFile(join(build.directory, build.script));
+  const files = (await readdir(build.directory, { recursive: true })).filter((file) => /\.(?:js|bin)$/.test(file));
+  const upload = Buffer.concat(await Promise.all(files.map((file) => readFile(join(build.directory, file)))));
   const starts: number[] = [];
   for (let start = 0; start < STARTS; start++) starts.push(await startUpMs(build));
-  return { bytes: script.length, gzipBytes: gzipSync(script).length, startUpMs: median(starts) };
+  return { bytes: upload.length, gzipBytes: gzipSync(upload).length, startUpMs: median(starts) };
 }
 
 async function startUpMs(build: Build): Promise<number> {
@@ -163,5 +164,5 @@ async function startUpMs(build: Build): Promise<number> {
 
 function describeBundle({ bytes, gzipBytes, startUpMs }: Bundle): string {
   const kib = (size: number) => `${(size / 1024).toFixed(0)} KiB`;
-  return `Bundle ${kib(bytes)}, ${kib(gzipBytes)} gzipped; start-up ${startUpMs.toFixed(0)} ms of CPU (\`wrangler check startup\`).`;
+  return `Modules of ${kib(bytes)}, ${kib(gzipBytes)} gzipped; start-up ${startUpMs.toFixed(0)} ms of CPU (\`wrangler check startup\`).`;
 }

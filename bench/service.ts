@@ -9,10 +9,13 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { randomSecret } from "../scripts/shared/dev-vars.ts";
 import { freePort } from "../scripts/shared/free-port.ts";
+import { PREBUILT } from "../scripts/worker.ts";
 
 const run = promisify(execFile);
 const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
 const MIGRATIONS = "migrations";
+/** The folder of the modules besides the first, where a bundle is split. */
+const CHUNKS = "/chunks/";
 
 /** A worker as wrangler would deploy it. */
 export interface Build {
@@ -45,15 +48,15 @@ export async function runWrangler(...args: string[]): Promise<string> {
 }
 
 /** Bundles the worker of a wrangler.toml without deploying it. */
-export async function buildWorker(config: string, script: string, directory: string): Promise<Build> {
+export async function buildWorker(config: string, script: string, directory: string, ...args: readonly string[]): Promise<Build> {
   const upload = join(directory, "upload.bundle");
-  await runWrangler("deploy", "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
+  await runWrangler("deploy", ...args, "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
   return { config, directory, script, upload };
 }
 
 /** Builds the service itself. */
 export function buildService(directory: string): Promise<Build> {
-  return buildWorker("wrangler.toml", "index.js", join(directory, "service"));
+  return buildWorker("wrangler.toml", "index.js", join(directory, "service"), ...PREBUILT);
 }
 
 /** Builds the bare worker that the service is compared with. */
@@ -71,10 +74,11 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
   delete workerOptions["assets"];
   const port = await freePort();
-  const files = await readdir(build.directory);
+  const files = await readdir(build.directory, { recursive: true });
   const modulesOf = <Type extends string>(type: Type, ending: string) =>
     files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
-  const imported = [...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin")];
+  const chunks = modulesOf("ESModule", ".js").filter(({ path }) => path.includes(CHUNKS));
+  const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin")];
   const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Metafile } from "esbuild";
 import { activeMs, Wrangler } from "./deploy/wrangler.ts";
 import { ROOT } from "./shared/cli.ts";
 import { type Evaluated, evaluatedAtStart, findGrowth, kib } from "./startup/evaluated.ts";
+import { buildWorker, PREBUILT } from "./worker.ts";
 
 /*
  * What the Worker evaluates whenever an isolate starts, by package, and how long that takes, by `wrangler check startup`: needs no
@@ -23,11 +23,11 @@ const directory = join(ROOT, "dist");
 mkdirSync(directory, { recursive: true });
 const wrangler = new Wrangler({ config: join(ROOT, "wrangler.toml"), env: ENV });
 const profile = join(directory, "startup.cpuprofile");
-// The arguments of the build are split at spaces, which a path may have: it is relative.
-const metafile = "dist/startup.json";
-const { stdout } = await wrangler.run("check", "startup", `--args=--env=${ENV} --metafile=${metafile}`, `--outfile=${profile}`);
+const metafile = await buildWorker();
+const args = [...PREBUILT, `--env=${ENV}`].join(" ");
+const { stdout } = await wrangler.run("check", "startup", `--args=${args}`, `--outfile=${profile}`);
 checkTime(activeMs(stdout));
-checkPackages(evaluatedAtStart(JSON.parse(readFileSync(join(ROOT, metafile), "utf8")) as Metafile, "src/index.ts"));
+checkPackages(evaluatedAtStart(metafile, "src/index.ts"));
 
 function checkTime(startMs: number): void {
   console.log(`The Worker starts within ${startMs} ms of CPU; the platform allows ${LIMIT_MS}. ${profile} shows what takes the time.`);

@@ -16,6 +16,7 @@ import { applyMigrations, killAll, runWrangler, stopAll } from "./dev/wrangler.t
 import { errorText, ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./shared/dev-vars.ts";
 import { call, createClient, findDemoProblem, networkErrorText, waitUntilHealthy } from "./shared/service.ts";
+import { PREBUILT } from "./worker.ts";
 
 const PARENT_CHECK_MS = 250;
 const MINUTE_MS = 60_000;
@@ -83,7 +84,7 @@ function configuredVars(flags: Flags, project: Project, devVars: string): NodeJS
 /** @param vars take precedence over the same variables in flags and files. */
 function startWrangler(flags: Flags, port: number, vars: Readonly<Record<string, string>>): LogFilter {
   const pairs = Object.entries(vars).map(([name, value]) => `--var=${name}:${value}`);
-  const args = ["dev", ...flags.passed, ...pairs, `--port=${port}`, "--show-interactive-dev-session=false"];
+  const args = ["dev", ...PREBUILT, ...flags.passed, ...pairs, `--port=${port}`, "--show-interactive-dev-session=false"];
   const filter = createLogFilter({ isJson: flags.json });
   const { ended } = runWrangler(args, (line, stream) => {
     const shown = filter.show(line, stream);

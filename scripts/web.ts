@@ -1,12 +1,13 @@
-// `npm run build:web`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
+// `npm run build`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
 // wrangler runs it before `dev` and `deploy`, and when a file changes; the tests run it too.
 import { createHash } from "node:crypto";
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin, transform } from "esbuild";
 import { errorText, ROOT, UserError } from "./shared/cli.ts";
+import { type OutputFile, writeOutput } from "./shared/output.ts";
 
 const OUTPUT = join(ROOT, "dist/web");
 /** Under it are files whose folder names their content: they never change, so browsers keep them. */
@@ -48,12 +49,6 @@ const HEADERS = `/*
   Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
   Referrer-Policy: no-referrer
 `;
-
-/** A file of the output, by its path in it. */
-interface OutputFile {
-  path: string;
-  contents: Uint8Array;
-}
 
 /** Style sheets are imported as text, without comments and white space. */
 const styleSheets: Plugin = {
@@ -208,29 +203,6 @@ function checkSizes(files: readonly OutputFile[]): void {
   if (tooLarge.length > 0) throw new UserError(tooLarge.join("\n"));
 }
 
-/** Writes what changed, and removes what is not made any more, so that a server that watches the folder sees no more than that. */
-function writeOutput(files: readonly OutputFile[]): void {
-  for (const { path, contents } of files) {
-    const target = join(OUTPUT, path);
-    mkdirSync(dirname(target), { recursive: true });
-    if (!isSame(target, contents)) writeFileSync(target, contents);
-  }
-  const made = new Set(files.map(({ path }) => path));
-  const stale = globSync("**", { cwd: OUTPUT, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(OUTPUT, join(entry.parentPath, entry.name)))
-    .filter((path) => !made.has(path));
-  for (const path of stale) rmSync(join(OUTPUT, path), { force: true });
-}
-
-function isSame(path: string, contents: Uint8Array): boolean {
-  try {
-    return readFileSync(path).equals(contents);
-  } catch {
-    return false;
-  }
-}
-
 /**
  * Builds dist/web.
  * @returns the size of each script, gzipped.
@@ -241,7 +213,7 @@ export async function buildWeb(): Promise<Record<string, number>> {
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
   const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), icon, headers];
   checkSizes(files);
-  writeOutput(files);
+  writeOutput(OUTPUT, files);
   return Object.fromEntries(Object.keys(LIMITS).map((path) => [path, gzippedBytes(files.find((file) => file.path === path)!)]));
 }
 

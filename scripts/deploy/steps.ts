@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
+import { PREBUILT } from "../worker.ts";
 import { CloudflareApi } from "./api.ts";
 import { metricsRemedy } from "./check-account.ts";
 import { check } from "./check.ts";
@@ -63,7 +64,7 @@ const build: Step = {
   next: "`npm run verify` says more.",
   run: async ({ options, project, wrangler, say }) => {
     if (options.dryRun) return say(project.worker, "would build");
-    await wrangler.run("deploy", "--dry-run", `--outdir=${join(dirname(project.config), "dist")}`);
+    await wrangler.run("deploy", ...PREBUILT, "--dry-run", `--outdir=${join(dirname(project.config), "dist")}`);
     say(project.worker, "built");
   },
 };
@@ -88,7 +89,7 @@ const NO_METRICS = 10_089;
 async function upload(deployment: Deployment): Promise<Ran> {
   const { api, created, hasWorker, project, wrangler } = deployment;
   try {
-    const ran = await wrangler.run("deploy", ...secretFlags(deployment));
+    const ran = await wrangler.run("deploy", ...PREBUILT, ...secretFlags(deployment));
     if (!hasWorker) created.push(`Worker ${project.worker}`);
     return ran;
   } catch (error) {

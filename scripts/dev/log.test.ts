@@ -22,7 +22,7 @@ void test("a job is one short line, and a problem one line with all its fields",
 void test("wrangler's tables, notices and request lines are left out, its errors are not", () => {
   const filter = createLogFilter({ isJson: false });
   const output = `Using secrets defined in .dev.vars
-[custom build] Running: npm run --silent build:web
+[custom build] Running: npm run --silent build
 [custom build] Built dist/web: widget.js 1958 of 2048 bytes gzipped.
 [custom build]${" "}
 [custom build] web/widget/panel.tsx: Could not resolve "./lost.ts"

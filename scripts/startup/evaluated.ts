@@ -10,13 +10,14 @@ export interface Evaluated {
 
 /** What a start evaluates of a bundle, by what its modules import statically. */
 export function evaluatedAtStart({ inputs, outputs }: Metafile, entry: string): Evaluated {
-  const bundle = Object.values(outputs).find(({ entryPoint }) => entryPoint?.endsWith(entry));
   const start = Object.keys(inputs).find((path) => path.endsWith(entry));
-  if (!bundle || start === undefined) throw new Error(`The bundle has no entry point ${entry}`);
+  if (start === undefined) throw new Error(`The bundle has no entry point ${entry}`);
+  const modules = Object.entries(outputs).filter(([path]) => path.endsWith(".js"));
+  const bundled = new Map(modules.flatMap(([, module]) => Object.entries(module.inputs)));
   const [bytes, imports] = [new Map<string, number>(), new Map<string, string[]>()];
   const ways = new Map([[start, [start]]]);
   for (const [path, way] of ways) {
-    const size = bundle.inputs[path]?.bytesInOutput ?? 0;
+    const size = bundled.get(path)?.bytesInOutput ?? 0;
     // What the bundler left out is imported for its types alone, or for what nothing uses.
     if (size > 0) {
       const name = packageOf(path);

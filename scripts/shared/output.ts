@@ -1,0 +1,28 @@
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** A file that a build makes. */
+export interface OutputFile {
+  /** Absolute, or relative to the folder of the build. */
+  path: string;
+  contents: Uint8Array;
+}
+
+/** Writes what changed, then removes what is not made any more: a server that watches the folder sees no more than that. */
+export function writeOutput(folder: string, files: readonly OutputFile[]): void {
+  const made = new Map(files.map(({ path, contents }) => [resolve(folder, path), contents]));
+  for (const [path, contents] of made) {
+    mkdirSync(dirname(path), { recursive: true });
+    if (!isSame(path, contents)) writeFileSync(path, contents);
+  }
+  const found = globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const { parentPath, name } of found) if (!made.has(join(parentPath, name))) rmSync(join(parentPath, name), { force: true });
+}
+
+function isSame(path: string, contents: Uint8Array): boolean {
+  try {
+    return readFileSync(path).equals(contents);
+  } catch {
+    return false;
+  }
+}
