@@ -15,9 +15,9 @@ import {
   createReply,
   type ConversationKey,
   findConversation,
-  findConversationVisitor,
-  findLatestHandoff,
+  findConversationRecord,
   findMessage,
+  findMessageCount,
   transitionHandoff,
   isIdle,
   transitionConversation,
@@ -41,7 +41,7 @@ interface Changes {
 /**
  * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the status that it has already
  * sends no event.
- * @returns its records, or undefined when the workspace has no such conversation.
+ * @returns its wire record, or undefined when the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
   const { workspaceId, conversationId } = op;
@@ -55,17 +55,13 @@ export async function changeConversation(op: ConversationOperation, { status, ta
     ...(isChanged ? [changeForTeam(db, op, changes, op.nowMs)] : []),
     ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
-  const { written, read: found } = await writeThenRead(db, writes, [
-    findConversation(db, workspaceId, conversationId),
-    findConversationVisitor(db, workspaceId, conversationId),
-    findLatestHandoff(db, workspaceId, conversationId),
-  ]);
-  const [[conversation], [visitor], [handoff]] = found;
-  if (!conversation) return undefined;
+  const { written, read: found } = await writeThenRead(db, writes, [findConversationRecord(db, workspaceId, conversationId)]);
+  const [[changed]] = found;
+  if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  if (status) tellVisitor(op.env, conversation);
-  return { conversation, visitor, handoff };
+  if (status) tellVisitor(op.env, { ...changed.record, workspaceId });
+  return changed.record;
 }
 
 interface TeamText {
@@ -125,7 +121,7 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   const { before, after } = await transact(db, {
     before: [listSent(db, workspaceId, windows)],
     writes: compiledNote(db, { key, note: { id, nowMs, ...text }, windows }),
-    after: [findNote(db, workspaceId, id), findConversation(db, workspaceId, op.conversationId)],
+    after: [findNote(db, workspaceId, id), findMessageCount(db, workspaceId, op.conversationId)],
   });
   const [[note], [conversation]] = after;
   if (note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });

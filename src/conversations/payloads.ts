@@ -8,9 +8,9 @@ import { booleanJson, timestampJson } from "../platform/db/sql.ts";
  */
 
 /** A conversation's wire record, of a row of `conversations` with the alias c. */
-const CONVERSATION_JSON = sql`json_object(
+export const CONVERSATION_JSON = sql`json_object(
   'id', c.id, 'agent_id', c.agent_id, 'channel', c.channel, 'status', c.status, 'subject', c.subject, 'tags', json(c.tags),
-  'assignee', json(CASE WHEN c.assignee_id IS NULL THEN NULL ELSE json_object('id', c.assignee_id, 'name', c.assignee_name) END),
+  'assignee', json(CASE WHEN c.assignee_id IS NULL THEN NULL ELSE json_object('id', c.assignee_id, 'name', coalesce(c.assignee_name, '')) END),
   'visitor', json((SELECT json_object('id', v.id, 'anon_id', v.anon_id, 'external_id', v.external_id, 'name', v.name, 'email', v.email,
     'verified', ${booleanJson(sql`v.verified`)}) FROM ${visitors} v WHERE v.id = c.visitor_id)),
   'message_count', c.message_count, 'unread_count', c.unread_count, 'last_message_preview', c.last_message_preview, 'last_message_at', ${timestampJson(sql`c.last_message_at`)},

@@ -15,7 +15,7 @@ import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
 import { type Match, searchConversations } from "./search.ts";
-import { findConversation, findConversationVisitor, findLatestHandoff, listTranscript } from "./store.ts";
+import { findConversationRecord, findMessageCount, listTranscript } from "./store.ts";
 import {
   conversationColumns,
   conversationPageSchema,
@@ -107,16 +107,14 @@ conversationRoutes.openapi(getConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const db = callerDb(c);
   const key = { workspaceId: id, conversationId };
-  const [[conversation], [visitor], [handoff], latest] = await db.batch([
-    findConversation(db, id, conversationId),
-    findConversationVisitor(db, id, conversationId),
-    findLatestHandoff(db, id, conversationId),
+  const [[found], latest] = await db.batch([
+    findConversationRecord(db, id, conversationId),
     listTranscript(db, key, { limit: LATEST_MESSAGES + 1 }),
   ]);
-  if (!conversation) throw notFound("conversation");
+  if (!found) throw notFound("conversation");
   const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
   const hasMore = latest.length > LATEST_MESSAGES;
-  return c.json({ ...toConversation(conversation, visitor, handoff), messages, has_more_messages: hasMore }, 200);
+  return c.json({ ...found.record, messages, has_more_messages: hasMore }, 200);
 });
 
 const listConversationMessages = createRoute({
@@ -138,13 +136,13 @@ conversationRoutes.openapi(listConversationMessages, async (c) => {
   const db = callerDb(c);
   const key = { workspaceId, conversationId };
   const [[conversation], rows, [notes]] = await db.batch([
-    findConversation(db, workspaceId, conversationId),
+    findMessageCount(db, workspaceId, conversationId),
     listTranscript(db, key, { limit: limit + 1, cursor }),
     countNotes(db, workspaceId, conversationId),
   ]);
   if (!conversation) throw notFound("conversation");
   const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
-  const total = conversation.messageCount + (notes?.count ?? 0);
+  const total = conversation.messages + (notes?.count ?? 0);
   const page = toCursorPage(rows, total, { limit, offset: 0 }, positionOf, toMessage);
   return c.json({ ...page, data: page.data.reverse() }, 200);
 });
@@ -163,7 +161,7 @@ const updateConversation = createRoute({
 conversationRoutes.openapi(updateConversation, async (c) => {
   const changed = await changeConversation(operation(c, c.req.valid("param").conversation_id), c.req.valid("json"));
   if (!changed) throw notFound("conversation");
-  return c.json(toConversation(changed.conversation, changed.visitor, changed.handoff), 200);
+  return c.json(changed, 200);
 });
 
 const replyToConversation = createRoute({

@@ -1,4 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
@@ -9,8 +10,9 @@ import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
-import { handoffRecord } from "./payloads.ts";
+import { CONVERSATION_JSON, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
+import type { ConversationRecord } from "./wire.ts";
 
 /** A conversation, and the workspace that it must belong to. */
 export type ConversationKey = { workspaceId: string; conversationId: string };
@@ -18,6 +20,21 @@ export type ConversationKey = { workspaceId: string; conversationId: string };
 /** One conversation of a workspace. */
 export const findConversation = compiled((db, workspaceId: string, conversationId: string) =>
   db.select().from(conversations).where(isConversation({ workspaceId, conversationId })),
+);
+
+const c = alias(conversations, "c");
+
+/** The wire record of a conversation, with its visitor and its latest hand-off. */
+export const findConversationRecord = compiled((db, workspaceId: string, conversationId: string) =>
+  db
+    .select({ record: CONVERSATION_JSON.mapWith((json: string) => JSON.parse(json) as ConversationRecord).as("record") })
+    .from(c)
+    .where(and(eq(c.id, conversationId), eq(c.workspaceId, workspaceId))),
+);
+
+/** How many messages a conversation has; no row where the workspace has none such. */
+export const findMessageCount = compiled((db, workspaceId: string, conversationId: string) =>
+  db.select({ messages: conversations.messageCount }).from(conversations).where(isConversation({ workspaceId, conversationId })),
 );
 
 /** The conversation's visitor. */

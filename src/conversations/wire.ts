@@ -298,6 +298,7 @@ export const messagePageSchema = cursorPageOf(messageSchema, "MessagePage");
 export const messageQuery = cursorQuery.omit({ offset: true });
 
 export type Citation = z.infer<typeof citationSchema>;
+export type ConversationRecord = z.infer<typeof conversationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
 /** A conversation as lists read it. */
 export type ListedRow = ConversationRow & { lastMessageRole: MessageRole | null; questionPreview: string | null };

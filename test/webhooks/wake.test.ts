@@ -97,7 +97,7 @@ test("a redelivery is woken", async () => {
 test("a queue that is down fails no request: the deliveries wait for the sweep", async () => {
   const desk = await createDesk();
   const down = envWith({ DELIVERY_QUEUE: { sendBatch: () => Promise.reject(new Error("it is down")) } });
-  expect(await changeConversation(operationOf(desk, down), { status: "resolved" })).toMatchObject({ conversation: { status: "resolved" } });
+  expect(await changeConversation(operationOf(desk, down), { status: "resolved" })).toMatchObject({ status: "resolved" });
   const waiting = "SELECT id FROM deliveries WHERE workspace_id = ? AND status = 'pending' AND next_attempt_at <= ?";
   expect(await query(desk.workspace.id, waiting, desk.workspace.id, Date.now())).toHaveLength(2);
 });
