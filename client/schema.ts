@@ -1128,7 +1128,7 @@ export interface Schemas {
     next_cursor: string | null;
   };
   ListedConversation: Schemas["Conversation"] & {
-    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team. */
+    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service. */
     last_message_role: "user" | "assistant" | "human" | "system" | null;
     /** The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null. */
     question_preview: string | null;

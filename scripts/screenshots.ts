@@ -2,18 +2,19 @@ import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { findChromium } from "../test/web/chromium.ts";
 import { startService } from "./docs/service.ts";
+import { COLLEAGUE } from "./dev/sample-people.ts";
 import { ROOT, UserError } from "./shared/cli.ts";
+import { call, createClient } from "./shared/service.ts";
 
 /*
  * `npm run screenshots`: takes the pictures of the console in docs/images, of the demo workspace as `npm run dev` makes it: each
- * screen on a sheet, once light and once dark; and a conversation as the team and the visitor see it.
+ * screen on a sheet, once light and once dark; a conversation as the team and the visitor see it; and the chat on a website.
  */
 
 const IMAGES = join(ROOT, "docs/images");
 const SCREEN = { width: 1360, height: 850 };
-/** How wide a screen is on a sheet, and how many stand side by side. */
-const SHEET_SCREEN_PX = 480;
-const SHEET_COLUMNS = 3;
+/** How wide a screen is on a sheet, how many stand side by side, and what is between them. */
+const SHEET = { width: 480, columns: 3, gap: 10 };
 /** Screens ask for more after they are shown. */
 const QUIET_MS = 1_000;
 
@@ -27,6 +28,15 @@ const openFirst = (page: Page) => page.locator(".conversation-list .row").first(
 const ask = async (page: Page) => {
   await page.getByLabel("Question").fill("How are webhooks signed?");
   await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("button", { name: "Teach an answer" }).waitFor();
+};
+
+const compare = async (page: Page) => {
+  await page.getByRole("button", { name: "Compare settings" }).click();
+  await page.getByLabel("Answers from this confidence on").fill("0.97");
+  await page.getByLabel("Question").fill("How are webhooks signed?");
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.getByText("Would be handed to the team").waitFor();
   await page.getByRole("button", { name: "Teach an answer" }).waitFor();
 };
 
@@ -97,6 +107,43 @@ async function takeStory(browser: Browser, url: string, key: string, agentId: st
   await writePicture(browser, await team.screenshot(), PICTURE.width, "console-inbox.png");
   const [playground] = await take(team, url, [{ path: "playground", prepare: ask }]);
   await writePicture(browser, playground!, PICTURE.width, "console-playground.png");
+  const [compared] = await take(team, url, [{ path: "playground", prepare: compare }]);
+  await writePicture(browser, compared!, PICTURE.width, "console-compare.png");
+}
+
+const PANEL = { width: 400, height: 680 };
+
+/** The chat on a website: its greeting, an answer, waiting for a person, and the rating in dark colours. */
+async function takeWidget(browser: Browser, url: string, key: string, agentId: string): Promise<void> {
+  const page = await browser.newPage({ viewport: PANEL, reducedMotion: "reduce", locale: "en" });
+  const body = `<!doctype html><meta name="viewport" content="width=device-width"><script src="${url}/widget.js" data-agent="${agentId}"></script>`;
+  await page.route(`${url}/shop`, (route) => route.fulfill({ body, contentType: "text/html" }));
+  await page.goto(`${url}/shop`);
+  await page.getByRole("button", { name: "Open chat" }).click();
+  const suggestion = page.getByRole("button", { name: "How are webhooks signed?" });
+  await suggestion.waitFor();
+  const panels = [await page.screenshot()];
+  await suggestion.click();
+  await page.getByRole("button", { name: "Helpful", exact: true }).waitFor();
+  panels.push(await page.screenshot());
+  await page.getByRole("button", { name: "Talk to a person" }).click();
+  await page.getByText("Waiting for a person").waitFor();
+  await page.getByRole("log").getByText("I have asked a colleague").waitFor();
+  panels.push(await page.screenshot());
+  const client = createClient(url, key);
+  const waiting = "/api/v1/conversations?channel=widget&status=needs_human&limit=1";
+  const { data } = await call<{ data: { id: string }[] }>(client, "GET", waiting);
+  const content = "Hello, this is Grace. The guide “Webhooks” has a receiver to copy. Good luck!";
+  await call(client, "POST", `/api/v1/conversations/${data[0]!.id}/messages`, { content, author: COLLEAGUE, resolve: true });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page
+    .getByRole("radio")
+    .or(page.getByRole("button", { name: /of 5|Very good|Excellent/ }))
+    .last()
+    .click();
+  await page.getByLabel("Would you like to add something?").waitFor();
+  panels.push(await page.screenshot());
+  await writeSheet(browser, panels, "widget.png", { ...SHEET, width: PANEL.width, columns: panels.length });
 }
 
 /** Writes a picture smaller than it was taken. */
@@ -109,11 +156,12 @@ async function writePicture(browser: Browser, image: Buffer, width: number, file
   await page.close();
 }
 
-async function writeSheet(browser: Browser, images: readonly Buffer[], file: string): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: SHEET_SCREEN_PX * SHEET_COLUMNS + 40, height: 100 } });
+/** Writes images side by side, each so wide. */
+async function writeSheet(browser: Browser, images: readonly Buffer[], file: string, { width, columns, gap }: typeof SHEET): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: width * columns + gap * (columns + 1), height: 100 } });
   const tags = images.map((image) => `<img src="data:image/png;base64,${image.toString("base64")}">`).join("");
-  const css = `body { margin: 10px; display: grid; gap: 10px; grid-template-columns: repeat(${SHEET_COLUMNS}, ${SHEET_SCREEN_PX}px); background: #8a8f98 }
-    img { width: 100%; border-radius: 6px }`;
+  const css = `body { margin: ${gap}px; display: grid; gap: ${gap}px; grid-template-columns: repeat(${columns}, ${width}px); background: #8a8f98 }
+    img { display: block; width: 100%; border-radius: 6px }`;
   await page.setContent(`<style>${css}</style>${tags}`);
   await page.screenshot({ path: join(IMAGES, file), fullPage: true });
   await page.close();
@@ -129,9 +177,10 @@ try {
     const team = await signIn(browser, url, key, { colorScheme });
     const operator = await signIn(browser, url, service.operatorToken(), { colorScheme });
     const images = [...(await take(team, url, WORKSPACE_SCREENS(agentId))), ...(await take(operator, url, OPERATOR_SCREENS))];
-    await writeSheet(browser, images, `console-screens-${colorScheme}.png`);
+    await writeSheet(browser, images, `console-screens-${colorScheme}.png`, SHEET);
   }
   await takeStory(browser, url, key, agentId);
+  await takeWidget(browser, url, key, agentId);
 } finally {
   await browser.close();
   await service.stop();

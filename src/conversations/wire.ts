@@ -203,7 +203,7 @@ export const matchSchema = z
 export const listedConversationSchema = conversationSchema
   .extend({
     last_message_role: z.enum(MESSAGE_ROLES).nullable().meta({
-      description: "Who wrote the latest message: user is the visitor, assistant the agent, human the team.",
+      description: "Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service.",
       example: "assistant",
     }),
     question_preview: z.string().nullable().meta({
