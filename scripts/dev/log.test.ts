@@ -26,6 +26,10 @@ void test("wrangler's tables, notices and request lines are left out, its errors
 [custom build] Built dist/web: widget.js 1958 of 2048 bytes gzipped.
 [custom build]${" "}
 [custom build] web/widget/panel.tsx: Could not resolve "./lost.ts"
+Attaching additional modules:
+┌──────────────┬──────┐
+│ chunks/me.js │ esm  │
+└──────────────┴──────┘
 \u001b[1mYour Worker has access to the following bindings:\u001b[0m
 Binding      Resource
 env.GATE     Durable Object
@@ -33,6 +37,10 @@ env.GATE     Durable Object
 ▲ [WARNING] Scheduled Workers are not automatically triggered during local development.
 
   To manually trigger a scheduled event, run:
+
+✘ [ERROR] k [Error]: Process exited with non-zero status (1)
+
+      at runCommand (wrangler/wrangler-dist/cli.js:192428:26)
 
 ⎔ Starting local server...
 [wrangler:info] GET /healthz 200 OK

@@ -33,7 +33,10 @@ const NOISE = [
 ];
 /** Where a notice of several lines begins that is left out, and which lines still belong to it. */
 const NOISY_BLOCKS: { start: RegExp; continues: RegExp }[] = [
+  { start: /^Attaching additional modules:/, continues: /^[┌│├└]/ },
   { start: /^Your Worker has access to the following bindings:/, continues: /\S/ },
+  // wrangler's own view of a build that failed, after what the build said.
+  { start: /Process exited with non-zero status/, continues: /^(?:\s|$)/ },
   { start: /Scheduled Workers are not automatically triggered/, continues: /^(?:\s|$)/ },
 ];
 /** Runs each minute. */

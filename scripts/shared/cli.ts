@@ -13,7 +13,9 @@ export class UserError extends Error {}
 /** What to print of an error that ends a script: the message alone for one that the user can correct, else the stack too. */
 export function errorText(error: unknown): string {
   const isWrongFlag = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
-  return error instanceof UserError || isWrongFlag ? error.message : inspect(error);
+  // esbuild's, whose message says where the code is wrong.
+  const isWrongCode = error instanceof Error && "errors" in error && "warnings" in error;
+  return error instanceof UserError || isWrongFlag || isWrongCode ? error.message : inspect(error);
 }
 
 /**
