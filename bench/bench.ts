@@ -6,6 +6,7 @@ import { benchCrawl } from "./crawl.ts";
 import { benchLimits } from "./limits.ts";
 import { benchOperations } from "./operations.ts";
 import { publishReport, type Report } from "./report.ts";
+import { benchChunks } from "./scale/chunks.ts";
 import { benchScale } from "./scale/scale.ts";
 import { temporaryDirectory } from "./service.ts";
 import { benchStreams } from "./streams.ts";
@@ -29,7 +30,8 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
                  (with --only writes, neighbours or memory: this part)
   --world        how long requests take far from the data, with and without a region; some four minutes
   --scale        a large workspace against a small one; some ten minutes
-  --small N, --large N  their sizes, in conversations (1000, 1000000)
+  --chunks       a search of a large agent's knowledge against one of a small one's; some ten minutes
+  --small N, --large N  their sizes, in conversations or chunks (1000, 1000000)
   --seconds N    the length of one round
   --json FILE    also writes the figures to a file`;
 
@@ -54,6 +56,7 @@ const FLAGS = {
   abuse: { type: "boolean" },
   world: { type: "boolean" },
   scale: { type: "boolean" },
+  chunks: { type: "boolean" },
   small: { type: "string", default: "1000" },
   large: { type: "string", default: "1000000" },
   help: { type: "boolean", short: "h" },
@@ -65,7 +68,7 @@ function readFlags() {
   if (!(seconds > 0)) throw new UserError("--seconds takes a number above zero: the length of one round.");
   const sizes = { small: Number(values.small), large: Number(values.large) };
   if (!Object.values(sizes).every((size) => Number.isInteger(size) && size >= MIN_CONVERSATIONS)) {
-    throw new UserError(`--small and --large take a number of conversations, at least ${MIN_CONVERSATIONS}.`);
+    throw new UserError(`--small and --large take a number of conversations or chunks, at least ${MIN_CONVERSATIONS}.`);
   }
   return { ...values, ...sizes, seconds, only: values.only?.flatMap((names) => names.split(",")) };
 }
@@ -82,6 +85,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   if (flags.limits) return benchLimits(directory);
   if (flags.abuse) return benchAbuse(directory, flags.only);
   if (flags.world) return benchWorld(directory);
+  if (flags.chunks) return benchChunks(directory, flags);
   if (flags.scale) return benchScale(directory, flags);
   return benchOperations(directory, flags);
 }

@@ -62,7 +62,8 @@ export async function prepareService(
   return { worker, workspace, mirror: mirrored ? others.at(-1) : undefined };
 }
 
-async function createWorkspace(
+/** Makes a workspace with its agents over the service's own API. */
+export async function createWorkspace(
   port: number,
   operator: Record<string, string>,
   of: Pick<WorkspaceHistory, "number" | "conversations" | "nowMs">,

@@ -3,6 +3,14 @@
  * little beside a rare one.
  */
 const MAX_SCORED = 2_000;
+/** The same where all terms are common: there is nothing else to go by. */
+const MAX_SCORED_ALONE = 10_000;
+/** Chunks of common terms that bm25() may count: it reads all chunks of each term before it scores the first one. */
+const MAX_COUNTED = 50_000;
+/** The same of a scan, which only compares their ids, a few ms. */
+const MAX_SCANNED = 200_000;
+/** Common terms that are looked for together. With more of them, hardly any chunk has all. */
+const MAX_TOGETHER = 4;
 
 /** The index term that marks a chunk's generation, so that a query can exclude a generation. */
 export function generationTerm(generationId: number): string {
@@ -14,24 +22,57 @@ export function fullTextQuery(terms: readonly string[]): string {
   return terms.map(literal).join(" OR ");
 }
 
+/** How the chunks of a question's terms are looked for. */
+export interface CandidateQuery {
+  /** The FTS5 expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
+  ranked: string | undefined;
+  /** Where others are looked for, until there are enough: the most promising expression first. */
+  scans: Scan[];
+}
+
+/** An FTS5 expression of common terms, whose matches are looked for in a part of the index. */
+export interface Scan {
+  expression: string;
+  /** The share of the index that is looked at, 0..1. */
+  share: number;
+}
+
 /**
- * An FTS5 expression for the rarest of these terms, as many as may be scored. Of the others the rarest two must occur together, so
- * that a question of common words, or with one unusual word, still finds its subject.
+ * How to look for the rarest of these terms, as many as may be scored. Of the others the rarest must occur together, so that a
+ * question of common words, or with one unusual word, still finds its subject.
  * @returns undefined when the index, of `size` chunks, has none of the terms.
  */
-export function boundedQuery(terms: readonly string[], frequencies: ReadonlyMap<string, number>, size: number): string | undefined {
+export function candidateQuery(
+  terms: readonly string[],
+  frequencies: ReadonlyMap<string, number>,
+  size: number,
+): CandidateQuery | undefined {
   const frequency = (term: string): number => frequencies.get(term) ?? 0;
   const known = terms.filter((term) => frequency(term) > 0).sort((a, b) => frequency(a) - frequency(b));
+  if (known.length === 0) return undefined;
   let scored = 0;
   const rare = known.filter((term) => (scored += frequency(term)) <= MAX_SCORED);
-  const [common, next] = known.slice(rare.length);
-  if (known.length === 0) return undefined;
-  if (common === undefined) return fullTextQuery(rare);
-  if (next === undefined) return fullTextQuery(rare.length > 0 ? rare : [common]);
-  const together = `(${literal(common)} AND ${literal(next)})`;
-  if (rare.length === 0) return together;
-  const isSelective = (frequency(common) * frequency(next)) / size <= MAX_SCORED;
-  return isSelective ? `${fullTextQuery(rare)} OR ${together}` : fullTextQuery(rare);
+  const common = known.slice(rare.length, rare.length + MAX_TOGETHER);
+  const groups = common.slice(1).map((_, at) => common.slice(0, common.length - at));
+  // The rarest pair is ranked, or the only common term, where that does not take too long.
+  const last = groups.at(-1) ?? (rare.length === 0 ? common : []);
+  const counted = last.reduce((sum, term) => sum + frequency(term), 0);
+  const matching = last.reduce((product, term) => product * (frequency(term) / size), size);
+  const isRanked = counted <= MAX_COUNTED && matching <= (rare.length > 0 ? MAX_SCORED : MAX_SCORED_ALONE);
+  const ranked = [...rare.map(literal), ...(isRanked && last.length > 0 ? [together(last)] : [])];
+  const scan = (expression: string, read: readonly string[]): Scan => {
+    const entries = read.reduce((sum, term) => sum + frequency(term), 0);
+    return { expression, share: Math.min(1, MAX_SCANNED / entries) };
+  };
+  const scans = (isRanked ? groups.slice(0, -1) : groups).map((group) => scan(together(group), group));
+  if (ranked.length > 0) return { ranked: ranked.join(" OR "), scans };
+  const rarest = common.slice(0, 1);
+  const alone = [`{title heading} : ${together(rarest)}`, together(rarest)].map((expression) => scan(expression, rarest));
+  return { ranked: undefined, scans: [...scans, ...alone] };
+}
+
+function together(terms: readonly string[]): string {
+  return `(${terms.map(literal).join(" AND ")})`;
 }
 
 /** What matches an FTS5 expression in these generations, of which there must be one. */
@@ -43,20 +84,60 @@ function literal(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }
 
+/** Between which ids all chunks are. */
+const BOUNDS_QUERY = "bounds AS (SELECT (SELECT min(id) FROM chunks) AS low, (SELECT max(id) FROM chunks) + 1 AS high)";
+
+/** SQL for the ids of chunks that match an expression in the newest part of the index. Binds the expression, the share, and how many. */
+export const SCAN_QUERY = `WITH ${BOUNDS_QUERY}
+  SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ?1 AND rowid >= (SELECT high - (high - low) * ?2 FROM bounds)
+  ORDER BY rowid DESC LIMIT ?3`;
+
+/** In a large index a term's chunks are counted one by one up to here. Of more of them the number is estimated first. */
+const MAX_STEPPED = 256;
+/** An estimate takes the chunks of each of so many equal parts of the index as dense as the first so many of them are. */
+const PARTS = 4;
+const COUNTED_PER_PART = 64;
+
+const COUNT_QUERY = "SELECT term, doc AS count FROM chunk_terms WHERE term IN (SELECT value FROM json_each(?))";
+const STEP_QUERY = `SELECT key, (SELECT count(*) FROM (SELECT 1 FROM chunk_index WHERE chunk_index MATCH value LIMIT ${MAX_STEPPED})) AS count
+  FROM json_each(?)`;
+const inPart = (columns: string) =>
+  `SELECT ${columns} FROM chunk_index WHERE chunk_index MATCH ?1 AND chunk_index.rowid >= start AND chunk_index.rowid < stop`;
+const ESTIMATE_QUERY = `WITH ${BOUNDS_QUERY}, parts AS (
+    SELECT low + (high - low) * value / ${PARTS} AS start, low + (high - low) * (value + 1) / ${PARTS} AS stop
+    FROM bounds, json_each('${JSON.stringify([...Array(PARTS).keys()])}'))
+  SELECT CAST(sum(coalesce(
+    ${COUNTED_PER_PART} * (stop - start) / ((${inPart("rowid")} LIMIT 1 OFFSET ${COUNTED_PER_PART - 1}) - start + 1.0),
+    (${inPart("count(*)")}))) AS INTEGER) AS count FROM parts`;
+
 const MAX_CACHED_TERMS = 10_000;
 const MAX_CACHED_PREFIXES = 50;
 /** Counts from here on stay cached over writes: they are expensive to read, and a small change does not matter. */
 const COMMON = 1_000;
 /** Terms compared with a misspelt one. */
 const MAX_TERMS_PER_PREFIX = 2_000;
+/**
+ * FTS5 counts and lists its terms by reading all chunks of each. In an index of more chunks than these, common terms are estimated,
+ * and the next term is sought instead, some 15 µs whatever its chunks are, so that fewer are listed, of longer prefixes.
+ */
+const MAX_LISTED_CHUNKS = 50_000;
+const MAX_SOUGHT_TERMS = 500;
+const MIN_SOUGHT_PREFIX = 3;
 
-/** The vocabulary of an agent's chunks, read from their fts5vocab table, which exists once a chunk was written. */
+/** The vocabulary of an agent's chunks, read from their full-text index, which exists once a chunk was written. */
 export class ChunkTerms {
-  /** FTS5 counts a term's chunks by reading its postings, which is slow for common terms. */
   private readonly counts = new Map<string, number>();
-  private readonly byPrefix = new Map<string, Map<string, number>>();
+  private readonly byPrefix = new Map<string, string[]>();
 
-  constructor(private readonly sql: SqlStorage) {}
+  /** @param countChunks how many chunks there are. */
+  constructor(
+    private readonly sql: SqlStorage,
+    private readonly countChunks: () => number,
+  ) {}
+
+  private get isLarge(): boolean {
+    return this.countChunks() > MAX_LISTED_CHUNKS;
+  }
 
   /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
   forget(everything: boolean): void {
@@ -65,16 +146,40 @@ export class ChunkTerms {
     for (const [term, count] of this.counts) if (count < COMMON) this.counts.delete(term);
   }
 
-  /** How many chunks have each of these terms; a term that no chunk has is absent. */
+  /** How many chunks have each of these terms, in a large index about so many; a term that no chunk has is absent. */
   frequencies(terms: readonly string[]): Map<string, number> {
     if (this.counts.size > MAX_CACHED_TERMS) this.counts.clear();
     const unknown = terms.filter((term) => !this.counts.has(term));
     for (const term of unknown) this.counts.set(term, 0);
-    const query = "SELECT term, doc FROM chunk_terms WHERE term IN (SELECT value FROM json_each(?))";
-    const counted = this.sql.exec<{ term: string; doc: number }>(query, JSON.stringify(unknown));
-    for (const { term, doc } of counted) this.counts.set(term, doc);
+    const counted = this.isLarge ? this.estimateCommon(unknown) : unknown;
+    for (const { term, count } of this.sql.exec<{ term: string; count: number }>(COUNT_QUERY, JSON.stringify(counted)))
+      this.counts.set(term, count);
     const found = terms.map((term): [string, number] => [term, this.counts.get(term)!]);
     return new Map(found.filter(([, count]) => count > 0));
+  }
+
+  /** @returns those of the terms whose chunks FTS5 may count. */
+  private estimateCommon(terms: readonly string[]): string[] {
+    const stepped = this.sql.exec<{ key: number; count: number }>(STEP_QUERY, JSON.stringify(terms.map(literal))).toArray();
+    return stepped.flatMap(({ key, count }) => {
+      const term = terms[key]!;
+      const estimate = count < MAX_STEPPED ? count : this.estimate(term);
+      this.counts.set(term, estimate);
+      return count < MAX_STEPPED || estimate > MAX_COUNTED ? [] : [term];
+    });
+  }
+
+  private estimate(term: string): number {
+    const { count } = this.sql.exec<{ count: number }>(ESTIMATE_QUERY, literal(term)).one();
+    return Math.min(count, this.countChunks());
+  }
+
+  /** Those of these terms that some chunk has. */
+  present(terms: readonly string[]): Set<string> {
+    if (!this.isLarge) return new Set(this.frequencies(terms).keys());
+    const query = "SELECT key FROM json_each(?) WHERE EXISTS (SELECT 1 FROM chunk_index WHERE chunk_index MATCH value)";
+    const found = this.sql.exec<{ key: number }>(query, JSON.stringify(terms.map(literal))).toArray();
+    return new Set(found.map(({ key }) => terms[key]!));
   }
 
   /** The same for the chunks of some generations: FTS5 skips through the postings of both. */
@@ -88,15 +193,31 @@ export class ChunkTerms {
     return new Map(counted.filter(([, count]) => count > 0));
   }
 
-  /** Terms with this prefix, with the number of their chunks. */
-  beginningWith(prefix: string): Map<string, number> {
+  /** The terms with this prefix, in order; undefined where there are too many to read. */
+  beginningWith(prefix: string): readonly string[] | undefined {
+    const { isLarge } = this;
+    if (isLarge && prefix.length < MIN_SOUGHT_PREFIX) return undefined;
     const known = this.byPrefix.get(prefix);
     if (known) return known;
-    const query = "SELECT term, doc FROM chunk_terms WHERE term >= ? AND term < ? LIMIT ?";
-    const rows = this.sql.exec<{ term: string; doc: number }>(query, prefix, `${prefix}\uffff`, MAX_TERMS_PER_PREFIX).toArray();
-    const found = new Map(rows.map(({ term, doc }) => [term, doc]));
+    const found = isLarge ? this.seekTerms(prefix) : this.listTerms(prefix);
     if (this.byPrefix.size >= MAX_CACHED_PREFIXES) this.byPrefix.clear();
     this.byPrefix.set(prefix, found);
     return found;
+  }
+
+  private listTerms(prefix: string): string[] {
+    const query = "SELECT term, doc FROM chunk_terms WHERE term >= ? AND term < ? LIMIT ?";
+    const rows = this.sql.exec<{ term: string; doc: number }>(query, prefix, `${prefix}\uffff`, MAX_TERMS_PER_PREFIX).toArray();
+    for (const { term, doc } of rows) this.counts.set(term, doc);
+    return rows.map(({ term }) => term);
+  }
+
+  /** No term has a character before "!". */
+  private seekTerms(prefix: string): string[] {
+    const from = (start: string) => `(SELECT term FROM chunk_term_places WHERE term >= ${start} AND term < ?2 LIMIT 1)`;
+    const query = `WITH RECURSIVE sought (term) AS (SELECT ${from("?1")} UNION ALL SELECT ${from("sought.term || '!'")} FROM sought WHERE term IS NOT NULL)
+      SELECT term FROM sought WHERE term IS NOT NULL LIMIT ?3`;
+    const rows = this.sql.exec<{ term: string }>(query, prefix, `${prefix}\uffff`, MAX_SOUGHT_TERMS).toArray();
+    return rows.map(({ term }) => term);
   }
 }

@@ -77,6 +77,7 @@ CREATE INDEX chunks_document ON chunks (document_id);
 CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
+CREATE VIRTUAL TABLE chunk_term_places USING fts5vocab (chunk_index, instance);
 CREATE TABLE answers (
   id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL,
   updated_at INTEGER NOT NULL DEFAULT 0);
@@ -97,6 +98,11 @@ const ADDED = [
   },
   { table: "answers", column: "updated_at", statements: "ALTER TABLE answers ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;" },
   { table: "file_parts", column: "bytes", statements: FILE_PARTS },
+  {
+    table: "chunk_term_places",
+    column: "term",
+    statements: "CREATE VIRTUAL TABLE chunk_term_places USING fts5vocab (chunk_index, instance);",
+  },
 ];
 
 /** A row holds at most 2 MB. */
@@ -141,7 +147,7 @@ export class IndexStore {
   ) {
     this.exists = this.hasTable("texts");
     if (this.exists) this.upgrade();
-    this.chunkTerms = new ChunkTerms(storage.sql);
+    this.chunkTerms = new ChunkTerms(storage.sql, () => this.size.chunks);
   }
 
   get sql(): SqlStorage {

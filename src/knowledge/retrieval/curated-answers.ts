@@ -122,7 +122,8 @@ function spellingCorrector(classifier: AnswerClassifier): (term: string) => stri
   const vocabulary: Vocabulary = {
     size: classifier.size,
     documentFrequencies: (terms) => new Map(terms.map((term) => [term, classifier.frequencyOf(term)])),
-    termsWithPrefix: (prefix) => classifier.termsWithPrefix(prefix),
+    present: (terms) => new Set(terms.filter((term) => classifier.frequencyOf(term) > 0)),
+    termsWithPrefix: (prefix) => [...classifier.termsWithPrefix(prefix).keys()],
   };
   const corrections = new Map<string, string>();
   return (term) => {

@@ -1,7 +1,7 @@
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/retrieval.ts";
 import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
-import { boundedQuery, fullTextQuery, generationTerm, withinGenerations } from "../indexing/full-text.ts";
+import { candidateQuery, SCAN_QUERY, withinGenerations } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import { indexTerms, isFollowUp, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
 
@@ -11,6 +11,8 @@ import { indexTerms, isFollowUp, queryTerms, termsOfPrevious, type Vocabulary } 
  */
 
 const CANDIDATES = 50;
+/** Where rare terms find enough, so many more that have several of the common terms: one of the rare ones may be beside the point. */
+const MIN_SCANNED_CANDIDATES = 20;
 /** bm25's weights of the columns generation, title, heading and body. */
 const FTS5_RANK = "bm25(0.0, 2.0, 3.0, 1.0)";
 
@@ -40,6 +42,14 @@ interface Scope {
 
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
+/** bm25() would count all chunks of a generation that the expression excludes: it is left out here, from the best matches on. */
+const IS_LIVE = "d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";
+const RANKED_CANDIDATES = `SELECT ${COLUMNS} FROM chunk_index CROSS JOIN chunks c ON c.id = chunk_index.rowid
+  CROSS JOIN documents d ON d.id = c.document_id
+  WHERE chunk_index MATCH ? AND rank MATCH ? AND ${IS_LIVE} ORDER BY rank LIMIT ?`;
+const LIVE_CHUNKS = `SELECT ${COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document_id
+  WHERE c.id IN (SELECT value FROM json_each(?)) AND ${IS_LIVE}`;
+
 /**
  * The live chunks that match a query, best first, and the query's terms.
  * @param language the code of the language in which it is read.
@@ -55,6 +65,7 @@ export function rankChunks(
   const vocabulary: Vocabulary = {
     size: store.size.chunks,
     documentFrequencies: (wanted) => chunkTerms.frequencies(wanted),
+    present: (wanted) => chunkTerms.present(wanted),
     termsWithPrefix: (prefix) => chunkTerms.beginningWith(prefix),
   };
   const questionTerms = queryTerms(question, vocabulary, language);
@@ -86,24 +97,29 @@ export function languageOfQuestion(
 
 /** Those of these chunks that are live, with a score of 0. */
 export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Map<number, Passage> {
-  const query = `SELECT ${COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document_id
-    WHERE c.id IN (SELECT value FROM json_each(?)) AND d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')`;
-  const rows = sql.exec<Row>(query, JSON.stringify(chunkIds)).toArray();
+  const rows = sql.exec<Row>(LIVE_CHUNKS, JSON.stringify(chunkIds)).toArray();
   return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
 }
 
 function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wanted: readonly string[]): Row[] {
   const frequencies = extent ? chunkTerms.frequenciesWithin(extent.generations, wanted) : chunkTerms.frequencies(wanted);
-  const bounded = boundedQuery(wanted, frequencies, extent?.chunks ?? size.chunks);
-  if (bounded === undefined) return [];
-  const building = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
-  const inText = `{title heading body} : (${bounded})`;
-  const matching = extent ? withinGenerations(inText, extent.generations) : inText;
-  const hidden = fullTextQuery(building.map(({ id }) => generationTerm(id)));
-  const expression = building.length === 0 ? matching : `(${matching}) NOT ({generation} : (${hidden}))`;
-  const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
-    SELECT ${COLUMNS} FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id`;
-  return sql.exec<Row>(query, expression, FTS5_RANK, CANDIDATES).toArray();
+  const query = candidateQuery(wanted, frequencies, extent?.chunks ?? size.chunks);
+  if (query === undefined) return [];
+  const inScope = (expression: string) => {
+    const inText = `{title heading body} : (${expression})`;
+    return extent ? withinGenerations(inText, extent.generations) : inText;
+  };
+  const { ranked, scans } = query;
+  const rows = ranked === undefined ? [] : sql.exec<Row>(RANKED_CANDIDATES, inScope(ranked), FTS5_RANK, CANDIDATES).toArray();
+  if (scans.length === 0) return rows;
+  const ids = new Set(rows.map(({ chunkId }) => chunkId));
+  const count = Math.max(CANDIDATES, rows.length + MIN_SCANNED_CANDIDATES);
+  for (const { expression, share } of scans) {
+    // A scan finds what those of more terms have found, too.
+    const found = ids.size < count ? sql.exec<{ id: number }>(SCAN_QUERY, inScope(expression), share, count).toArray() : [];
+    for (const { id } of found) if (ids.size < count) ids.add(id);
+  }
+  return [...rows, ...sql.exec<Row>(LIVE_CHUNKS, JSON.stringify([...ids].slice(rows.length)))];
 }
 
 /** @param asked the terms that a passage's score is of: earlier questions help to find passages, but are not what is asked. */

@@ -8,8 +8,10 @@ export interface Vocabulary {
   size: number;
   /** The document frequencies of these terms; a term that no document has is absent. */
   documentFrequencies(terms: readonly string[]): Map<string, number>;
-  /** The terms with this prefix and their document frequencies. */
-  termsWithPrefix(prefix: string): Map<string, number>;
+  /** Those of these terms that some document has. */
+  present(terms: readonly string[]): Set<string>;
+  /** The terms with this prefix; undefined where there are too many to read. */
+  termsWithPrefix(prefix: string): readonly string[] | undefined;
 }
 
 /** A visitor's message may have a few thousand characters: its rarest terms say what it is about. */
@@ -45,11 +47,9 @@ function englishTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
   const phrases = phrasesIn(question);
   const synonyms = new Map(all.map(({ term }) => [term, synonymsOf(term)]));
   const candidates = [...synonyms.values(), ...phrases.map(({ alternatives }) => alternatives)].flat();
-  const frequencies = vocabulary.documentFrequencies([
-    ...all.flatMap(({ term, parts }) => [term, ...parts]),
-    ...candidates.map(({ term }) => term),
-  ]);
-  const isKnown = ({ term }: TermAlternative): boolean => frequencies.has(term);
+  const frequencies = vocabulary.documentFrequencies(all.flatMap(({ term, parts }) => [term, ...parts]));
+  const present = vocabulary.present(candidates.map(({ term }) => term));
+  const isKnown = ({ term }: TermAlternative): boolean => present.has(term);
   const budget = { correctionsLeft: MAX_CORRECTIONS };
   const found = all.map((token) => {
     const alternatives = synonyms.get(token.term)!.filter(isKnown);
@@ -126,20 +126,20 @@ const LINKS = ["", "s", "e", "n", "en", "er", "es", "ungs"];
 
 /** The terms of the index that are forms of a term, with their document frequencies, and those of compounds that begin with it. */
 function formsOf(term: string, words: LanguageWords, vocabulary: Vocabulary): { forms: Map<string, number>; compounds: string[] } {
-  const forms = new Map<string, number>();
+  const forms: string[] = [];
   const compounds: string[] = [];
-  if (term.length < MIN_FORM_LENGTH) return { forms, compounds };
+  if (term.length < MIN_FORM_LENGTH) return { forms: new Map(), compounds };
   for (const base of words.bases(term)) {
     const stem = words.stem(base);
     const hasCompounds = words.isCompounding && stem.length >= MIN_COMPOUND_STEM_LENGTH;
     for (const prefix of words.prefixes) {
-      for (const [candidate, frequency] of vocabulary.termsWithPrefix(prefix + base.slice(0, FORM_PREFIX_LENGTH))) {
-        if (words.stem(candidate.slice(prefix.length)) === stem) forms.set(candidate, frequency);
+      for (const candidate of vocabulary.termsWithPrefix(prefix + base.slice(0, FORM_PREFIX_LENGTH)) ?? []) {
+        if (words.stem(candidate.slice(prefix.length)) === stem) forms.push(candidate);
         else if (hasCompounds && candidate.startsWith(stem)) compounds.push(candidate);
       }
     }
   }
-  return { forms, compounds };
+  return { forms: vocabulary.documentFrequencies(forms), compounds };
 }
 
 /** The parts of a compound that the index lacks, where it has one of them. */
@@ -158,7 +158,7 @@ function partsOfCompound(term: string, words: LanguageWords, vocabulary: Vocabul
 
 /** The longest beginning of a compound that is the stem of a term of the index. */
 function beginningOf(term: string, words: LanguageWords, vocabulary: Vocabulary): string | undefined {
-  const candidates = [...vocabulary.termsWithPrefix(term.slice(0, MIN_PART_LENGTH)).keys()];
+  const candidates = vocabulary.termsWithPrefix(term.slice(0, MIN_PART_LENGTH)) ?? [];
   const stems = candidates.filter((candidate) => words.kindOf(candidate) === "content").map((candidate) => words.stem(candidate));
   const beginnings = stems.filter(
     (stem) => stem.length >= MIN_PART_LENGTH && stem.length <= term.length - MIN_PART_LENGTH && term.startsWith(stem),
@@ -215,6 +215,8 @@ export function normalizedIdf(documentFrequency: number, documents: number): num
 const MIN_CORRECTED_LENGTH = 5;
 const MIN_COMPLETED_LENGTH = 4;
 const COMMON_PREFIX_LENGTH = 2;
+/** Where too many terms have the first two letters in common, those with so many are compared. */
+const BEGINNING_LENGTH = 5;
 /** The most terms of a query that are corrected, each of which compares all terms with the same prefix. */
 export const MAX_CORRECTIONS = 8;
 /** Words of this length may differ in two edits, shorter ones in one. */
@@ -226,16 +228,38 @@ const MAX_ENDING_LENGTH = 3;
 export function correctSpelling(term: string, vocabulary: Vocabulary): { term: string; documentFrequency: number } | undefined {
   if (term.length < MIN_COMPLETED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
-  let best: { term: string; documentFrequency: number; distance: number } | undefined;
-  for (const [candidate, documentFrequency] of vocabulary.termsWithPrefix(term.slice(0, COMMON_PREFIX_LENGTH))) {
+  let nearest: { terms: string[]; distance: number } = { terms: [], distance: maxEdits + 1 };
+  for (const candidate of termsLike(term, vocabulary)) {
     if (term.length < MIN_CORRECTED_LENGTH && candidate.length <= term.length) continue;
     const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
-    if (distance > maxEdits) continue;
-    if (!best || distance < best.distance || (distance === best.distance && documentFrequency > best.documentFrequency)) {
-      best = { term: candidate, documentFrequency, distance };
-    }
+    if (distance > maxEdits || distance > nearest.distance) continue;
+    if (distance < nearest.distance) nearest = { terms: [], distance };
+    nearest.terms.push(candidate);
+  }
+  if (nearest.terms.length === 0) return undefined;
+  let best: { term: string; documentFrequency: number } | undefined;
+  for (const [candidate, documentFrequency] of vocabulary.documentFrequencies(nearest.terms)) {
+    if (!best || documentFrequency > best.documentFrequency) best = { term: candidate, documentFrequency };
   }
   return best;
+}
+
+/** The terms that a misspelt one is compared with: all with its first letters, or those with more of them and what one edit there makes. */
+function termsLike(term: string, vocabulary: Vocabulary): Iterable<string> {
+  const all = vocabulary.termsWithPrefix(term.slice(0, COMMON_PREFIX_LENGTH));
+  if (all) return all;
+  return new Set([...vocabulary.present(editsOfBeginning(term)), ...(vocabulary.termsWithPrefix(term.slice(0, BEGINNING_LENGTH)) ?? [])]);
+}
+
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
+
+/** All that one edit makes of a term, in its beginning but for its first letters. */
+function editsOfBeginning(term: string): string[] {
+  return Array.from({ length: BEGINNING_LENGTH - COMMON_PREFIX_LENGTH }, (_, at) => at + COMMON_PREFIX_LENGTH).flatMap((at) => {
+    const [before, letter = "", next = "", rest] = [term.slice(0, at), term[at], term[at + 1], term.slice(at + 2)];
+    const others = LETTERS.flatMap((other) => [before + other + letter + next + rest, before + other + next + rest]);
+    return [...others, before + next + rest, before + next + letter + rest];
+  });
 }
 
 function differsInEnding(a: string, b: string): boolean {
