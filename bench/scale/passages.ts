@@ -1,11 +1,15 @@
 import { readFileSync } from "node:fs";
-import type { Chunk } from "../../src/knowledge/indexing/chunk.ts";
 import { randomNumbers } from "../random.ts";
 
 /*
  * What a large help centre says, as a function of a document's number: words as unevenly common as those of English are, with
  * a subject for each document, one of ten in German. Questions are asked in the words of a passage.
  */
+
+interface Chunk {
+  heading: string;
+  content: string;
+}
 
 export interface Document {
   title: string;

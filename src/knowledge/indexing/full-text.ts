@@ -8,9 +8,9 @@ const MAX_SCORED_ALONE = 10_000;
 /** Chunks of common terms that bm25() may count: it reads all chunks of each term before it scores the first one. */
 const MAX_COUNTED = 50_000;
 /** The same of a scan, which only compares their ids, a few ms. */
-const MAX_SCANNED = 200_000;
+const MAX_SCANNED = 100_000;
 /** Common terms that are looked for together. With more of them, hardly any chunk has all. */
-const MAX_TOGETHER = 4;
+const MAX_TOGETHER = 3;
 
 /** The index term that marks a chunk's generation, so that a query can exclude a generation. */
 export function generationTerm(generationId: number): string {
@@ -23,7 +23,7 @@ export function fullTextQuery(terms: readonly string[]): string {
 }
 
 /** How the chunks of a question's terms are looked for. */
-export interface CandidateQuery {
+interface CandidateQuery {
   /** The FTS5 expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
   ranked: string | undefined;
   /** Where others are looked for, until there are enough: the most promising expression first. */
@@ -31,7 +31,7 @@ export interface CandidateQuery {
 }
 
 /** An FTS5 expression of common terms, whose matches are looked for in a part of the index. */
-export interface Scan {
+interface Scan {
   expression: string;
   /** The share of the index that is looked at, 0..1. */
   share: number;
@@ -165,7 +165,7 @@ export class ChunkTerms {
       const term = terms[key]!;
       const estimate = count < MAX_STEPPED ? count : this.estimate(term);
       this.counts.set(term, estimate);
-      return count < MAX_STEPPED || estimate > MAX_COUNTED ? [] : [term];
+      return count < MAX_STEPPED || estimate > MAX_SCORED_ALONE ? [] : [term];
     });
   }
 
