@@ -246,7 +246,7 @@ class PacedReader {
     const result = await this.bytes.readAtLeast(this.expectedBytes(forMs), new Uint8Array(this.buffer));
     if (result.done) return result;
     const { value } = result;
-    this.buffer = value.buffer as ArrayBuffer;
+    this.buffer = value.buffer;
     const nowMs = Date.now();
     this.firstMs ||= nowMs;
     this.received += value.byteLength;

@@ -8,7 +8,7 @@ const DONE = encoder.encode("data: [DONE]\n\n");
 test("what comes within the time is read at once, and nothing of it is lost when the stream ends first", async () => {
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
-  const reply = readReply(readable as ReadableStream<Uint8Array>, 10_000);
+  const reply = readReply(readable, 10_000);
   const first = reply.read();
   await writer.write(chunkOf("Refunds"));
   expect(await first).toEqual([{ type: "text", text: "Refunds" }]);
