@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative, sep } from "node:path";
+import { basename, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseEnv } from "node:util";
 import { ROOT } from "../shared/cli.ts";
@@ -28,7 +28,7 @@ interface Service {
 /** Starts the service with a state and secrets of its own. @param vars further variables. */
 export function startService(vars: Readonly<Record<string, string>> = {}): Service {
   const directory = mkdtempSync(join(tmpdir(), "support-agent-docs-"));
-  cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(relative(ROOT, path).split(sep)[0]!) });
+  cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(basename(relative(ROOT, path))) });
   symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
   const pairs = Object.entries({ ...vars, ALLOW_PRIVATE_TARGETS: "true" }).map(([name, value]) => `--var=${name}:${value}`);
   const args = ["scripts/dev.ts", "--port=0", ...("OPENAI_BASE_URL" in vars ? [] : ["--model=none"]), ...pairs];
