@@ -287,8 +287,10 @@ describe.each(each)("%s", (_, operation) => {
   });
 
   test("a record of another workspace is not found and stays unchanged", async () => {
-    const [mine, yours] = await createNeighbours();
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
+    // An operation that names no record is done, with records of its own.
+    const mine = names.length === 0 ? await createRecords() : untouched;
+    const yours = await createRecords(createNeighbour(mine.workspace));
     const before = await stateOf(yours.workspace, yours.records);
     if (names.length === 0) {
       const answer = await call(operation, yours.records, mine.workspace.key);
