@@ -39,7 +39,7 @@ export default {
   ...service,
   async fetch(request, env, ctx) {
     const [, action, ...name] = new URL(request.url).pathname.split("/");
-    if (action !== "fill") return service.fetch!(request, env, ctx);
+    if (action !== "fill") return service.fetch(request, env, ctx);
     const index = env.INDEX.getByName(name.join("/")) as unknown as DurableObjectStub<KnowledgeIndex>;
     await index.fill(await request.json<Source>());
     return Response.json({});

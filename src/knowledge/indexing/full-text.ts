@@ -18,7 +18,7 @@ export function generationTerm(generationId: number): string {
 }
 
 /** An FTS5 expression for any of these terms, each taken literally. */
-export function fullTextQuery(terms: readonly string[]): string {
+function fullTextQuery(terms: readonly string[]): string {
   return terms.map(literal).join(" OR ");
 }
 

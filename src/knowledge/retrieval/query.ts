@@ -251,7 +251,7 @@ function termsLike(term: string, vocabulary: Vocabulary): Iterable<string> {
   return new Set([...vocabulary.present(editsOfBeginning(term)), ...(vocabulary.termsWithPrefix(term.slice(0, BEGINNING_LENGTH)) ?? [])]);
 }
 
-const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
+const LETTERS = Array.from({ length: 26 }, (_, at) => String.fromCharCode(0x61 + at));
 
 /** All that one edit makes of a term, in its beginning but for its first letters. */
 function editsOfBeginning(term: string): string[] {
