@@ -32,8 +32,8 @@ const closingLine: Reporter = {
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
 /**
- * Imports what the service imports when it is first needed together with the module, as in its bundle, where all modules are in one
- * file. Vitest asks its server for such a module, and requests that do so at once wait for each other, until the runtime ends them.
+ * Imports what the service imports when it is first needed together with the module. Vitest asks its server for such a module, and
+ * requests that do so at once wait for each other, until the runtime ends them. The tests in browsers run the service as it is built.
  */
 const importsAtHand: Plugin = {
   name: "imports-at-hand",

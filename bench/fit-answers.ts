@@ -7,7 +7,7 @@ import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
 import { auroc, calibrationError, mean, refusedAt } from "./answers/metrics.ts";
 import { type QuestionSet, readData, readTrades } from "./answers/questions.ts";
 import { forEach } from "./answers/service.ts";
-import { buildWorker, startWorker } from "./service.ts";
+import { bundle, startWorker } from "./service.ts";
 
 /*
  * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/models/answer-ranking.ts on the trades of
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "fit-"));
   process.env["TMPDIR"] = directory;
   process.env["WRANGLER_LOG"] = "error";
-  const served = await startWorker(await buildWorker("bench/workers/signals.toml", "signals.js", directory), {});
+  const served = await startWorker(await bundle("bench/workers/signals.toml", "signals.js", directory), {});
   try {
     const base = `http://127.0.0.1:${served.port}`;
     const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];

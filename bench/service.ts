@@ -6,13 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { unstable_getMiniflareWorkerOptions, unstable_readConfig as readConfig } from "wrangler";
 import { randomSecret } from "../scripts/shared/dev-vars.ts";
 import { freePort } from "../scripts/shared/free-port.ts";
-import { PREBUILT } from "../scripts/worker.ts";
+import { prebuilt } from "../scripts/worker.ts";
 
 const run = promisify(execFile);
 const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+const CONFIG = "wrangler.toml";
 const MIGRATIONS = "migrations";
 /** The folder of the modules besides the first, where a bundle is split. */
 const CHUNKS = "/chunks/";
@@ -48,7 +49,7 @@ export async function runWrangler(...args: string[]): Promise<string> {
 }
 
 /** Bundles the worker of a wrangler.toml without deploying it. */
-export async function buildWorker(config: string, script: string, directory: string, ...args: readonly string[]): Promise<Build> {
+export async function bundle(config: string, script: string, directory: string, ...args: readonly string[]): Promise<Build> {
   const upload = join(directory, "upload.bundle");
   await runWrangler("deploy", ...args, "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
   return { config, directory, script, upload };
@@ -56,12 +57,13 @@ export async function buildWorker(config: string, script: string, directory: str
 
 /** Builds the service itself. */
 export function buildService(directory: string): Promise<Build> {
-  return buildWorker("wrangler.toml", "index.js", join(directory, "service"), ...PREBUILT);
+  const config = readConfig({ config: CONFIG }, { hideWarnings: true });
+  return bundle(CONFIG, "index.js", join(directory, "service"), ...prebuilt(config));
 }
 
 /** Builds the bare worker that the service is compared with. */
 export function buildFloor(directory: string): Promise<Build> {
-  return buildWorker("bench/workers/floor.toml", "floor.js", join(directory, "floor"));
+  return bundle("bench/workers/floor.toml", "floor.js", join(directory, "floor"));
 }
 
 /**

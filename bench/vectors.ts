@@ -1,6 +1,6 @@
 import { send } from "./load.ts";
 import { median, percentile, type Report } from "./report.ts";
-import { buildWorker, startWorker, workerdCpuMs, workerdMegabytes } from "./service.ts";
+import { bundle, startWorker, workerdCpuMs, workerdMegabytes } from "./service.ts";
 
 /** Vectors of an agent, and their dimensions. */
 const SIZES = [
@@ -17,7 +17,7 @@ const FIRST_SEED = 1_000_000;
 
 /** How long a search of the embedded vectors takes, and what it finds of what an exact scan finds. */
 export async function benchVectors(directory: string): Promise<Report> {
-  const served = await startWorker(await buildWorker("bench/workers/vectors.toml", "vectors.js", directory), {});
+  const served = await startWorker(await bundle("bench/workers/vectors.toml", "vectors.js", directory), {});
   try {
     const rows: (string | number)[][] = [];
     for (const [count, dimensions] of SIZES) rows.push(await measure(served.port, count, dimensions));

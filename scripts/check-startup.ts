@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
 import { activeMs, Wrangler } from "./deploy/wrangler.ts";
 import { ROOT } from "./shared/cli.ts";
 import { type Evaluated, evaluatedAtStart, findGrowth, kib } from "./startup/evaluated.ts";
-import { buildWorker, PREBUILT } from "./worker.ts";
+import { buildWorker, prebuilt } from "./worker.ts";
 
 /*
  * What the Worker evaluates whenever an isolate starts, by package, and how long that takes, by `wrangler check startup`: needs no
@@ -16,15 +17,17 @@ const BOUNDS = join(ROOT, "scripts/startup/bounds.json");
 const ROOM = 1.1;
 /** The platform refuses Workers that take longer. Its machines are not this one: what comes near is too slow as well. */
 const LIMIT_MS = 1_000;
+const CONFIG = join(ROOT, "wrangler.toml");
 const ENV = "production";
 const SHOWN = 10;
 
 const directory = join(ROOT, "dist");
 mkdirSync(directory, { recursive: true });
-const wrangler = new Wrangler({ config: join(ROOT, "wrangler.toml"), env: ENV });
+const wrangler = new Wrangler({ config: CONFIG, env: ENV });
 const profile = join(directory, "startup.cpuprofile");
 const metafile = await buildWorker();
-const args = [...PREBUILT, `--env=${ENV}`].join(" ");
+const config = readConfig({ config: CONFIG, env: ENV }, { hideWarnings: true });
+const args = [...prebuilt(config), `--env=${ENV}`].join(" ");
 const { stdout } = await wrangler.run("check", "startup", `--args=${args}`, `--outfile=${profile}`);
 checkTime(activeMs(stdout));
 checkPackages(evaluatedAtStart(metafile, "src/index.ts"));

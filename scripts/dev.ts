@@ -16,7 +16,6 @@ import { applyMigrations, killAll, runWrangler, stopAll } from "./dev/wrangler.t
 import { errorText, ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./shared/dev-vars.ts";
 import { call, createClient, findDemoProblem, networkErrorText, waitUntilHealthy } from "./shared/service.ts";
-import { PREBUILT } from "./worker.ts";
 
 const PARENT_CHECK_MS = 250;
 const MINUTE_MS = 60_000;
@@ -66,7 +65,7 @@ async function main(flags: Flags): Promise<void> {
   const [migrated, model] = await Promise.all([applyMigrations(project.databases, flags), modelChoice]);
   if (migrated.length > 0) printFact("Database", `migrations applied to ${migrated.join(", ")}`);
   printFact("Model", model.description);
-  const log = startWrangler(flags, port, model.vars);
+  const log = startWrangler(flags, project, port, model.vars);
   if (url.startsWith("https:")) trustSelfSignedCertificate();
   await waitUntilHealthy(url);
   const demo = await prepareDemo(url, flags, project, devVars);
@@ -82,9 +81,9 @@ function configuredVars(flags: Flags, project: Project, devVars: string): NodeJS
 }
 
 /** @param vars take precedence over the same variables in flags and files. */
-function startWrangler(flags: Flags, port: number, vars: Readonly<Record<string, string>>): LogFilter {
+function startWrangler(flags: Flags, project: Project, port: number, vars: Readonly<Record<string, string>>): LogFilter {
   const pairs = Object.entries(vars).map(([name, value]) => `--var=${name}:${value}`);
-  const args = ["dev", ...PREBUILT, ...flags.passed, ...pairs, `--port=${port}`, "--show-interactive-dev-session=false"];
+  const args = ["dev", ...project.workerArgs, ...flags.passed, ...pairs, `--port=${port}`, "--show-interactive-dev-session=false"];
   const filter = createLogFilter({ isJson: flags.json });
   const { ended } = runWrangler(args, (line, stream) => {
     const shown = filter.show(line, stream);

@@ -1,4 +1,4 @@
-// `npm run build`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
+// A part of `npm run build`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
 // wrangler runs it before `dev` and `deploy`, and when a file changes; the tests run it too.
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";

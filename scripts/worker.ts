@@ -1,21 +1,40 @@
-// `npm run build`: bundles the Worker into dist/worker, split where it imports something later. wrangler runs it before `dev` and
-// `deploy`, and when a file changes; the runtime reads a module when it is first imported (the flag new_module_registry).
+// A part of `npm run build`: bundles the Worker into dist/worker, split where it imports something later. wrangler runs it before
+// `dev` and `deploy`, and when a file changes; the runtime compiles a module when it is first imported (new_module_registry).
 import { join } from "node:path";
 import { build, type Metafile } from "esbuild";
-import { errorText, ROOT } from "./shared/cli.ts";
+import { errorText, ROOT, UserError } from "./shared/cli.ts";
 import { writeOutput } from "./shared/output.ts";
 
-const OUTPUT = "dist/worker";
+const MAIN = "src/index.ts";
+const FOLDER = "dist/worker";
+/** The modules besides the first, as a rule in wrangler.toml names them. */
+const CHUNKS = "chunks/*.js";
 
-/** Arguments that make wrangler take the bundle as it is, in place of `main`, which it would bundle to one module. */
-export const PREBUILT: readonly string[] = [`${OUTPUT}/index.js`, "--no-bundle"];
+/** What is read of wrangler's configuration. */
+interface WorkerConfig {
+  /** An absolute path. */
+  main?: string | undefined;
+  rules: readonly { globs: readonly string[] }[];
+}
 
-/** Builds dist/worker. @returns what is in which of its modules. */
-export async function buildWorker(): Promise<Metafile> {
+/**
+ * The arguments that make wrangler take a build as it is, in place of `main`, which it would bundle to one module.
+ * @returns none where `main` is another Worker's.
+ * @throws UserError where the configuration would leave modules out.
+ */
+export function prebuilt({ main, rules }: WorkerConfig, folder = FOLDER): string[] {
+  if (main !== join(ROOT, MAIN)) return [];
+  if (!rules.some(({ globs }) => globs.includes(CHUNKS)))
+    throw new UserError(`The configuration leaves modules out. Add to it:\n\n[[rules]]\ntype = "ESModule"\nglobs = ["${CHUNKS}"]`);
+  return [`${folder}/index.js`, "--no-bundle"];
+}
+
+/** Builds the Worker into a folder of the project. @returns what is in which of its modules. */
+export async function buildWorker(folder = FOLDER): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
-    entryPoints: ["src/index.ts"],
+    entryPoints: [MAIN],
     absWorkingDir: ROOT,
-    outdir: OUTPUT,
+    outdir: folder,
     write: false,
     metafile: true,
     bundle: true,
@@ -26,7 +45,6 @@ export async function buildWorker(): Promise<Metafile> {
     external: ["cloudflare:*", "node:*"],
     define: { "process.env.NODE_ENV": '"production"' },
     loader: { ".bin": "copy", ".browser.js": "text" },
-    // One of the module rules in wrangler.toml.
     chunkNames: "chunks/[name]-[hash]",
     assetNames: "[name]-[hash]",
     // Names stay, since the log says in which function an error was thrown.
@@ -36,7 +54,7 @@ export async function buildWorker(): Promise<Metafile> {
     legalComments: "none",
     logLevel: "silent",
   });
-  writeOutput(join(ROOT, OUTPUT), outputFiles);
+  writeOutput(join(ROOT, folder), outputFiles);
   return metafile;
 }
 

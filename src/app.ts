@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import type { AppEnv } from "./platform/http/context.ts";
+import { getPath } from "hono/utils/url";
 import { placeOf } from "./surfaces/features.ts";
 
 /*
@@ -29,7 +30,7 @@ const loaded = new Map<string, Surface>();
 /** The HTTP entrance of the service. */
 export const app = {
   fetch: async (request: Request, env: Env, context: ExecutionContext): Promise<Response> => {
-    const surface = await surfaceAt(new URL(request.url).pathname);
+    const surface = await surfaceAt(getPath(request));
     return surface.fetch(request, env, context);
   },
 };

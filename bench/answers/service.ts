@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../load.ts";
-import { buildWorker, createSecrets, startWorker } from "../service.ts";
+import { buildService, createSecrets, startWorker } from "../service.ts";
 
 /** Requests under way at once: the worker and its objects share a thread with nobody else here. */
 const CONCURRENCY = 8;
@@ -28,7 +28,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>, bin
   const temporary = process.env["TMPDIR"];
   process.env["TMPDIR"] = directory;
   const secrets = createSecrets();
-  const served = await startWorker(await buildWorker("wrangler.toml", "index.js", directory), { ...secrets, ...bindings });
+  const served = await startWorker(await buildService(directory), { ...secrets, ...bindings });
   try {
     return await work(await openWorkspace(served.port, secrets.OPERATOR_TOKEN));
   } finally {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildWorker, startWorker, type RunningWorker } from "../../bench/service.ts";
+import { buildService, type RunningWorker, startWorker } from "../../bench/service.ts";
 import { call, type Client, createClient } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
 import { operatorOf } from "./operator.ts";
@@ -42,11 +42,11 @@ before(async () => {
     // What is posted are webhooks' events.
     response.writeHead(method === "POST" || page ? 200 : 404, { "Content-Type": "text/html" }).end(page ?? "");
   }).listen(0, "127.0.0.1");
-  const bundle = await buildWorker("wrangler.toml", "index.js", join(folder, "dist"));
+  const built = await buildService(folder);
   const start = async (name: string, secrets: { KEY_SECRET: string; ENCRYPTION_KEY: string }): Promise<Deployment> => {
     const token = `operator-of-${name}`;
     const bindings = { OPERATOR_TOKEN: token, ALLOW_PRIVATE_TARGETS: "true", CRAWL_PAUSE_MS: "0", ...secrets };
-    const served = await startWorker(bundle, bindings, join(folder, name));
+    const served = await startWorker(built, bindings, join(folder, name));
     servers.push(served);
     const url = `http://127.0.0.1:${served.port}`;
     return { url, token, operator: createClient(url, token) };

@@ -131,7 +131,10 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
   const directory = writeSmallProject(t);
   const cloudflare = new CloudflareStandIn();
   const api = await cloudflare.listen();
-  const service = createServer(({ url }, response) => void response.writeHead(url === "/healthz" ? 200 : 401).end()).listen(0, "127.0.0.1");
+  const service = createServer(({ url }, response) => void response.writeHead(url === "/api/v1/me" ? 401 : 200).end()).listen(
+    0,
+    "127.0.0.1",
+  );
   await once(service, "listening");
   t.after(() => {
     cloudflare.close();

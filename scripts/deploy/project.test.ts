@@ -23,6 +23,16 @@ void test("wrangler.toml is the one list of what a deployment makes", () => {
   assert.equal(new Set(project.queues).size, project.queues.length);
 });
 
+void test("the Worker is uploaded as it was built, with all its modules; another project's is left to wrangler", (t) => {
+  assert.deepEqual(readProject({ config: undefined, env: "production" }).workerArgs, ["dist/deployed/index.js", "--no-bundle"]);
+  assert.deepEqual(readProject(withMore(t, "")).workerArgs, []);
+  const directory = writeSmallProject(t);
+  const config = join(directory, "wrangler.toml");
+  const copied = SMALL_PROJECT["wrangler.toml"].replace(`main = "worker.js"`, `main = ${JSON.stringify(join(ROOT, "src/index.ts"))}`);
+  writeFileSync(config, copied);
+  assert.throws(() => readProject({ config, env: "production" }), /leaves modules out/);
+});
+
 void test("shards are bound by number, some of which may be missing, and each has a name", (t) => {
   const shards = (...bindings: string[]) =>
     bindings.map((binding) => `\n[[env.production.d1_databases]]\nbinding = "${binding}"\n`).join("");

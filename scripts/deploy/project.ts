@@ -6,7 +6,10 @@ import { configProblems, shardRegions } from "../../src/platform/config.ts";
 import type { Region } from "../../src/platform/db/regions.ts";
 import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
 import { ROOT, UserError } from "../shared/cli.ts";
+import { prebuilt } from "../worker.ts";
 
+/** The build that is uploaded has a folder of its own, which no session of `npm run dev` changes. */
+export const DEPLOYED = "dist/deployed";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A number may be missing: its database is not bound any more, or not for a while. */
 const SHARDS = new Map(Array.from({ length: MAX_SHARDS }, (_, shard) => [bindingName(shard), shard]));
@@ -33,6 +36,8 @@ export interface Project {
   config: string;
   env: string;
   worker: string;
+  /** What makes wrangler upload the Worker as the deployment builds it; nothing where \`main\` is another Worker's. */
+  workerArgs: string[];
   accountId: string | undefined;
   vars: Record<string, unknown>;
   secrets: string[];
@@ -51,6 +56,8 @@ export interface Project {
 
 /** What of wrangler's own reading is used; its package leaves the types of these open. */
 interface RawConfig {
+  main?: string;
+  rules: { globs: string[] }[];
   name?: string;
   account_id?: string;
   vars: Record<string, unknown>;
@@ -86,6 +93,7 @@ export function readProject(options: { config: string | undefined; env: string; 
     config: path,
     env: options.env,
     worker: config.name ?? "",
+    workerArgs: prebuilt(config, DEPLOYED),
     accountId: config.account_id,
     vars: config.vars,
     secrets: config.secrets?.required ?? [],

@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
-import { PREBUILT } from "../worker.ts";
+import { buildWorker } from "../worker.ts";
+import { DEPLOYED } from "./project.ts";
 import { CloudflareApi } from "./api.ts";
 import { metricsRemedy } from "./check-account.ts";
 import { check } from "./check.ts";
@@ -64,7 +65,8 @@ const build: Step = {
   next: "`npm run verify` says more.",
   run: async ({ options, project, wrangler, say }) => {
     if (options.dryRun) return say(project.worker, "would build");
-    await wrangler.run("deploy", ...PREBUILT, "--dry-run", `--outdir=${join(dirname(project.config), "dist")}`);
+    if (project.workerArgs.length > 0) await buildWorker(DEPLOYED);
+    await wrangler.run("deploy", ...project.workerArgs, "--dry-run");
     say(project.worker, "built");
   },
 };
@@ -89,7 +91,7 @@ const NO_METRICS = 10_089;
 async function upload(deployment: Deployment): Promise<Ran> {
   const { api, created, hasWorker, project, wrangler } = deployment;
   try {
-    const ran = await wrangler.run("deploy", ...PREBUILT, ...secretFlags(deployment));
+    const ran = await wrangler.run("deploy", ...project.workerArgs, ...secretFlags(deployment));
     if (!hasWorker) created.push(`Worker ${project.worker}`);
     return ran;
   } catch (error) {
@@ -117,8 +119,17 @@ function urlIn({ events }: Ran): string | undefined {
 const REQUEST_MS = 10_000;
 const PAUSE_MS = 2_000;
 
-/** What a service that works answers without a key: it runs, and its configuration is right, or keys could not be asked for. */
-const EXPECTED = { "/healthz": 200, "/api/v1/me": 401 };
+/**
+ * What a service that works answers without a key: it runs; its configuration is right, or keys could not be asked for; and each of
+ * its APIs can be loaded, which its document needs as a whole.
+ */
+const EXPECTED = {
+  "/healthz": 200,
+  "/api/v1/me": 401,
+  "/api/v1/openapi.json": 200,
+  "/widget/v1/openapi.json": 200,
+  "/operator/v1/openapi.json": 200,
+};
 
 /** Whether the service answers. */
 export const smoke: Step = {

@@ -1,4 +1,5 @@
 import { unstable_getVarsForDev as getVarsForDev, unstable_readConfig as readConfig } from "wrangler";
+import { prebuilt } from "../worker.ts";
 import type { Project, ProjectQuery } from "./project.ts";
 
 const DEFAULT_PORT = 8787;
@@ -17,6 +18,7 @@ function read(query: ProjectQuery): Project {
     port: config.dev.port ?? DEFAULT_PORT,
     protocol: config.dev.local_protocol,
     databases: config.d1_databases.map(({ binding }: { binding: string }) => binding),
+    workerArgs: prebuilt(config),
     vars: Object.fromEntries(texts.map(([name, binding]) => [name, String(binding.value)])),
   };
 }

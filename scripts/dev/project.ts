@@ -12,6 +12,8 @@ export interface Project {
   protocol: string;
   /** The bindings of all D1 databases, the shards. */
   databases: string[];
+  /** What makes wrangler take the Worker as `npm run build` makes it. */
+  workerArgs: string[];
   /** The plain variables and secrets of `.dev.vars` as `wrangler dev` would load them. */
   vars: Record<string, string>;
 }

@@ -6,10 +6,13 @@ import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";
 import type { ErrorStatus } from "../platform/http/responses.ts";
 
+/** The path that the operations of an API are under. */
+export type ApiRoot = "/api/v1" | "/widget/v1" | "/operator/v1";
+
 /** One of the service's APIs, as its OpenAPI document describes it. */
 export interface ApiDescription {
   /** The path that its operations are under. */
-  root: string;
+  root: ApiRoot;
   title: string;
   description: string;
   /** How callers authenticate; `isOptional` where most operations need nothing. */
@@ -136,4 +139,8 @@ operation does not know is refused with 422.`,
 };
 
 /** The APIs that have an OpenAPI document. */
-export const DESCRIPTIONS: readonly ApiDescription[] = [API, WIDGET, OPERATOR];
+export const DESCRIPTIONS: Readonly<Record<ApiRoot, ApiDescription>> = {
+  "/api/v1": API,
+  "/widget/v1": WIDGET,
+  "/operator/v1": OPERATOR,
+};

@@ -3,7 +3,7 @@ import type { AppEnv } from "../platform/http/context.ts";
 import { errorExample, type ErrorStatus, HEADER_COMPONENTS } from "../platform/http/responses.ts";
 import { describeCommonFields } from "./common-fields.ts";
 import { addSamples } from "./samples.ts";
-import { API, type ApiDescription, DESCRIPTIONS } from "./descriptions.ts";
+import { API, type ApiDescription, type ApiRoot, DESCRIPTIONS } from "./descriptions.ts";
 
 const deliveryHeader = (name: string, description: string) => ({
   name,
@@ -32,8 +32,8 @@ const EVENT = {
 };
 
 /** The OpenAPI 3.1 document of the API under a path, with samples of every operation. */
-export function openApiDocument(router: OpenAPIHono<AppEnv>, root: string) {
-  const api = DESCRIPTIONS.find((each) => each.root === root)!;
+export function openApiDocument(router: OpenAPIHono<AppEnv>, root: ApiRoot) {
+  const api = DESCRIPTIONS[root];
   const { title, description, tags, credential } = api;
   const registry = router.openAPIRegistry;
   registry.registerComponent("securitySchemes", credential.name, {

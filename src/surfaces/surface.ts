@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { methodNotAllowed } from "hono/method-not-allowed";
+import type { ApiRoot } from "../docs/descriptions.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "../platform/http/error-handler.ts";
 import { requestLog } from "../platform/http/request-log.ts";
@@ -18,11 +19,12 @@ export function createSurface(): Hono<AppEnv> {
 }
 
 /** Serves the OpenAPI document of an API, built on the first request for it. */
-export function serveDocument(surface: Hono<AppEnv>, root: string, loadRouter: () => Promise<OpenAPIHono<AppEnv>>): void {
+export function serveDocument(surface: Hono<AppEnv>, root: ApiRoot, loadRouter: () => Promise<OpenAPIHono<AppEnv>>): void {
   let document: string | undefined;
   surface.get(`${root}/openapi.json`, limitAddress, async (c) => {
     const { openApiDocument } = await import("../docs/openapi.ts");
-    document ??= JSON.stringify(openApiDocument(await loadRouter(), root));
+    const router = await loadRouter();
+    document ??= JSON.stringify(openApiDocument(router, root));
     return c.body(document, 200, { "Content-Type": "application/json" });
   });
 }

@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { allowsPrivateTargets, dnsResolver, isProduction } from "../config.ts";
 import { logProblem } from "../telemetry/log.ts";
+import { addressesOf } from "./dns.ts";
 import { isAllowedWhenPrivate, type UrlPolicy, urlProblem } from "./url-rules.ts";
 
 /** A resolver that has not answered by then is down. */
@@ -41,7 +42,6 @@ export function targetProblem(env: Env, url: string, policy: UrlPolicy): string 
 async function checkHost(resolver: string, host: string, signal: AbortSignal): Promise<TargetVerdict> {
   let addresses: string[];
   try {
-    const { addressesOf } = await import("./dns.ts");
     addresses = await addressesOf(resolver, host, signal);
   } catch (error) {
     logProblem("name_lookup_failed", {}, error);

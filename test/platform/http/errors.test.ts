@@ -264,6 +264,15 @@ describe("paths and methods", () => {
     }
   });
 
+  test("a path finds its operation, and needs its key, however its letters are encoded", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const path = `/agents/${agent.id}/%73ources`;
+    expect((await workspace.call("GET", path)).status).toBe(200);
+    expect((await workspace.call("GET", path.replace("agents", "%61gents"))).status).toBe(200);
+    expect((await send("GET", `/%61pi/v1${path}`, { headers: newAddress() })).status).toBe(401);
+  });
+
   test("405 requires a valid key", async () => {
     expect((await send("PUT", "/api/v1/me", { headers: newAddress() })).status).toBe(401);
   });
