@@ -44,7 +44,7 @@ test("a visitor who writes too much reads when to go on", async () => {
   await chat.ask("hello");
   await chat.log.locator("article.assistant:not(.draft)").waitFor();
   await chat.ask("hello again");
-  await page.getByText(/^That was a lot of messages\. Please try again in \d+ (?:minutes|hours)\.$/).waitFor();
+  await page.getByText(/^That was a lot of messages\. Please try again in \d+ (?:minutes?|hours?)\.$/).waitFor();
 });
 
 /** What https://challenges.cloudflare.com/turnstile/v0/api.js offers, for a challenge that ends at once. */
