@@ -8,10 +8,11 @@ import { smoke } from "./steps.ts";
 
 void test("a service that answers as it should passes", async (t) => {
   const said: string[] = [];
-  await smoke.run(deploymentAt(await serve(t, { "/healthz": 200, "/api/v1/me": 401 }), said));
+  const documents = Object.fromEntries(["api", "widget", "operator"].map((name) => [`/${name}/v1/openapi.json`, 200]));
+  await smoke.run(deploymentAt(await serve(t, { "/healthz": 200, "/api/v1/me": 401, ...documents }), said));
   assert.deepEqual(
     said.map((line) => line.replace(/^.*?\d+\//, "/")),
-    ["/healthz: answers 200", "/api/v1/me: answers 401"],
+    ["/healthz: answers 200", "/api/v1/me: answers 401", ...Object.keys(documents).map((path) => `${path}: answers 200`)],
   );
 });
 
