@@ -77,11 +77,8 @@ export function addParts(parts: ModelPart[], more: readonly ModelPart[]): void {
 
 /** A reply while it is written. */
 export interface ModelStream {
-  /**
-   * All parts that have arrived since the last read, at least one; undefined at the end.
-   * @param forMs how long those that are expected within that time may be waited for.
-   */
-  read(forMs?: number): Promise<ModelPart[] | undefined>;
+  /** All parts that have arrived since the last read, at least one; undefined at the end. */
+  read(): Promise<ModelPart[] | undefined>;
   cancel(): void;
 }
 

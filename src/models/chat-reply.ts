@@ -186,16 +186,16 @@ interface ContentPart {
 
 /** Reads a reply from the bytes of an event stream. Longer ones than `maxBytes` end with an error. */
 export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): ModelStream {
-  const reader = new PacedReader(body);
+  const reader = body.getReader();
   const decoder = new TextDecoder();
   const reply = new ReplyParts();
   const parser = createParser({ onEvent: ({ data }) => reply.add(data) });
   let left = maxBytes;
   let isEnded = false;
   return {
-    async read(forMs = 0) {
+    async read() {
       while (!isEnded) {
-        const { done, value } = await reader.read(forMs).catch(() => {
+        const { done, value } = await reader.read().catch(() => {
           throw new StreamError("the model's stream broke off");
         });
         isEnded = done;
@@ -210,59 +210,6 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
     },
     cancel: () => void reader.cancel().catch(() => undefined),
   };
-}
-
-const BUFFER_BYTES = 16_384;
-/** Some five tokens: no more are kept waiting where a model pauses. */
-const MAX_GATHERED_BYTES = 1_024;
-/** How much of what is expected within a time is waited for, so that it is there in time. */
-const EXPECTED_SHARE = 0.8;
-
-/**
- * Reads bytes as they come, or so many at once as come within a time: each read wakes the isolate, which costs more than a token.
- * Streams that are not of the platform's own give what they have.
- */
-class PacedReader {
-  private readonly bytes: ReadableStreamBYOBReader | undefined;
-  private readonly chunks: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  private buffer = new ArrayBuffer(BUFFER_BYTES);
-  private firstMs = 0;
-  private received = 0;
-  /** Of the last read, in bytes a millisecond. */
-  private rate = 0;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    try {
-      this.bytes = body.getReader({ mode: "byob" });
-    } catch {
-      this.chunks = body.getReader();
-    }
-  }
-
-  /** The bytes are good until the next read. */
-  async read(forMs: number): Promise<ReadableStreamReadResult<Uint8Array>> {
-    if (!this.bytes) return this.chunks!.read();
-    const startedMs = Date.now();
-    const result = await this.bytes.readAtLeast(this.expectedBytes(forMs), new Uint8Array(this.buffer));
-    if (result.done) return result;
-    const { value } = result;
-    this.buffer = value.buffer;
-    const nowMs = Date.now();
-    this.firstMs ||= nowMs;
-    this.received += value.byteLength;
-    this.rate = value.byteLength / Math.max(nowMs - startedMs, 1);
-    return result;
-  }
-
-  cancel(): Promise<void> {
-    return (this.bytes ?? this.chunks)!.cancel();
-  }
-
-  /** By the slower of the whole stream and its last read, for a model may pause at any time. */
-  private expectedBytes(forMs: number): number {
-    const rate = Math.min(this.rate, this.received / Math.max(Date.now() - this.firstMs, 1));
-    return Math.max(1, Math.min(Math.floor(rate * forMs * EXPECTED_SHARE), MAX_GATHERED_BYTES));
-  }
 }
 
 /** A reply that was not streamed. */

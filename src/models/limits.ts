@@ -22,7 +22,7 @@ export const MODEL_LIMITS: ModelLimits = {
   // A cold model takes seconds to load. Two calls are about as long as a visitor waits.
   firstTokenMs: 12_000,
   idleMs: 15_000,
-  paceMs: 100,
+  paceMs: 60,
   answerMs: 90_000,
   toolMs: 15_000,
   retryDelayMs: 250,

@@ -64,8 +64,8 @@ async function readFirst(stream: ModelStream): Promise<ModelPart[]> {
   return parts!;
 }
 
-/** An answer is passed on at its pace once it is so long, and sooner before: its header, and the words that the visitor waits for. */
-const PACED_LENGTH = 100;
+/** So much of an answer is passed on as it comes: its header, and the words that the visitor waits for. */
+const UNPACED_LENGTH = 100;
 
 interface RestOptions {
   idleTimer: IdleTimer;
@@ -81,19 +81,19 @@ async function* readRest(
   const cancel = () => stream.cancel();
   // Not every server ends its stream when the call is aborted.
   signal.addEventListener("abort", cancel, { once: true });
-  const read = async (forMs: number) => {
-    const parts = await stream.read(forMs).catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
+  const read = async () => {
+    const parts = await stream.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
     signal.throwIfAborted();
     idleTimer.reset();
     return parts;
   };
   const gathered = new GatheredParts(read);
-  let length = 0;
+  let unpaced = UNPACED_LENGTH;
   try {
     for (let parts: ModelPart[] | undefined = first; parts;) {
       yield parts;
-      for (const part of parts) if (part.type === "text") length += part.text.length;
-      parts = await gathered.next(paceMs * Math.min(length / PACED_LENGTH, 1));
+      for (const part of parts) if (part.type === "text") unpaced -= part.text.length;
+      parts = await gathered.next(unpaced < 0 ? paceMs : 0);
     }
   } finally {
     idleTimer.stop();
@@ -104,15 +104,13 @@ async function* readRest(
 }
 
 const PAUSED = Symbol("paused");
-/** So little of the time that it is not worth another read. */
-const ENDING_SHARE = 0.2;
 
 /** Gathers what is read within a time. */
 class GatheredParts {
   /** A read that is under way. */
   private reading: Promise<ModelPart[] | undefined> | undefined;
 
-  constructor(private readonly read: (forMs: number) => Promise<ModelPart[] | undefined>) {}
+  constructor(private readonly read: () => Promise<ModelPart[] | undefined>) {}
 
   /** A read that nobody waits for any more may fail. */
   stop(): void {
@@ -125,7 +123,7 @@ class GatheredParts {
     const gathered: ModelPart[] = [];
     let paused: Promise<typeof PAUSED> | undefined;
     for (;;) {
-      const reading = (this.reading ??= this.read(Math.max(untilMs - Date.now(), 0)));
+      const reading = (this.reading ??= this.read());
       const parts = await (paused ? Promise.race([reading, paused]) : reading).catch((error: unknown): typeof PAUSED => {
         // What came before the failure goes first; the next call fails.
         if (gathered.length === 0) throw error;
@@ -136,7 +134,7 @@ class GatheredParts {
       if (!parts) return gathered.length > 0 ? gathered : undefined;
       addParts(gathered, parts);
       const leftMs = untilMs - Date.now();
-      if (leftMs <= forMs * ENDING_SHARE) return gathered;
+      if (leftMs <= 0) return gathered;
       paused ??= scheduler.wait(leftMs).then(() => PAUSED);
     }
   }
