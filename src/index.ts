@@ -15,7 +15,7 @@ export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { RegionalEntry, RegionalWorker } from "./regional-entry.ts";
 export { ShardSweeper } from "./sweep/shard-sweeper.ts";
-export { DeliverySender } from "./webhooks/attempt.ts";
+export { DeliverySender } from "./webhooks/delivery-sender.ts";
 
 export default {
   fetch: app.fetch,

@@ -1,5 +1,5 @@
 import { finishTurn, beginTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
 import service from "../../src/index.ts";
 import { indexOf } from "../../src/knowledge/index.ts";
 import { dbFor } from "../../src/platform/db/client.ts";

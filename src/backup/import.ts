@@ -6,7 +6,8 @@ import { type OperatorOperation, recordOperation } from "../operator/audit-store
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
-import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, type workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { bindingName } from "../platform/db/shard-binding.ts";

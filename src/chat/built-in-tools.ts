@@ -7,7 +7,7 @@ import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
 import type { Search } from "./trace.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "./turn-request.ts";
 
 /** How many passages an answer is made of, and a search by the model adds. */
 const MAX_PASSAGES = 5;

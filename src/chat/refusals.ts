@@ -2,7 +2,7 @@ import { ApiError, notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/middleware.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import type { TurnState } from "./store.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "./turn-request.ts";
 
 /**
  * Why a question is not answered. Before a turn runs, a request is refused by its key, rate limit and scope

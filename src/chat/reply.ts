@@ -12,7 +12,7 @@ import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
 import { detectLanguage } from "../text/languages.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "./turn-request.ts";
 
 /** How much of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;

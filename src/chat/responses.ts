@@ -11,7 +11,7 @@ import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
-import { apiVisitor, type TurnIds, type TurnRequest } from "./turn.ts";
+import { apiVisitor, type TurnIds, type TurnRequest } from "./turn-request.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
 import { type StoredAnswer, toChatAnswer } from "./stored-answer.ts";
 import { type Asked, LAST_EVENT_ID } from "./wire.ts";

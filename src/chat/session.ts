@@ -1,5 +1,4 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
-import { modelFor } from "../models/providers.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
@@ -12,7 +11,8 @@ import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
 import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
-import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
+import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult } from "./turn-request.ts";
+import type { TurnRunner } from "./turn.ts";
 import { VisitorSockets } from "./visitor-sockets.ts";
 
 /** Who waits for a turn. */
@@ -54,7 +54,8 @@ const LONGEST_HOLD_MS = 30_000;
  */
 export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue<TurnRequest, Turn>;
-  private readonly runner: TurnRunner;
+  /** Undefined until the first turn: a start of an isolate loads no more than this class. */
+  private runner: TurnRunner | undefined;
   private readonly traces: TraceStore;
   private readonly visitors: VisitorSockets;
   /** How often its storage was erased: a turn that began before must not store its trace. */
@@ -77,7 +78,6 @@ export class ChatSession extends DurableObject<Env> {
     this.traces = new TraceStore(ctx.storage.kv);
     this.visitors = new VisitorSockets(ctx);
     this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
-    this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
 
   /** Answers a visitor's message once the messages before it are answered. */
@@ -230,7 +230,8 @@ export class ChatSession extends DurableObject<Env> {
     };
     const end = new AbortController();
     try {
-      const running = this.runner.run(turn, meter, attempt, listener, end.signal);
+      const runner = this.runner ?? (await this.loadRunner());
+      const running = runner.run(turn, meter, attempt, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       if (result.outcome === "answered") {
         stream.finish(result.answer);
@@ -243,6 +244,12 @@ export class ChatSession extends DurableObject<Env> {
       if (stream.outcome === undefined) stream.fail();
       this.streams.delete(turn.answerId);
     }
+  }
+
+  private async loadRunner(): Promise<TurnRunner> {
+    const [{ TurnRunner }, { modelFor }] = await Promise.all([import("./turn.ts"), import("../models/providers.ts")]);
+    this.runner = new TurnRunner(this.env, modelFor(this.env), this.ctx.storage.kv);
+    return this.runner;
   }
 
   private streamOf(answerId: string): AnswerStream {

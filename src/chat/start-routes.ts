@@ -7,7 +7,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { callerOperation, needsScope, flowLimited } from "../workspaces/middleware.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
-import { apiVisitor } from "./turn.ts";
+import { apiVisitor } from "./turn-request.ts";
 import { startInSchema } from "./wire.ts";
 
 export const startRoutes = createRouter("Conversations");

@@ -20,7 +20,7 @@ import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
 import { upsertVisitor } from "./store.ts";
-import type { TurnVisitor } from "./turn.ts";
+import type { TurnVisitor } from "./turn-request.ts";
 
 /** The first message of a conversation, from the team. */
 export interface FirstMessage {

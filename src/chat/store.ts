@@ -26,7 +26,7 @@ import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { Reply } from "./reply.ts";
-import type { Turn, TurnVisitor } from "./turn.ts";
+import type { Turn, TurnVisitor } from "./turn-request.ts";
 
 /** How many of the visitor's earlier messages a search takes into account. */
 export const MAX_PREVIOUS_QUESTIONS = 3;

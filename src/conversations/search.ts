@@ -1,5 +1,6 @@
 import { type Operation, workspaceDb } from "../platform/db/client.ts";
-import { type ConversationQuery, conversationIndexOf } from "./conversation-index.ts";
+import { conversationIndexOf } from "./conversation-index.ts";
+import type { ConversationQuery } from "./search-index.ts";
 import { listWithRecords } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";

@@ -1,6 +1,6 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
-import type { TurnVisitor } from "../chat/turn.ts";
+import type { TurnVisitor } from "../chat/turn-request.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";

@@ -1,6 +1,7 @@
 import type { EmailMessage } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
-import { dbFor, isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";

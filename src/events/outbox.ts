@@ -1,9 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { newIdSql } from "../platform/db/ids.ts";
 import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, timestampJson } from "../platform/db/sql.ts";
+import { insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { limitsOf } from "../workspaces/plans.ts";

@@ -1,12 +1,14 @@
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { crawlPauseMs } from "../platform/config.ts";
-import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { limitsOf, MEGABYTE } from "../workspaces/plans.ts";
+import type { Sized } from "./agent-knowledge.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
 import {
   type CrawlEnd,
@@ -18,7 +20,7 @@ import {
   type PageResult,
 } from "./crawl/protocol.ts";
 import { extractFile } from "./files.ts";
-import { indexOf, type Sized } from "./index.ts";
+import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
 import {
   claimSource,

@@ -6,7 +6,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import type { CallerWorkspace } from "../workspaces/gate.ts";
+import type { CallerWorkspace } from "../workspaces/directory.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
 import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";

@@ -1,4 +1,5 @@
-import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { boundShards } from "../platform/db/bindings.ts";
+import { type Database, shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";

@@ -1,6 +1,7 @@
 import { MAIL_REMEDIES } from "../email/remedies.ts";
 import { REASONING_ONLY } from "../models/reasoning.ts";
-import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { boundShards } from "../platform/db/bindings.ts";
+import { type Database, shardDb } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";

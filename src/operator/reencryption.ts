@@ -8,7 +8,8 @@ import {
   stateOfSecret,
   UnreadableSecretError,
 } from "../platform/crypto/secrets.ts";
-import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { boundShards } from "../platform/db/bindings.ts";
+import { type Database, shardDb } from "../platform/db/client.ts";
 import type { StoredTool } from "../platform/db/columns.ts";
 import { listKnownShards } from "../platform/db/shards.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";

@@ -1,5 +1,5 @@
 import { isProduction, shardRegions } from "./config.ts";
-import { boundShards } from "./db/client.ts";
+import { boundShards } from "./db/bindings.ts";
 import { shardOf } from "./db/ids.ts";
 import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 

@@ -1,4 +1,5 @@
-import { type Database, dbFor, isBoundShard, type Operation } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";

@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
-import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { boundShards } from "../platform/db/bindings.ts";
+import { type Database, shardDb } from "../platform/db/client.ts";
 import { explainShardError } from "../platform/db/shard-binding.ts";
 import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
 import { putOff } from "../platform/db/waiting.ts";

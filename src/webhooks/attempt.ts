@@ -1,4 +1,3 @@
-import { WorkerEntrypoint } from "cloudflare:workers";
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import { dbFor } from "../platform/db/client.ts";
@@ -6,7 +5,6 @@ import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
-import { withTimeout } from "../platform/time.ts";
 import { attemptRow, type LeasedDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
 import { openSecret, signatureHeaders } from "./signature.ts";
@@ -23,27 +21,6 @@ export interface SendableDelivery extends LeasedDelivery {
   eventId: string;
   payload: string;
   endpoint: { url: string; secret: string; previousSecret: string | null; previousSecretUntil: number | null };
-}
-
-/** Whether the attempt was finished when the caller stopped waiting for it. */
-export type SendState = "finished" | "running";
-
-/**
- * Makes attempts, each in an invocation of its own that outlives the RPC call, so that a queue batch does not stay open
- * until its slowest receiver has responded. The platform grants 30 s after the call; an exchange ends after 15 s.
- */
-export class DeliverySender extends WorkerEntrypoint<Env> {
-  /** Makes one attempt and records it. Returns within `maxWaitMs`; an unfinished attempt continues in the background. */
-  async send(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
-    const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
-    const finished = attemptDelivery(run, delivery).then(
-      () => "finished" as const,
-      // Already logged. The delivery stays leased until the lease expires; then the sweep rescues it.
-      () => "finished" as const,
-    );
-    this.ctx.waitUntil(finished);
-    return withTimeout(maxWaitMs, finished, "A delivery").catch(() => "running");
-  }
 }
 
 /** The environment of an attempt. */

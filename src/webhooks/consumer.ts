@@ -1,10 +1,12 @@
 import { exports } from "cloudflare:workers";
 import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
-import { dbFor, isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import type { SendableDelivery, SendState } from "./attempt.ts";
+import type { SendableDelivery } from "./attempt.ts";
+import type { SendState } from "./delivery-sender.ts";
 import {
   cancelLeasedDeliveries,
   claimDeliveries,

@@ -2,7 +2,7 @@ import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
 import { type AnswerKey, type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
-import type { TurnVisitor } from "../chat/turn.ts";
+import type { TurnVisitor } from "../chat/turn-request.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
-import { dbFor, isBoundShard } from "../platform/db/client.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { truncate } from "../platform/text.ts";

@@ -1,32 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
-import { dbFor } from "../platform/db/client.ts";
-import type { Plan } from "../platform/db/columns.ts";
-import { shardOf } from "../platform/db/ids.ts";
-import { movedError } from "../platform/db/shard-binding.ts";
-import { jurisdictionFor, objectOf } from "../platform/objects.ts";
-import { logProblem, logRarely } from "../platform/telemetry/log.ts";
+import { objectOf } from "../platform/objects.ts";
+import { logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
 import type { ApiKeyClaim } from "./api-key.ts";
-import { type Limits, limitsOf } from "./plans.ts";
+import type { CallerKey, CallerWorkspace, Directory, KnownKey } from "./directory.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
-import { expandScopes, type Scope } from "./scopes.ts";
-import { findWorkspace, listActiveKeys, listRevokedKeys, recordSecretUse } from "./store.ts";
-
-export interface CallerWorkspace {
-  id: string;
-  name: string;
-  slug: string;
-  plan: Plan;
-  limits: Limits;
-}
-
-export interface CallerKey {
-  id: string;
-  name: string;
-  prefix: string;
-  scopes: Scope[];
-}
 
 /** Who calls, by a version of the workspace and its keys, within which it does not change. */
 export interface KnownCaller {
@@ -45,22 +24,6 @@ export type Admission = (
   /** Of reading the workspace, where the request waited for that. */
   cost?: Cost;
 };
-
-interface KnownKey {
-  key: CallerKey;
-  isRevoked: boolean;
-  /** Which secret signed it; null until that is recorded. */
-  secretId: string | null;
-  /** When it was last used under an outdated secret, Unix milliseconds, at most an hour ago. */
-  outdatedUseAtMs: number | null;
-}
-
-interface Directory {
-  /** Another one for each read. */
-  version: string;
-  workspace: CallerWorkspace;
-  keysByHash: Map<string, KnownKey>;
-}
 
 /** From this age on, the directory is read again in the background, while requests use the current one. */
 const REFRESH_AFTER_MS = 30_000;
@@ -177,22 +140,8 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   private async readDirectory(meter: Meter): Promise<Directory | null> {
-    const workspaceId = this.ctx.id.name!;
-    const db = dbFor(this.env, workspaceId, meter);
-    const [[row], active, revoked] = await db.batch([
-      findWorkspace(db, workspaceId),
-      listActiveKeys(db, workspaceId),
-      listRevokedKeys(db, workspaceId),
-    ]);
-    if (!row) return null;
-    if (row.jurisdiction !== jurisdictionFor(this.env, workspaceId)) throw movedError(shardOf(row.id), row.jurisdiction);
-    const { id, name, slug, plan } = row;
-    const keysByHash = [...active, ...revoked].map((row): [string, KnownKey] => {
-      const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
-      return [row.hash, { key, isRevoked: row.revokedAt !== null, secretId: row.secretId, outdatedUseAtMs: row.outdatedUseAt }];
-    });
-    const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits) };
-    return { version: crypto.randomUUID(), workspace, keysByHash: new Map(keysByHash) };
+    const { readDirectory } = await import("./directory.ts");
+    return readDirectory(this.env, meter, this.workspaceId);
   }
 
   /** Records which secret signed a key, once, and each hour that an outdated one is in use. No response waits for it. */
@@ -204,14 +153,9 @@ export class WorkspaceGate extends DurableObject<Env> {
     this.ctx.waitUntil(this.recordUse(known));
   }
 
-  /** A failed write is not retried: the next hour, or the next instance of the object, writes again. */
-  private async recordUse({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
-    const db = dbFor(this.env, key.id, new Meter());
-    try {
-      await db.batch([recordSecretUse(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
-    } catch (error) {
-      logProblem("key_note_failed", { key_id: key.id }, error);
-    }
+  private async recordUse(known: KnownKey): Promise<void> {
+    const { recordUse } = await import("./directory.ts");
+    await recordUse(this.env, this.workspaceId, known);
   }
 
   private writeSoon(): void {
@@ -224,6 +168,10 @@ export class WorkspaceGate extends DurableObject<Env> {
     await scheduler.wait(WRITE_DELAY_MS);
     this.writeIsDue = false;
     await this.store.save(this.window);
+  }
+
+  private get workspaceId(): string {
+    return this.ctx.id.name!;
   }
 }
 

@@ -1,13 +1,15 @@
 import type { MiddlewareHandler } from "hono";
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
+import { clientNetwork } from "../platform/http/client-network.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
-import { type Admission, type CallerKey, type CallerWorkspace, gateOf, type KnownCaller } from "./gate.ts";
-import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
+import type { CallerKey, CallerWorkspace } from "./directory.ts";
+import { type Admission, gateOf, type KnownCaller } from "./gate.ts";
+import { RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
 import { changeConversation, resolveIdleWrites, replyAsHuman } from "../../src/conversations/conversations.ts";
 import { isAgentSilent, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
 import { dbFor } from "../../src/platform/db/client.ts";

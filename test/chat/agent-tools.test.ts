@@ -1,7 +1,8 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

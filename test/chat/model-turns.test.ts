@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { toTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

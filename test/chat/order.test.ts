@@ -2,7 +2,8 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, type Turn, type TurnRequest } from "../../src/chat/turn-request.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/models/extractive.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";

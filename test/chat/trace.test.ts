@@ -2,7 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Trace } from "../../src/chat/trace-wire.ts";
-import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";

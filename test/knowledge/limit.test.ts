@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { IndexStore } from "../../src/knowledge/indexing/store.ts";
 import { createReader, createSite, work } from "./crawl/site.ts";
 import { createAgent, deliver, operate } from "../harness.ts";
 
@@ -113,10 +114,10 @@ test("the pages of an object of the version before count by their chunks", async
   const source = await reader.read({ url: site.at("/") });
   const bytesOf = (sql: SqlStorage) => sql.exec<{ bytes: number }>("SELECT text_bytes AS bytes FROM documents").one().bytes;
   const before = await reader.inIndex(bytesOf);
-  const after: number = await runInDurableObject(env.INDEX.getByName(`${reader.workspaceId}/${reader.agentId}`), (live, state) => {
-    state.storage.sql.exec("ALTER TABLE documents DROP COLUMN text_bytes");
-    void new (live.constructor as new (ctx: DurableObjectState, scope: Env) => unknown)(state, env);
-    return bytesOf(state.storage.sql);
+  const after: number = await runInDurableObject(env.INDEX.getByName(`${reader.workspaceId}/${reader.agentId}`), (_, { storage }) => {
+    storage.sql.exec("ALTER TABLE documents DROP COLUMN text_bytes");
+    void new IndexStore(storage);
+    return bytesOf(storage.sql);
   });
   expect(before).toBeGreaterThan(280 * 1024);
   expect(Math.abs(after - before)).toBeLessThan(before * 0.02);

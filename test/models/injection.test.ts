@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import type { Tool } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { builtInTools } from "../../src/chat/built-in-tools.ts";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn-request.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

@@ -1,18 +1,10 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
+import { bindingOf } from "./bindings.ts";
 import { shardOf } from "./ids.ts";
-import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-binding.ts";
+import { unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
-
-/** The shards whose databases are bound. Their numbers may have gaps. */
-export function boundShards(env: Env): number[] {
-  return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
-}
-
-function bindingOf(env: Env, shard: number): D1Database | undefined {
-  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
-}
 
 /**
  * The database of the record or workspace with this id.
@@ -43,11 +35,6 @@ export function shardDb(env: Env, shard: number, meter: Meter): Database {
   const database = bindingOf(env, shard);
   if (!database) throw unboundShardError(shard);
   return metered(database, meter);
-}
-
-/** Whether the id's shard is bound. */
-export function isBoundShard(env: Env, id: string): boolean {
-  return bindingOf(env, shardOf(id)) !== undefined;
 }
 
 /** The database of the directories across workspaces, shard 0. */

@@ -1,4 +1,3 @@
-import { type SQL, sql } from "drizzle-orm";
 import { Fault } from "../telemetry/errors.ts";
 
 /** The length of the time at the start of an id. */
@@ -109,13 +108,4 @@ export function formatUuid(bytes: Uint8Array): string {
 /** A UUID's text as 16 bytes. */
 export function parseUuid(id: string): Uint8Array {
   return Uint8Array.fromHex(id.replaceAll("-", ""));
-}
-
-/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL alone. */
-export function newIdSql(workspaceId: string, nowMs: number): SQL {
-  // A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth.
-  const time = sql`printf('%012x', ${nowMs})`;
-  const variant = sql`substr('89AB', 1 + (random() & 3), 1)`;
-  return sql`lower(substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || substr(hex(randomblob(2)), 2) || '-' || ${variant}
-    || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(5)) || substr(${workspaceId}, -2))`;
 }

@@ -1,7 +1,8 @@
 import { and, eq, gt, sql } from "drizzle-orm";
 import { logProblem } from "../telemetry/log.ts";
 import type { Meter } from "../telemetry/meter.ts";
-import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
+import { boundShards, isBoundShard } from "./bindings.ts";
+import { type Database, directoryDb, shardDb } from "./client.ts";
 import { shardOf } from "./ids.ts";
 import { shards, workspaces } from "./schema.ts";
 import { explainShardError } from "./shard-binding.ts";

@@ -86,3 +86,12 @@ export function booleanJson(flag: SQL): SQL {
 export function importCompleted(workspaceId: Column | SQL): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.completed_at IS NULL)`;
 }
+
+/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL alone. */
+export function newIdSql(workspaceId: string, nowMs: number): SQL {
+  // A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth.
+  const time = sql`printf('%012x', ${nowMs})`;
+  const variant = sql`substr('89AB', 1 + (random() & 3), 1)`;
+  return sql`lower(substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || substr(hex(randomblob(2)), 2) || '-' || ${variant}
+    || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(5)) || substr(${workspaceId}, -2))`;
+}

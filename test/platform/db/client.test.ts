@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { boundShards, dbFor, directoryDb, isBoundShard, shardDb } from "../../../src/platform/db/client.ts";
+import { boundShards, isBoundShard } from "../../../src/platform/db/bindings.ts";
+import { dbFor, directoryDb, shardDb } from "../../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";

@@ -1,0 +1,102 @@
+import { rerankerFor } from "../models/providers.ts";
+import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { truncateBytes } from "../platform/text.ts";
+import type { PageStore } from "./crawl/page-store.ts";
+import type { CrawlProgress } from "./crawl/protocol.ts";
+import { SiteCrawl } from "./crawl/site-crawl.ts";
+import { CrawlStorage } from "./crawl/storage.ts";
+import { type DumpCursor, type DumpedRow, type DumpPage, IndexDump } from "./index-dump.ts";
+import { MAX_CHUNK_BYTES } from "./indexing/chunk.ts";
+import { FileParts } from "./indexing/file-parts.ts";
+import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
+import { textBytesOf } from "./indexing/size.ts";
+import { IndexStore } from "./indexing/store.ts";
+import { CuratedAnswers } from "./retrieval/curated-answers.ts";
+import { type DocumentName, type DocumentPart, readDocumentPart } from "./retrieval/document.ts";
+import { HybridSearch } from "./retrieval/hybrid-search.ts";
+import { SemanticSearch } from "./vectors/semantic-search.ts";
+import { vectorEnginesFor } from "./vectors/vector-engines.ts";
+import type { VectorScope } from "./vectors/vector-index.ts";
+import { VectorSync } from "./vectors/vector-sync.ts";
+
+/** The question is in the first page of a message; a longer one is pasted text. */
+const MAX_QUESTION_LENGTH = 4_000;
+
+/** A step's progress, at the end with how much text the source has then, in bytes of UTF-8. */
+export type Sized<Progress extends { done: boolean }> = Progress extends { done: true } ? Progress & { textBytes: number } : Progress;
+
+/** What an agent knows, in the storage of its object. */
+export class AgentKnowledge {
+  readonly files: FileParts;
+  readonly ingestion: TextIngestion;
+  readonly crawls: SiteCrawl;
+  readonly pages: PageStore;
+  readonly answers: CuratedAnswers;
+  readonly vectors: VectorSync;
+  private readonly store: IndexStore;
+  private readonly crawlStorage: CrawlStorage;
+  private readonly dump: IndexDump;
+  private readonly passages: HybridSearch;
+
+  constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
+    this.store = new IndexStore(storage, () => this.vectors.wake());
+    this.files = new FileParts(this.store);
+    this.ingestion = new TextIngestion(this.store);
+    this.crawlStorage = new CrawlStorage(this.store);
+    this.crawls = new SiteCrawl(this.crawlStorage);
+    this.pages = this.crawlStorage.pages;
+    this.answers = new CuratedAnswers(this.store);
+    this.dump = new IndexDump(this.store, this.crawlStorage);
+    this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
+    this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
+  }
+
+  /** The progress of a step, with the size of the source at the end. */
+  sized<Progress extends IngestProgress | CrawlProgress>(progress: Progress, sourceId: string): Sized<Progress> {
+    return (progress.done ? { ...progress, textBytes: textBytesOf(this.store, sourceId) } : progress) as Sized<Progress>;
+  }
+
+  /** Removes all of a source: its text, its pages and every generation of its index. */
+  removeSource(sourceId: string): void {
+    this.crawlStorage.removeSource(sourceId);
+    this.ingestion.remove(sourceId);
+  }
+
+  /** Passages and curated answers for a question. */
+  async search(query: SearchQuery): Promise<Retrieval> {
+    if (this.store.isEmpty)
+      return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
+    const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
+    const curated = this.answers.search(shortened.question, query.limit, query.only?.answers);
+    const found = await this.passages.search(shortened);
+    return { ...found, passages: found.passages.map(boundedPassage), curated };
+  }
+
+  /** The part of a document that begins after the chunk `after`. */
+  readDocument(name: DocumentName, after: number): DocumentPart | undefined {
+    return this.store.isEmpty ? undefined : readDocumentPart(this.store, name, after);
+  }
+
+  /** The next rows of all that is stored, for an export; begins with `[]`. */
+  readDump(after: DumpCursor): DumpPage {
+    return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
+  }
+
+  /** Imports rows of an export; repeated rows change nothing. Returns what is wrong with the rows, in which case none was stored. */
+  putDump(rows: DumpedRow[]): string | undefined {
+    this.answers.forget();
+    return this.dump.put(rows);
+  }
+
+  /** Removes everything; the names of the vectors stay until the vector index has removed those. */
+  async erase(): Promise<void> {
+    this.ingestion.forgetAll();
+    this.answers.forget();
+    await this.vectors.erase();
+  }
+}
+
+/** Chunks of the first pipeline are as long as their text made them, until their source is read again. */
+function boundedPassage(passage: Passage): Passage {
+  return { ...passage, content: truncateBytes(passage.content, MAX_CHUNK_BYTES) };
+}
