@@ -67,9 +67,10 @@ export class WorkspaceGate extends DurableObject<Env> {
    * The workspace and key of this claim, counted against the workspace's rate limit.
    * @param knownVersion of the caller that the isolate has, which is then not sent again.
    */
-  async admit(claim: ApiKeyClaim, knownVersion?: string): Promise<Admission> {
-    const cost = await this.refreshIfOld(Date.now());
-    return { ...this.admitNow(claim, knownVersion), ...(cost && { cost }) };
+  admit(claim: ApiKeyClaim, knownVersion?: string): Admission | Promise<Admission> {
+    const read = this.refreshIfOld(Date.now());
+    // The runtime answers a call without a promise in a few percent less of a request's time.
+    return read ? read.then((cost) => ({ ...this.admitNow(claim, knownVersion), cost })) : this.admitNow(claim, knownVersion);
   }
 
   private admitNow(claim: ApiKeyClaim, knownVersion: string | undefined): Admission {
@@ -105,13 +106,12 @@ export class WorkspaceGate extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Reads the directory again where it is due; the cost of the read that a request waits for. */
-  private async refreshIfOld(nowMs: number): Promise<Cost | undefined> {
+  /** Reads the directory again where it is due; gives the read that a request waits for, with its cost. */
+  private refreshIfOld(nowMs: number): Promise<Cost> | undefined {
     const ageMs = this.directory === undefined ? MAX_AGE_MS : nowMs - this.readAtMs;
     if (ageMs >= MAX_AGE_MS) {
       const meter = new Meter();
-      await this.refresh(meter);
-      return meter.cost;
+      return this.refresh(meter).then(() => meter.cost);
     }
     if (ageMs >= REFRESH_AFTER_MS) {
       this.ctx.waitUntil(this.refresh(new Meter()).catch((error: unknown) => logRarely("gate_not_refreshed", {}, error)));
