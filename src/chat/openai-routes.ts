@@ -1,9 +1,8 @@
 import { createRoute } from "@hono/zod-openapi";
-import type { MiddlewareHandler } from "hono";
 import { listAgents } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppEnv } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { errorResponses, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -17,7 +16,7 @@ import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 export const openAiRoutes = createRouter("OpenAI");
 
 /** Gives errors the fields that OpenAI's clients read, which do not see what is beside `error`. */
-export const openAiErrors: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const openAiErrors: Check = (c) => {
   c.set("errorFields", ({ status, code, detail = [] }) => {
     // OpenAI's clients repeat a 409 and a 5xx by themselves, as another question.
     if (status === 409 || c.get("keptQuestion")) c.header("X-Should-Retry", "false");
@@ -26,7 +25,6 @@ export const openAiErrors: MiddlewareHandler<AppEnv> = async (c, next) => {
     const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);
     return { ...completionError(status, param), ...(words.length > 0 && { message: words.join(" ") }) };
   });
-  await next();
 };
 
 const createCompletion = createRoute({

@@ -1,8 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import type { MiddlewareHandler } from "hono";
 import { findConversation } from "../conversations/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppEnv } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
@@ -18,10 +17,9 @@ import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHea
 export const chatRoutes = createRouter("Chat");
 
 /** Trying settings out takes the scope that changes them. */
-const checkSettings: MiddlewareHandler<AppEnv> = async (c, next) => {
+const checkSettings: Check = (c) => {
   const { settings } = c.req.valid("json" as never) as Asked;
   if (settings) requireScope(c, "agents:write");
-  await next();
 };
 
 const askAgent = createRoute({

@@ -102,7 +102,7 @@ async function credentialOf(c: AppContext, link: string): Promise<string> {
 /** Checks a key at its gate, or the operator's token. */
 async function authenticate(c: AppContext, credential: string): Promise<void> {
   c.set("credential", credential);
-  if (await isOperatorToken(c.env, credential)) await requireOperator(c, async () => undefined);
+  if (await isOperatorToken(c.env, credential)) await requireOperator(c);
   else await admitKey(c);
 }
 

@@ -1,8 +1,8 @@
-import type { MiddlewareHandler } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
+import type { AppContext } from "../platform/http/context.ts";
 
 /** Who is signed in to the console. */
 export interface Session {
@@ -54,9 +54,8 @@ export async function sessionOf(c: AppContext): Promise<Session | undefined> {
 }
 
 /** Lets a page of the console use the API with the key or token that was signed in with. A request with its own keeps it. */
-export const useSession: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const useSession: Check = async (c) => {
   if (c.req.header("Authorization") === undefined) c.set("credential", (await sessionOf(c))?.credential);
-  await next();
 };
 
 /** A token that signs in once, within an hour, with this key. */

@@ -1,10 +1,10 @@
-import type { MiddlewareHandler } from "hono";
 import type { Change } from "../administration/agents.ts";
 import { optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
-import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
+import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { unauthorized } from "../workspaces/middleware.ts";
 import { findWorkspace } from "../workspaces/store.ts";
@@ -21,14 +21,13 @@ declare module "../platform/http/context.ts" {
 const FINGERPRINT_LENGTH = 16;
 
 /** Requires the operator's token. If none is configured, every path of the operator API responds with 404. */
-export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const requireOperator = (async (c) => {
   if (optionalSecretValues(c.env.OPERATOR_TOKEN ?? "").length === 0) throw new ApiError("not_found", "There is nothing at this path.");
   const token = bearerToken(c);
   if (token === undefined) throw unauthorized(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
   if (!(await isOperatorToken(c.env, token))) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
   c.set("actor", `token/${(await sha256Hex(token)).slice(0, FINGERPRINT_LENGTH)}`);
-  await next();
-};
+}) satisfies Check;
 
 /** Whether this is one of the operator's tokens. */
 export async function isOperatorToken(env: Env, token: string): Promise<boolean> {

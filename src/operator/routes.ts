@@ -1,3 +1,4 @@
+import { checking } from "../platform/http/checks.ts";
 import { inRegionOf } from "../platform/http/region.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { agentRoutes } from "./agent-routes.ts";
@@ -11,7 +12,7 @@ import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 /** The operator API. surfaces/operator.ts mounts the routes of `backup/` beside these. */
 export const operatorRoutes = createRouter();
 
-operatorRoutes.use(requireOperator);
-operatorRoutes.use("/workspaces/:workspace_id/*", inRegionOf("workspace_id"));
+operatorRoutes.use(checking(requireOperator));
+operatorRoutes.use("/workspaces/:workspace_id/*", checking(inRegionOf("workspace_id")));
 const routers = [workspaceRoutes, keyRoutes, agentRoutes, usageRoutes, healthRoutes, secretRoutes, auditRoutes];
 for (const routes of routers) operatorRoutes.route("/", routes);

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { useSession } from "../console/session.ts";
+import { checking } from "../platform/http/checks.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig, requireKey } from "../workspaces/middleware.ts";
@@ -16,8 +17,8 @@ export async function createApi(place: string): Promise<Hono<AppEnv>> {
   const routers = await Promise.all(features.map(({ load }) => load()));
   const api = createSurface();
   serveDocument(api, ROOT, loadWholeApi);
-  if (place === OPENAI) api.use((await import("../chat/openai-routes.ts")).openAiErrors);
-  api.use(`${ROOT}/*`, requireConfig, useSession, requireKey);
+  const errors = place === OPENAI ? [(await import("../chat/openai-routes.ts")).openAiErrors] : [];
+  api.use(`${ROOT}/*`, checking(...errors, requireConfig, useSession, requireKey));
   for (const router of routers) api.route(ROOT, router);
   return api;
 }

@@ -1,4 +1,5 @@
 import { trimTrailingSlash } from "hono/trailing-slash";
+import { checking } from "../platform/http/checks.ts";
 import { hostedPageRoutes } from "../widget/hosted-page.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
 import { createSurface } from "./surface.ts";
@@ -6,5 +7,5 @@ import { createSurface } from "./surface.ts";
 /** The hosted pages of agents. */
 export const chat = createSurface();
 
-chat.use("/chat/*", requireConfig, trimTrailingSlash());
+chat.use("/chat/*", checking(requireConfig), trimTrailingSlash());
 chat.route("/chat", hostedPageRoutes);

@@ -1,9 +1,10 @@
 import { consoleRoutes } from "../console/routes.ts";
+import { checking } from "../platform/http/checks.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
 import { createSurface } from "./surface.ts";
 
 /** What the console calls besides the APIs. */
 export const console = createSurface();
 
-console.use("/console/*", requireConfig);
+console.use("/console/*", checking(requireConfig));
 console.route("/console", consoleRoutes);

@@ -1,6 +1,7 @@
 import { backupRoutes } from "../backup/routes.ts";
 import { useSession } from "../console/session.ts";
 import { operatorRoutes } from "../operator/routes.ts";
+import { checking } from "../platform/http/checks.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
 import { createSurface, serveDocument } from "./surface.ts";
 
@@ -11,5 +12,5 @@ export const operator = createSurface();
 
 operatorRoutes.route("/", backupRoutes);
 serveDocument(operator, ROOT, async () => operatorRoutes);
-operator.use(`${ROOT}/*`, requireConfig, useSession);
+operator.use(`${ROOT}/*`, checking(requireConfig, useSession));
 operator.route(ROOT, operatorRoutes);

@@ -1,4 +1,3 @@
-import type { MiddlewareHandler } from "hono";
 import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
@@ -9,7 +8,8 @@ import { secretValues } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
-import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
+import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
@@ -32,14 +32,14 @@ declare module "../platform/http/context.ts" {
 export const LIVE_PROTOCOL = "support-agent";
 
 /** Admits requests that carry a visitor's token. */
-export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const requireVisitor: Check = async (c) => {
   const token = bearerToken(c) ?? protocolToken(c);
   if (token === undefined) {
     throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
   }
   const visitor = await checkToken(c, token);
   c.set("visitor", visitor);
-  return (await answerInRegion(c, visitor.agentId)) ?? next();
+  return answerInRegion(c, visitor.agentId);
 };
 
 /** The token that a browser names as a protocol of its WebSocket, since it lets pages send no header of their own with one. */

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import type { MiddlewareHandler } from "hono";
 import { isBoundShard } from "../platform/db/bindings.ts";
 import { dbFor } from "../platform/db/client.ts";
-import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import type { Check } from "../platform/http/checks.ts";
+import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { truncate } from "../platform/text.ts";
 import { limitAddress } from "./rate-limit.ts";
@@ -21,13 +21,13 @@ const CONVERSATION_PATH = /^\/widget\/v1\/conversations\/([^/]+)/;
  * Lets browsers read responses, and answers their preflights. Any page may read an error, so that its developer sees in the
  * browser's console what is wrong; only pages of the agent's allowed origins get anything else.
  */
-export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const cors: Check = async (c) => {
   c.header("Vary", "Origin");
   c.header("Cache-Control", "no-store");
   c.header("Access-Control-Allow-Origin", c.req.header("Origin"));
   c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Unknown-Fields");
   limitAddress(c);
-  if (c.req.method !== "OPTIONS") return next();
+  if (c.req.method !== "OPTIONS") return undefined;
   c.set("answeredBy", "preflight");
   await checkPreflight(c);
   c.header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");

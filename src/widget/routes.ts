@@ -7,6 +7,7 @@ import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } f
 import { leadSchema, toLead } from "../leads/wire.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
+import { checking } from "../platform/http/checks.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { inRegionOf } from "../platform/http/region.ts";
@@ -36,8 +37,8 @@ import {
 /** The visitors' surface, which browsers call without an API key. */
 export const widgetRoutes = createRouter("Visitors");
 
-widgetRoutes.use(cors, requireConfig);
-widgetRoutes.use("/agents/:agent_id/*", inRegionOf("agent_id"));
+widgetRoutes.use(checking(cors, requireConfig));
+widgetRoutes.use("/agents/:agent_id/*", checking(inRegionOf("agent_id")));
 
 /** The operations that take the visitor's token, for the OpenAPI document. */
 const VISITOR = [{ visitorToken: [] }];
@@ -85,7 +86,7 @@ const resumeAnswer = createRoute({
   path: "/conversations/{conversation_id}/messages/{message_id}/stream",
   summary: "Resume the stream of an answer",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: { params: conversationParams.extend({ message_id: uuid() }), headers: resumeHeaders },
   responses: {
     200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),
@@ -115,7 +116,7 @@ const listOwn = createRoute({
   path: "/conversations",
   summary: "List the visitor's conversations",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   responses: {
     200: jsonResponse(pastConversationsSchema, "The visitor's latest 20 conversations with the agent."),
     ...errorResponses(403, 404),
@@ -132,7 +133,7 @@ const poll = createRoute({
   path: "/conversations/{conversation_id}/messages",
   summary: "Read new messages of a conversation",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: {
     params: conversationParams,
     query: z.object({ after: uuid().optional().meta({ description: "The latest message that you have; all are read without it." }) }),
@@ -166,7 +167,7 @@ Send nothing but \`ping\`, which is answered with \`pong\`. The service closes i
 when the visitor's sessions are ended. News that come after 10 minutes, or once the token has expired, close it instead of being told:
 connect again then.`,
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: { params: conversationParams },
   responses: { 101: emptyResponse("The connection is a WebSocket from here on."), ...errorResponses(403, 404, 409, 422) },
 });
@@ -179,7 +180,7 @@ const handOff = createRoute({
   path: "/conversations/{conversation_id}/handoff",
   summary: "Ask for a human",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: { params: conversationParams },
   responses: { 200: jsonResponse(handoffAnswerSchema, "The hand-off, and what the visitor reads."), ...errorResponses(403, 404, 422) },
 });
@@ -201,7 +202,7 @@ const endVisitorSessions = createRoute({
   path: "/sessions/end",
   summary: "End all sessions of a visitor",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   responses: { 204: emptyResponse("Ended: all earlier tokens of the visitor are invalid."), ...errorResponses(403, 404) },
 });
 
@@ -216,7 +217,7 @@ const rateAnswer = createRoute({
   path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
   summary: "Rate an answer",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: { params: conversationParams.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
   responses: { 200: jsonResponse(feedbackSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
 });
@@ -238,7 +239,7 @@ const rate = createRoute({
   path: "/conversations/{conversation_id}/csat",
   summary: "Rate a conversation",
   security: VISITOR,
-  middleware: [requireVisitor] as const,
+  checks: [requireVisitor],
   request: { params: conversationParams, body: jsonBody(csatInSchema) },
   responses: { 200: jsonResponse(csatSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
 });

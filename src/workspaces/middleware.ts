@@ -1,8 +1,8 @@
-import type { MiddlewareHandler } from "hono";
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
+import type { Check } from "../platform/http/checks.ts";
 import { clientNetwork } from "../platform/http/client-network.ts";
-import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
@@ -58,8 +58,8 @@ const KEY_ERRORS = {
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 /** Answers 503 while the configuration is invalid; the log names the variable. */
-export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
-  if (isConfigured(c.env)) return next();
+export const requireConfig: Check = (c) => {
+  if (isConfigured(c.env)) return;
   throw overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS);
 };
 
@@ -67,12 +67,11 @@ export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
  * Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. Where the
  * workspace has a region, all that the request needs is done there.
  */
-export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const requireKey: Check = async (c) => {
   const claim = await readClaim(c);
   const response = await crossWithKey(c, claim);
-  if (response) return response;
-  await admit(c, claim);
-  await next();
+  if (!response) await admit(c, claim);
+  return response;
 };
 
 /** The same for a request that is answered here, wherever its workspace is. */
@@ -143,25 +142,15 @@ async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string 
   }
 }
 
-/** Limits requests that need no key, by address. */
-export const limitAddress: MiddlewareHandler<AppEnv> = async (c, next) => {
-  requireAddressRoom(c);
-  await next();
-};
-
-/** Counts a request against its address. @throws ApiError rate_limited. */
+/** Counts a request that needs no key against its address. @throws ApiError rate_limited. */
 export function requireAddressRoom(c: AppContext): void {
   const limited = overAddressLimit(c);
   if (limited) throw limited;
 }
 
-/** The scope that a route requires, for its OpenAPI document and as middleware: 403 unless the key carries it. */
-export function needsScope(scope: Scope, ...middleware: MiddlewareHandler<AppEnv>[]) {
-  const checkScope: MiddlewareHandler<AppEnv> = async (c, next) => {
-    requireScope(c, scope);
-    await next();
-  };
-  return { "x-scope": scope, middleware: [checkScope, ...middleware] };
+/** The scope that a route requires, for its OpenAPI document and as a check: 403 unless the key carries it. */
+export function needsScope(scope: Scope, ...checks: Check[]) {
+  return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }
 
 /** Checks a scope that a request needs. @throws ApiError insufficient_scope. */

@@ -1,12 +1,13 @@
 import { waitUntil } from "cloudflare:workers";
-import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
 import { readAtMost } from "../read-stream.ts";
 import { logProblem } from "../telemetry/log.ts";
-import type { AppContext, AppEnv } from "./context.ts";
+import type { Check } from "./checks.ts";
+import type { AppContext } from "./context.ts";
+import { handleError } from "./error-handler.ts";
 import { ApiError, invalid } from "./errors.ts";
 import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
@@ -31,9 +32,9 @@ export const IDEMPOTENCY_PARAMETER = {
  * Runs a request with an Idempotency-Key once and replays its response for a day. The ids of new records are derived from the
  * key, so that a request that died half-way, or whose response is not kept, can run again without creating anything twice.
  */
-export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
+export async function answerOnce(c: AppContext, run: () => Promise<Response>): Promise<Response> {
   const key = c.req.header(HEADER);
-  if (key === undefined || !c.get("caller")) return next();
+  if (key === undefined || !c.get("caller")) return run();
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidKey(key);
   const { id: workspaceId } = c.get("caller").workspace;
   const db = dbFor(c.env, workspaceId, c.get("meter"));
@@ -51,12 +52,22 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
     else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
   c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
-  await next();
+  const response = await answerAlways(c, run);
   const streamed = c.get("streamedConversation");
   // The conversation holds what is streamed. The client does not wait for the write.
-  if (streamed !== undefined && c.res.status < 500) waitUntil(db.batch([linkConversation(db, record, streamed)]));
-  else await keepResponse(c, db, record);
-};
+  if (streamed !== undefined && response.status < 500) waitUntil(db.batch([linkConversation(db, record, streamed)]));
+  else await keepResponse(c, db, record, response);
+  return response;
+}
+
+/** The response, or that of the error: a refusal is repeated too. */
+async function answerAlways(c: AppContext, run: () => Promise<Response>): Promise<Response> {
+  try {
+    return await run();
+  } catch (error) {
+    return handleError(error, c);
+  }
+}
 
 /** Remembers what tells the request from others with its key, so that its body need not be kept. */
 export async function hashBody(c: AppContext, body: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -76,9 +87,8 @@ async function hashRequest(c: AppContext, body = new Uint8Array()): Promise<stri
  * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs
  * instead of being refused with 409. So a streamed response needs no copy here.
  */
-export const joinRetries: MiddlewareHandler<AppEnv> = async (c, next) => {
+export const joinRetries: Check = (c) => {
   c.set("joinsRetries", true);
-  await next();
 };
 
 /** A released key means that the first request failed, so this one is no replay. */
@@ -95,9 +105,9 @@ interface StoredKey {
  * Keeps the response, or releases the key, so that a repeated request runs again and finds what this one made. A failure does not
  * reach the client, whose request is done; a repeated one then runs when the lease has expired.
  */
-async function keepResponse(c: AppContext, db: Database, record: StoredKey): Promise<void> {
+async function keepResponse(c: AppContext, db: Database, record: StoredKey, given: Response): Promise<void> {
   try {
-    const response = await responseToKeep(c, record);
+    const response = await responseToKeep(c.env, record, given);
     const release = releaseKey(db, record);
     await db.batch(response ? [storeResponse(db, record, response), release] : [release]);
   } catch (error) {
@@ -106,13 +116,13 @@ async function keepResponse(c: AppContext, db: Database, record: StoredKey): Pro
 }
 
 /** The response, unless it failed with a 5xx or is too long. */
-async function responseToKeep(c: AppContext, record: StoredKey) {
-  const { status } = c.res;
+async function responseToKeep(env: Env, record: StoredKey, response: Response) {
+  const { status } = response;
   if (status >= 500) return undefined;
-  const { body: bytes, isTruncated } = await readAtMost(c.res.clone().body, MAX_RESPONSE_BYTES);
+  const { body: bytes, isTruncated } = await readAtMost(response.clone().body, MAX_RESPONSE_BYTES);
   if (isTruncated) return undefined;
   const text = new TextDecoder().decode(bytes);
-  const body = text === "" ? "" : await encryptSecret(c.env, text, encryptionContext(record));
+  const body = text === "" ? "" : await encryptSecret(env, text, encryptionContext(record));
   return { status, body, conversationId: conversationOf(text) };
 }
 

@@ -1,7 +1,7 @@
-import type { MiddlewareHandler } from "hono";
 import { entryOf, leaveEntry, regionOf } from "../objects.ts";
 import type { Region } from "../db/regions.ts";
-import type { AppContext, AppEnv } from "./context.ts";
+import type { Check } from "./checks.ts";
+import type { AppContext } from "./context.ts";
 
 /** The requests that came through a region's entry. */
 const arrived = new WeakSet<Request>();
@@ -32,8 +32,8 @@ export async function answerInRegion(c: AppContext, id: string): Promise<Respons
 }
 
 /** Answers requests in the region of the id in their path. */
-export function inRegionOf(parameter: string): MiddlewareHandler<AppEnv> {
-  return async (c, next) => (await answerInRegion(c, c.req.param(parameter) ?? "")) ?? next();
+export function inRegionOf(parameter: string): Check {
+  return (c) => answerInRegion(c, c.req.param(parameter) ?? "");
 }
 
 /** The request with its credential: that of the console's session, which is checked at the edge. */

@@ -10,8 +10,8 @@ import { hasArrived } from "./region.ts";
 /** The surfaces by the first segment of their paths. */
 const SURFACES = new Set(["api", "operator", "widget", "mcp", "chat", "console", "docs", "healthz"]);
 
-/** Gives each request its id and meter, and reports it when it has ended. */
-export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
+/** Gives a request its id and its meter. */
+export function beginRequest(c: AppContext): void {
   const nowMs = Date.now();
   c.set("startedAtMs", nowMs);
   c.set("meter", new Meter());
@@ -19,13 +19,12 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("requestId", newId(0, nowMs));
   c.header("X-Request-Id", c.get("requestId"));
   if (hasArrived(c)) c.get("meter").countObjectHop();
-  await next();
-  // The region has reported it.
-  if (c.get("crossing") !== "done") reportRequest(c);
-};
+}
 
-/** The raw path and query are left out: they may hold personal data. */
-function reportRequest(c: AppContext): void {
+/** Reports a request that has its response. The raw path and query are left out: they may hold personal data. */
+export function endRequest(c: AppContext): void {
+  // The region has reported it.
+  if (c.get("crossing") === "done") return;
   const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
   const [, first = ""] = c.req.path.split("/", 2);
   report(c.env, {
@@ -51,7 +50,7 @@ export function logFailure(c: AppContext, error: unknown): void {
 const operationIds = new WeakMap<Handler | MiddlewareHandler, string>();
 
 /** Names the operation of the route with this handler, which no other route may have. */
-export function nameOperation(handler: MiddlewareHandler<AppEnv>, operationId: string): void {
+export function nameOperation(handler: Handler<AppEnv>, operationId: string): void {
   operationIds.set(handler, operationId);
 }
 

@@ -1,9 +1,10 @@
 import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import type { Handler, MiddlewareHandler } from "hono";
+import type { Handler } from "hono";
 import { type BodyLimits, readJson } from "./body.ts";
+import { type Check, runChecks } from "./checks.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
-import { hashBody, IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { answerOnce, hashBody, IDEMPOTENCY_PARAMETER } from "./idempotency.ts";
 import { readForm } from "./multipart.ts";
 import { nameOperation } from "./request-log.ts";
 import { errorResponses } from "./responses.ts";
@@ -16,8 +17,10 @@ interface RouterOptions {
 }
 
 interface RouteChecks {
+  /** Run in order before the input is read. */
+  checks?: readonly Check[];
   /** Runs once the input is valid, and before a response is repeated for its Idempotency-Key. */
-  checkInput?: MiddlewareHandler<AppEnv>;
+  checkInput?: Check;
 }
 
 type RegisteredRoute = RouteConfig & BodyLimits & RouteChecks & { getRoutingPath(): string; "x-scope"?: string };
@@ -30,14 +33,16 @@ type RegisteredRoute = RouteConfig & BodyLimits & RouteChecks & { getRoutingPath
 export function createRouter(tag?: string, options: RouterOptions = {}): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
-    const { middleware: routeMiddleware, checkInput, ...contract } = route;
+    const { checks: earlyChecks = [], checkInput, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract, tag));
-    const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
-    const afterwards = [...(checkInput ? [checkInput] : []), ...(isIdempotent(route) ? [idempotent] : [])];
-    const checks = [...middleware, validator(route, options), ...afterwards];
-    // The validator belongs to this route alone; other middleware may be shared.
-    if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
-    router.on(route.method, [route.getRoutingPath()], ...checks, handler);
+    const checks = [...earlyChecks, validator(route, options), ...(checkInput ? [checkInput] : [])];
+    const isOnce = isIdempotent(route);
+    const answer: Handler<AppEnv> = async (c, next) => {
+      const run = () => handler(c, next) as Promise<Response>;
+      return (await runChecks(c, checks)) ?? (isOnce ? answerOnce(c, run) : run());
+    };
+    if (route.operationId !== undefined) nameOperation(answer, route.operationId);
+    router.on(route.method, [route.getRoutingPath()], answer);
     return router;
   };
   router.openapi = register as unknown as typeof router.openapi;
@@ -68,11 +73,11 @@ function documented(contract: RouteConfig, tag: string | undefined): RouteConfig
   };
 }
 
-function validator(route: RegisteredRoute, { refusesUnknownFields = false }: RouterOptions): MiddlewareHandler<AppEnv> {
+function validator(route: RegisteredRoute, { refusesUnknownFields = false }: RouterOptions): Check {
   const { params, query, body } = route.request ?? {};
   const bodySchema = schemaOf(body?.content["application/json"]);
   const formSchema = schemaOf(body?.content["multipart/form-data"]);
-  return async (c, next) => {
+  return async (c) => {
     const failed: ValidationItem[] = [];
     const unknown = query ? unknownFields(query as z.ZodType, c.req.query()) : [];
     const check = (schema: z.ZodType, target: keyof typeof TARGET_NAMES, raw: unknown) => {
@@ -106,7 +111,6 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
     }
     if (unknown.length > 0) c.header(UNKNOWN_FIELDS, toHeader(unknown));
     if (failed.length > 0) throw invalid(failed);
-    await next();
   };
 }
 

@@ -1,5 +1,4 @@
-import type { MiddlewareHandler } from "hono";
-import type { AppEnv } from "./context.ts";
+import type { AppContext } from "./context.ts";
 
 /** What browsers must keep to with every response. A page names what it loads in a Content-Security-Policy of its own. */
 const HEADERS = {
@@ -8,13 +7,12 @@ const HEADERS = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Adds the security headers to every response. */
-export const securityHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const add = () => {
-    for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
-  };
-  add();
-  await next();
-  // A response that another fetch returned takes no headers from before it.
-  if (!c.res.headers.has("X-Content-Type-Options")) add();
-};
+/** Adds the security headers to the response of a request. */
+export function addSecurityHeaders(c: AppContext): void {
+  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
+}
+
+/** Whether a response has them. */
+export function hasSecurityHeaders({ headers }: Response): boolean {
+  return headers.has("X-Content-Type-Options");
+}

@@ -8,7 +8,7 @@ import { shardOf } from "../../../src/platform/db/ids.ts";
 import { storeResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
 import type { AppEnv } from "../../../src/platform/http/context.ts";
 import { handleError } from "../../../src/platform/http/error-handler.ts";
-import { requestLog } from "../../../src/platform/http/request-log.ts";
+import { beginRequest } from "../../../src/platform/http/request-log.ts";
 import { createRouter } from "../../../src/platform/http/router.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
@@ -224,7 +224,8 @@ const setKeptBytes = ({ id }: Workspace, bytes: number) =>
 /** Sends the same POST to an operation with a response of this length, and returns the ids that it made. */
 async function repeatLong(workspace: Workspace, responseLength: number, bindings: Record<string, unknown> = {}) {
   const router = createRouter();
-  router.use(requestLog, (c, next) => {
+  router.use((c, next) => {
+    beginRequest(c);
     c.set("caller", { workspace: { id: workspace.id } } as AppEnv["Variables"]["caller"]);
     return next();
   });

@@ -1,0 +1,22 @@
+import type { MiddlewareHandler } from "hono";
+import type { AppContext, AppEnv } from "./context.ts";
+
+/**
+ * A step before an operation: it lets the request pass, or answers it.
+ * @throws ApiError where it refuses the request.
+ */
+export type Check = (c: AppContext) => Response | undefined | Promise<Response | undefined> | void | Promise<void>;
+
+/** Runs checks in order, up to the one that answers the request. */
+export async function runChecks(c: AppContext, checks: readonly Check[]): Promise<Response | undefined> {
+  for (const check of checks) {
+    const response = await check(c);
+    if (response) return response;
+  }
+  return undefined;
+}
+
+/** Checks as middleware. Each layer of the framework costs some 9 µs, so that all checks of a surface are one. */
+export function checking(...checks: Check[]): MiddlewareHandler<AppEnv> {
+  return async (c, next) => (await runChecks(c, checks)) ?? next();
+}
