@@ -150,12 +150,16 @@ export class ChunkTerms {
   frequencies(terms: readonly string[]): Map<string, number> {
     if (this.counts.size > MAX_CACHED_TERMS) this.counts.clear();
     const unknown = terms.filter((term) => !this.counts.has(term));
-    for (const term of unknown) this.counts.set(term, 0);
-    const counted = this.isLarge ? this.estimateCommon(unknown) : unknown;
-    for (const { term, count } of this.sql.exec<{ term: string; count: number }>(COUNT_QUERY, JSON.stringify(counted)))
-      this.counts.set(term, count);
+    if (unknown.length > 0) this.count(unknown);
     const found = terms.map((term): [string, number] => [term, this.counts.get(term)!]);
     return new Map(found.filter(([, count]) => count > 0));
+  }
+
+  private count(terms: readonly string[]): void {
+    for (const term of terms) this.counts.set(term, 0);
+    const counted = this.isLarge ? this.estimateCommon(terms) : terms;
+    for (const { term, count } of this.sql.exec<{ term: string; count: number }>(COUNT_QUERY, JSON.stringify(counted)))
+      this.counts.set(term, count);
   }
 
   /** @returns those of the terms whose chunks FTS5 may count. */

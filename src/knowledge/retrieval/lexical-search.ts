@@ -126,8 +126,9 @@ function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wan
 function rank(scope: Scope, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
   // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
   const [own, wanted] = [indexTerms(query, false), indexTerms(query, true)];
-  const found = findCandidates(scope, own);
-  const needsSynonyms = found.length < CANDIDATES && wanted.length > own.length;
+  const isSmall = scope.store.size.chunks < CANDIDATES;
+  const found = isSmall ? [] : findCandidates(scope, own);
+  const needsSynonyms = isSmall || (found.length < CANDIDATES && wanted.length > own.length);
   const rows = needsSynonyms ? findCandidates(scope, wanted) : found;
   const wantedTerms = new Set(wanted);
   const bodies = rows.map((row) => row.terms.split(" "));
