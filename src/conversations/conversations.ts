@@ -118,14 +118,18 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   const id = op.newId(shardOf(workspaceId));
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const key = { workspaceId, conversationId: op.conversationId };
-  const { before, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
-    writes: compiledNote(db, { key, note: { id, nowMs, ...text }, windows }),
-    after: [findNote(db, workspaceId, id), findMessageCount(db, workspaceId, op.conversationId)],
-  });
-  const [[note], [conversation]] = after;
-  if (note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
-  return conversation && { note, full: fullWindow(windows, before[0]) };
+  const [[added]] = await db.batch(compiledNote(db, { key, note: { id, nowMs, ...text }, windows }));
+  if (added) {
+    announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
+    return { note: added };
+  }
+  // It was added by a request that this one repeats, or something is in its way.
+  const [sent, [note], [conversation]] = await db.batch([
+    listSent(db, workspaceId, windows),
+    findNote(db, workspaceId, id),
+    findMessageCount(db, workspaceId, op.conversationId),
+  ]);
+  return conversation && { note, full: fullWindow(windows, sent) };
 }
 
 interface NoteValues {
@@ -134,11 +138,14 @@ interface NoteValues {
   windows: VisitorWindow[];
 }
 
-const compiledNote = compiled((db, { key, note, windows }: NoteValues) => [
-  createNote(db, key, note, windows),
-  ...countSent(db, key.workspaceId, windows, IF_CHANGED),
-  recordNote(db, key, note.id, note.nowMs),
-]);
+const compiledNote = compiled(
+  (db, { key, note, windows }: NoteValues) =>
+    [
+      createNote(db, key, note, windows),
+      ...countSent(db, key.workspaceId, windows, IF_CHANGED),
+      recordNote(db, key, note.id, note.nowMs),
+    ] as const,
+);
 
 /** The writes that resolve a conversation if it is still idle when they run. */
 export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {

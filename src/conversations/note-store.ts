@@ -7,7 +7,7 @@ import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
 
-/** Adds a note after all that its conversation has, if the conversation exists and has room, and so has each window. */
+/** Adds a note after all that its conversation has, if the conversation exists and has room, and so has each window. Returns it then. */
 export function createNote(
   db: Database,
   key: ConversationKey,
@@ -28,12 +28,9 @@ export function createNote(
     createdAt: sql`max(${note.nowMs}, ${lastMessageAt} + 1, ${lastNoteAt} + 1)`,
   };
   const hasRoom = sql`(SELECT count(*) ${ofConversation}) < ${note.maxMessages}`;
-  return insertWhere(
-    db,
-    notes,
-    row,
-    sql`${conversationExists(key)} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`,
-  ).onConflictDoNothing();
+  return insertWhere(db, notes, row, sql`${conversationExists(key)} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`)
+    .onConflictDoNothing()
+    .returning();
 }
 
 /** Moves the conversation to the top of the list, if the note is stored. Its time changes in every case, by which a search finds it. */

@@ -17,15 +17,18 @@ export async function addAnswer(op: KnowledgeOperation, body: z.output<typeof an
   const { env, meter, workspace, agentId, nowMs } = op;
   const db = dbFor(env, workspace.id, meter);
   const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
-  const [[agent], , [answer]] = await db.batch([
-    findAgentBrief(db, workspace.id, agentId),
-    createAnswer(db, row, workspace.limits.answers_per_agent),
-    findAnswer(db, workspace.id, agentId, row.id),
-  ]);
+  const [[created]] = await db.batch([createAnswer(db, row, workspace.limits.answers_per_agent)]);
+  const added: AnswerChange = created ? { outcome: "done", answer: created } : await findAdded(op, row.id);
+  if (added.outcome === "done") await putAnswer(op, added.answer);
+  return added;
+}
+
+/** The answer, where a request added it that this one repeats; else why it could not be added. */
+async function findAdded({ env, meter, workspace, agentId }: KnowledgeOperation, answerId: string): Promise<AnswerChange> {
+  const db = dbFor(env, workspace.id, meter);
+  const [[agent], [answer]] = await db.batch([findAgentBrief(db, workspace.id, agentId), findAnswer(db, workspace.id, agentId, answerId)]);
   if (!agent) return { outcome: "agent_not_found" };
-  if (!answer) return { outcome: "too_many" };
-  await putAnswer(op, answer);
-  return { outcome: "done", answer };
+  return answer ? { outcome: "done", answer } : { outcome: "too_many" };
 }
 
 /**

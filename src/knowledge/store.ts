@@ -216,7 +216,7 @@ export const findAnswer = compiled((db, workspaceId: string, agentId: string, an
     .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId))),
 );
 
-/** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. */
+/** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. Returns it if it was inserted. */
 export function createAnswer(db: Database, { metadata = {}, ...answer }: typeof answers.$inferInsert, maxAnswers: number) {
   return compiledCreateAnswer(db, { answer, metadata: JSON.stringify(metadata), maxAnswers });
 }
@@ -230,7 +230,9 @@ interface CreateAnswerValues {
 
 const compiledCreateAnswer = compiled((db, { answer, metadata, maxAnswers }: CreateAnswerValues) => {
   const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
-  return insertWhere(db, answers, { ...answer, metadata: sql`${metadata}` }, condition).onConflictDoNothing();
+  return insertWhere(db, answers, { ...answer, metadata: sql`${metadata}` }, condition)
+    .onConflictDoNothing()
+    .returning();
 });
 
 /** Changes a curated answer; each change has a later time than the one before. What the index holds of it is to be indexed again. */
