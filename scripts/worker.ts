@@ -1,7 +1,7 @@
 // A part of `npm run build`: bundles the Worker into dist/worker, split where it imports something later. wrangler runs it before
 // `dev` and `deploy`, and when a file changes; the runtime compiles a module when it is first imported (new_module_registry).
 import { join } from "node:path";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
 import { errorText, ROOT, UserError } from "./shared/cli.ts";
 import { writeOutput } from "./shared/output.ts";
 
@@ -29,6 +29,12 @@ export function prebuilt({ main, rules }: WorkerConfig, folder = FOLDER): string
   return [`${folder}/index.js`, "--no-bundle"];
 }
 
+/** Zod brings its messages in sixty languages, in 290 KiB; the service's are English. */
+const withoutLocales: Plugin = {
+  name: "without-locales",
+  setup: (build) => build.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "" })),
+};
+
 /** Builds the Worker into a folder of the project. @returns what is in which of its modules. */
 export async function buildWorker(folder = FOLDER): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
@@ -53,6 +59,7 @@ export async function buildWorker(folder = FOLDER): Promise<Metafile> {
     sourcemap: "linked",
     legalComments: "none",
     logLevel: "silent",
+    plugins: [withoutLocales],
   });
   writeOutput(join(ROOT, folder), outputFiles);
   return metafile;

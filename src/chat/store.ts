@@ -15,7 +15,6 @@ import {
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
-import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
 import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -39,8 +38,9 @@ const MAX_TOPICS = 3;
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
  * depends on the same condition, and running the batch again changes nothing.
+ * @param isSmallTalk whether the reply may name what the agent knows.
  */
-export async function beginTurn(db: Database, turn: Turn) {
+export async function beginTurn(db: Database, turn: Turn, isSmallTalk = false) {
   const { workspaceId, nowMs, visitor } = turn;
   const windows = turn.messageLimit ? windowsOf(turn.messageLimit, nowMs) : [];
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
@@ -48,7 +48,7 @@ export async function beginTurn(db: Database, turn: Turn) {
   // Only a turn that waited has the hashes, with which something is computed.
   const { before, ...batch } = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   // Names of sources are for small talk alone: a question is answered from what they hold.
-  const topics = smallTalkOf(turn.message, "") && { topics: listTopics(db, turn) };
+  const topics = isSmallTalk && { topics: listTopics(db, turn) };
   const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
   const found = await transactNamed(db, { before: { ...before, ...topics, ...sent }, ...batch });
   const continued = found.continued?.[0];

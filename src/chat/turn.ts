@@ -8,6 +8,7 @@ import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
+import { smallTalkOf } from "../models/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
@@ -124,7 +125,7 @@ export class TurnRunner {
   }
 
   private async admit({ turn, db }: TurnContext): Promise<AdmittedTurn> {
-    const { written, ...state } = await beginTurn(db, turn);
+    const { written, ...state } = await beginTurn(db, turn, smallTalkOf(turn.message, "") !== undefined);
     // The answer waits for no queue.
     waitUntil(wakeDeliveries(this.env, written));
     const question = state.stored.find((message) => message.id === turn.questionId);

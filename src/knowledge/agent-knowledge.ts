@@ -1,4 +1,4 @@
-import { rerankerFor } from "../models/providers.ts";
+import { rerankerFor } from "../models/retrieval-models.ts";
 import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
 import { truncateBytes } from "../platform/text.ts";
 import type { PageStore } from "./crawl/page-store.ts";

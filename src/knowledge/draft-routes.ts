@@ -8,6 +8,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { needsScope } from "../workspaces/middleware.ts";
 import { acceptDraft, dismissDraft, listOpenDrafts } from "./drafts.ts";
 import { addedAnswer, operation } from "./routes.ts";
+import { withoutSalutation } from "./merge-drafts.ts";
 import { answerSchema, draftAcceptSchema, draftPageSchema, toAnswer, toDraft } from "./wire.ts";
 
 export const draftRoutes = createRouter("Knowledge");
@@ -31,7 +32,8 @@ draftRoutes.openapi(listDraftsRoute, async (c) => {
   const { limit, offset } = c.req.valid("query");
   const drafts = await listOpenDrafts(operation(c, c.req.valid("param").agent_id));
   if (!drafts) throw notFound("agent");
-  return c.json(toPage(drafts.slice(offset, offset + limit).map(toDraft), drafts.length, { limit, offset }), 200);
+  const page = drafts.slice(offset, offset + limit).map((draft) => toDraft(draft, withoutSalutation(draft[0].answer)));
+  return c.json(toPage(page, drafts.length, { limit, offset }), 200);
 });
 
 const dismissDraftRoute = createRoute({

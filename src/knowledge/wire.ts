@@ -11,7 +11,7 @@ import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/file-kind.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
-import { type Draft, withoutSalutation } from "./merge-drafts.ts";
+import type { Draft } from "./merge-drafts.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
@@ -366,11 +366,11 @@ export function toStoredDraft(row: Draft[0]): z.infer<typeof storedDraftSchema> 
   return toRecord(storedDraftSchema, row, {});
 }
 
-/** The wire record of drafts that say the same. */
-export function toDraft(rows: Draft): z.infer<typeof draftSchema> {
+/** The wire record of drafts that say the same, as one answer. */
+export function toDraft(rows: Draft, answer: string): z.infer<typeof draftSchema> {
   const latest = rows.toReversed().slice(0, MAX_DRAFT_CONVERSATIONS);
   return toRecord(draftSchema, rows[0], {
-    answer: withoutSalutation(rows[0].answer),
+    answer,
     count: rows.length,
     conversations: latest.map((row) => ({ conversation_id: row.conversationId, message_id: row.messageId, question: row.question })),
     updated_at: toTimestamp(Math.max(...rows.map(({ updatedAt }) => updatedAt))),

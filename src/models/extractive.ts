@@ -1,3 +1,4 @@
+import { sentenceSpans } from "../text/sentences.ts";
 import { candidatesOf, rankAnswers } from "./answer-ranking.ts";
 import { composeAnswer } from "./compose.ts";
 import { smallTalkReply, withoutSmallTalk } from "./intents.ts";
@@ -29,22 +30,18 @@ export class ExtractiveEngine implements Model {
     const question = withoutSmallTalk(request.question, request.language);
     const { text, cited, confidence } = draftAnswer(question, request.retrieval);
     if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
-    return { outcome: "answered", cited, confidence, text: sentenceDeltas(text, request.language) };
+    return { outcome: "answered", cited, confidence, text: sentenceDeltas(text) };
   }
 }
 
 /** The sentences of a text one by one, each with the white space after it. */
-async function* sentenceDeltas(text: string, language: string): AsyncGenerator<string, void> {
-  for (const { segment } of sentenceSegmenter(language).segment(text)) yield segment;
-}
-
-function sentenceSegmenter(language: string): Intl.Segmenter {
-  try {
-    return new Intl.Segmenter(language, { granularity: "sentence" });
-  } catch {
-    // The language is no valid BCP 47 tag.
-    return new Intl.Segmenter(undefined, { granularity: "sentence" });
+async function* sentenceDeltas(text: string): AsyncGenerator<string, void> {
+  let from = 0;
+  for (const { start } of sentenceSpans(text)) {
+    if (start > from) yield text.slice(from, start);
+    from = start;
   }
+  yield text.slice(from);
 }
 
 /** The best answer that the passages allow, however unsure. */

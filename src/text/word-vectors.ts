@@ -61,8 +61,9 @@ export function generalWeight(stem: string): number {
 function decode(bytes: Uint8Array): Table {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const namesEnd = 8 + view.getUint32(0, true);
-  const stems = new TextDecoder().decode(bytes.subarray(8, namesEnd)).split("\n");
-  return { rows: new Map(stems.map((stem, row) => [stem, row])), values: bytes.subarray(namesEnd), dimensions: view.getUint32(4, true) };
+  const rows = new Map<string, number>();
+  for (const stem of new TextDecoder().decode(bytes.subarray(8, namesEnd)).split("\n")) rows.set(stem, rows.size);
+  return { rows, values: bytes.subarray(namesEnd), dimensions: view.getUint32(4, true) };
 }
 
 function vectorAt({ values, dimensions }: Table, row: number): Float32Array {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { embeddingsFor, embeddingsOfVersion } from "../../src/models/providers.ts";
+import { embeddingsFor, embeddingsOfVersion } from "../../src/models/retrieval-models.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
 import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";

@@ -1,5 +1,5 @@
 import type { Embeddings } from "../../models/model.ts";
-import { embeddingsFor, embeddingsOfVersion } from "../../models/providers.ts";
+import { embeddingsFor, embeddingsOfVersion } from "../../models/retrieval-models.ts";
 import { maxEmbeddedVectors, vectorsRound } from "../../platform/config.ts";
 import type { VectorHome, VectorIndex } from "./vector-index.ts";
 import { VectorizeVectors } from "./vectorize-vectors.ts";
