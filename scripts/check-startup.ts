@@ -7,14 +7,14 @@ import { type Evaluated, evaluatedAtStart, findGrowth, kib } from "./startup/eva
 import { buildWorker, prebuilt } from "./worker.ts";
 
 /*
- * What the Worker evaluates whenever an isolate starts, by package, and how long that takes, by `wrangler check startup`: needs no
- * account. Ends with 1 where a package is evaluated that startup/bounds.json does not list, where one has outgrown its bound, and
- * over the platform's limit. `--update` writes what is evaluated now, and a tenth more, as the bounds.
+ * What the Worker evaluates whenever an isolate starts, by package and by folder of our own, and how long that takes, by `wrangler
+ * check startup`: needs no account. Ends with 1 where something is evaluated that startup/bounds.json does not list, where it has
+ * outgrown its bound, and over the platform's limit. `--update` writes what is evaluated now, and half as much again, as the bounds.
  */
 
 const BOUNDS = join(ROOT, "scripts/startup/bounds.json");
-/** Room for the next versions of a package. */
-const ROOM = 1.1;
+/** Room for the next versions of a package, and for more of our own code; a table or a library that comes along is larger. */
+const ROOM = 1.5;
 /** The platform refuses Workers that take longer. Its machines are not this one: what comes near is too slow as well. */
 const LIMIT_MS = 1_000;
 const CONFIG = join(ROOT, "wrangler.toml");
@@ -43,8 +43,8 @@ function checkPackages(evaluated: Evaluated): void {
   console.log(`A start evaluates ${kib(total)} KiB of code, most of it of:`);
   for (const [name, bytes] of largest.slice(0, SHOWN)) console.log(`${String(kib(bytes)).padStart(6)} KiB  ${name}`);
   if (process.argv.includes("--update")) {
-    const packages = largest.filter(([name]) => !name.startsWith("src/")).sort(([one], [other]) => one.localeCompare(other));
-    const bounds = Object.fromEntries(packages.map(([name, bytes]) => [name, kib(bytes * ROOM)]));
+    const byName = largest.toSorted(([one], [other]) => one.localeCompare(other));
+    const bounds = Object.fromEntries(byName.map(([name, bytes]) => [name, kib(bytes * ROOM)]));
     writeFileSync(BOUNDS, `${JSON.stringify(bounds, null, 2)}\n`);
   }
   const problems = findGrowth(evaluated, JSON.parse(readFileSync(BOUNDS, "utf8")) as Record<string, number>);

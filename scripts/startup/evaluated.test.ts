@@ -22,6 +22,8 @@ const MODULES: Record<string, Module> = {
   "node_modules/@mail/parser/index.js": { bytes: 50 * KIB },
 };
 
+const BOUNDS = { [ENTRY]: 1, "src/app": 1, schemas: 4 };
+
 function evaluatedOf(modules: Record<string, Module>) {
   const inputs: Metafile["inputs"] = {};
   const bundled: Metafile["outputs"][string]["inputs"] = {};
@@ -38,18 +40,19 @@ function evaluatedOf(modules: Record<string, Module>) {
 void test("what is imported when it is needed is not evaluated at the start, nor what nothing uses", () => {
   const evaluated = evaluatedOf(MODULES);
   assert.deepEqual(Object.fromEntries(evaluated.bytes), { "src/index.ts": 100, "src/app": 100, schemas: 4 * KIB });
-  assert.deepEqual(findGrowth(evaluated, { schemas: 4 }), []);
+  assert.deepEqual(findGrowth(evaluated, BOUNDS), []);
 });
 
-void test("a package that is evaluated although it may not be is named, with the way to it", () => {
+void test("a package or folder that is evaluated although it may not be is named, with the way to it", () => {
   const routes = { bytes: 100, imports: ["src/mail/read.ts"] };
-  assert.deepEqual(findGrowth(evaluatedOf({ ...MODULES, "src/app/routes.ts": routes }), { schemas: 4 }), [
+  assert.deepEqual(findGrowth(evaluatedOf({ ...MODULES, "src/app/routes.ts": routes }), BOUNDS), [
+    "src/mail is evaluated, and may not be: src/index.ts > src/app/routes.ts > src/mail/read.ts",
     "@mail/parser is evaluated, and may not be: src/index.ts > src/app/routes.ts > src/mail/read.ts > node_modules/@mail/parser/index.js",
   ]);
 });
 
 void test("a package that has grown is named, with the way to it", () => {
-  assert.deepEqual(findGrowth(evaluatedOf(MODULES), { schemas: 3 }), [
+  assert.deepEqual(findGrowth(evaluatedOf(MODULES), { ...BOUNDS, schemas: 3 }), [
     "4 KiB of schemas are evaluated, and may be 3: src/index.ts > src/app/routes.ts > node_modules/schemas/index.js",
   ]);
 });

@@ -38,10 +38,9 @@ function packageOf(path: string): string {
   return name ?? path.split("/").slice(0, 2).join("/");
 }
 
-/** The packages that a start evaluates although it may not, and those of which it evaluates more than it may, as sentences. */
+/** The packages and folders that a start evaluates although it may not, and those of which it evaluates more than it may. */
 export function findGrowth({ bytes, imports }: Evaluated, allowedKib: Readonly<Record<string, number>>): string[] {
   return [...bytes].flatMap(([name, size]) => {
-    if (name.startsWith("src/")) return [];
     const allowed = allowedKib[name];
     const way = imports.get(name)!.join(" > ");
     if (allowed === undefined) return [`${name} is evaluated, and may not be: ${way}`];
