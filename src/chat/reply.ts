@@ -1,6 +1,6 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
-import type { Citation } from "../conversations/wire.ts";
+import type { Citation } from "../conversations/reply-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";

@@ -1,4 +1,4 @@
-import type { Citation } from "../conversations/wire.ts";
+import type { Citation } from "../conversations/reply-wire.ts";
 import type { ConversationStatus, HandoffReason } from "../platform/db/columns.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { ChatAnswer } from "./wire.ts";

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
-import { filterSchema } from "../knowledge/wire.ts";
-import { citationSchema, memberSchema } from "../conversations/wire.ts";
+import { filterSchema } from "../knowledge/metadata-wire.ts";
+import { citationSchema, memberSchema } from "../conversations/reply-wire.ts";
 import { filledText, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 

@@ -15,26 +15,8 @@ import {
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
 import { filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
+import { type Citation, citationSchema, memberSchema } from "./reply-wire.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
-
-export const citationSchema = z
-  .object({
-    title: z
-      .string()
-      .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
-    url: z
-      .string()
-      .nullable()
-      .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
-    source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
-    snippet: z.string().meta({
-      description: "The beginning of the passage.",
-      example: "Refunds are paid within five working days to the card that was charged.",
-    }),
-    score: z.number().meta({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
-  })
-  .openapi("Citation");
 
 export const visitorSchema = z
   .object({
@@ -69,14 +51,6 @@ export const handoffSchema = z
     resolved_at: timestamp().nullable().meta({ description: "When it was resolved." }),
   })
   .openapi("Handoff");
-
-/** Someone on the team, by an id of the caller's. */
-export const memberSchema = z
-  .object({
-    id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: filledText(120).meta({ description: "Their name.", example: "Grace Hopper" }),
-  })
-  .openapi("TeamMember");
 
 export const messageSchema = z
   .object({
@@ -297,7 +271,6 @@ export const messagePageSchema = cursorPageOf(messageSchema, "MessagePage");
 
 export const messageQuery = cursorQuery.omit({ offset: true });
 
-export type Citation = z.infer<typeof citationSchema>;
 export type ConversationRecord = z.infer<typeof conversationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
 /** A conversation as lists read it. */

@@ -9,7 +9,8 @@ import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { listMatching } from "./store.ts";
 import { toSearchResult } from "./passages.ts";
-import type { MetadataFilter, SearchResult, searchSchema } from "./wire.ts";
+import type { MetadataFilter } from "./metadata-wire.ts";
+import type { SearchResult, searchSchema } from "./wire.ts";
 
 /** A query of up to so many lines is a conversation, one question a line; a longer one is pasted text. */
 const MAX_QUESTIONS = 4;

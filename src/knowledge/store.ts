@@ -5,7 +5,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { MetadataFilter } from "./wire.ts";
+import type { MetadataFilter } from "./metadata-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
