@@ -71,34 +71,29 @@ const noteAsMessage = {
   quotaPeriod: sql`NULL`,
 };
 
-const selectTranscriptBefore = compiled(
-  (db, { workspaceId, conversationId }: ConversationKey, before: { atMs: number; id: string }, limit: number) => {
-    const isBefore = (table: typeof messages | typeof notes) =>
-      and(
-        eq(table.workspaceId, workspaceId),
-        eq(table.conversationId, conversationId),
-        sql`(${table.createdAt}, ${table.id}) < (${before.atMs}, ${before.id})`,
-      );
-    const ofNotes = db.select(noteAsMessage).from(notes).where(isBefore(notes)) as never;
-    return db
-      .select()
-      .from(messages)
-      .where(isBefore(messages))
-      .unionAll(ofNotes)
-      .orderBy(...NEWEST_MESSAGE_FIRST)
-      .limit(limit);
-  },
-);
+interface TranscriptPage {
+  limit: number;
+  cursor?: { atMs: number; id: string } | undefined;
+}
 
 /** The latest messages and notes of a conversation, newest first: those before a position, if one is given. */
-export function listTranscript(
-  db: Database,
-  { workspaceId, conversationId }: ConversationKey,
-  { limit, cursor }: { limit: number; cursor?: { atMs: number; id: string } | undefined },
-) {
-  const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
-  return selectTranscriptBefore(db, { workspaceId, conversationId }, { atMs, id }, limit);
-}
+export const listTranscript = compiled((db, { workspaceId, conversationId }: ConversationKey, { limit, cursor }: TranscriptPage) => {
+  const isShown = (table: typeof messages | typeof notes) =>
+    and(
+      eq(table.workspaceId, workspaceId),
+      eq(table.conversationId, conversationId),
+      // Left out where it would compare nothing, since it costs a twentieth of the request.
+      cursor && sql`(${table.createdAt}, ${table.id}) < (${cursor.atMs}, ${cursor.id})`,
+    );
+  const ofNotes = db.select(noteAsMessage).from(notes).where(isShown(notes)) as never;
+  return db
+    .select()
+    .from(messages)
+    .where(isShown(messages))
+    .unionAll(ofNotes)
+    .orderBy(...NEWEST_MESSAGE_FIRST)
+    .limit(limit);
+});
 
 /**
  * The time of a message that is written now: later than all that its conversation has, so that the transcript is in the order
