@@ -156,12 +156,12 @@ export function operations({ authorization, agentId, scratchAgentId, sourceId, c
     operation("keys", "/rpc-read/agent", "GET", "/keys"),
     operation("events", "/rpc-read/sources", "GET", "/events"),
     operation("feedback", "/rpc-read/agent", "GET", "/feedback"),
-    operation("gaps", "/rpc-read/agent", "GET", `${agent}/gaps`),
+    operation("gaps", "/rpc-read/gaps", "GET", `${agent}/gaps`),
     operation("drafts", "/rpc-read/agent", "GET", `${agent}/drafts`),
     operation("trace", "/rpc-read-session", "GET", `${message}/trace`),
-    operation("conversation-search", "/rpc-read-search", "GET", "/conversations?q=refund"),
-    operation("rate", "/rpc-write", "POST", `${message}/feedback`, { rating: "up" }),
-    operation("note", "/rpc-write", "POST", `${conversation}/notes`, { content: "Asked the warehouse." }, 201),
-    operation("assign", "/rpc-write", "PATCH", conversation, { assignee: { id: "grace", name: "Grace Hopper" } }),
+    operation("conversation-search", "/rpc-index-read", "GET", "/conversations?q=refund"),
+    operation("rate", "/rpc-write/rating", "POST", `${message}/feedback`, { rating: "up" }),
+    operation("note", "/rpc-write/note", "POST", `${conversation}/notes`, { content: "Asked the warehouse." }, 201),
+    operation("assign", "/rpc-write/assignee", "PATCH", conversation, { assignee: { id: "grace", name: "Grace Hopper" } }),
   ];
 }

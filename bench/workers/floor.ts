@@ -43,6 +43,7 @@ const LOG_LINE = JSON.stringify({ event: "request", operation: "floor", status: 
 const WORKSPACE = "019a0000-0000-7000-8000-000000000000";
 const AGENT = "019a0000-0000-7000-8000-000000000100";
 const CONVERSATION = "019a0000-0000-7000-8000-000000000200";
+const MESSAGE = "019a0000-0000-7000-8000-000000000300";
 
 const AGENTS_SEEDED = 20;
 const MESSAGES_SEEDED = 6;
@@ -71,8 +72,26 @@ const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id,
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const RECORD_ANSWER = `UPDATE conversations SET status = 'ai_handled', message_count = message_count + 1, last_message_preview = ?2,
   last_message_at = ?3, latest_message_id = ?4, idle_at = ?3, updated_at = ?3, first_ai_reply_at = coalesce(first_ai_reply_at, ?3) WHERE id = ?1`;
-const INSERT_FEEDBACK = `INSERT INTO message_feedback (id, workspace_id, agent_id, conversation_id, message_id, author, rating, created_at, updated_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?1, 'up', ?6, ?6)`;
+const SET_FEEDBACK = `INSERT INTO message_feedback (id, workspace_id, agent_id, conversation_id, message_id, author, rating, created_at, updated_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, 'floor', ?6, ?7, ?7)
+  ON CONFLICT (workspace_id, conversation_id, message_id, author) DO UPDATE SET rating = excluded.rating, updated_at = excluded.updated_at
+  RETURNING *`;
+const INSERT_NOTE = `INSERT INTO notes (id, workspace_id, conversation_id, content, created_at) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING *`;
+const COUNT_NOTE = `INSERT INTO visitor_counts (workspace_id, flow, starts_at, sender, count) VALUES (?, 'team_messages', 0, '', 1)
+  ON CONFLICT DO UPDATE SET count = count + 1`;
+const RAISE_CONVERSATION = "UPDATE conversations SET updated_at = ?2 WHERE id = ?1";
+const ASSIGN_CONVERSATION = "UPDATE conversations SET assignee_id = ?2, assignee_name = ?3, updated_at = ?4 WHERE id = ?1";
+const LIST_UNANSWERED = "SELECT * FROM unanswered_questions WHERE workspace_id = ? AND agent_id = ? ORDER BY asked DESC LIMIT 200";
+const LIST_RATED_DOWN = `SELECT * FROM message_feedback WHERE workspace_id = ? AND agent_id = ? AND rating = 'down' AND created_at >= 0
+  ORDER BY created_at DESC LIMIT 200`;
+const LIST_CURATED = "SELECT question, updated_at FROM answers WHERE workspace_id = ? AND agent_id = ? ORDER BY id DESC LIMIT 200";
+const LIST_CHANGED =
+  "SELECT * FROM conversations WHERE workspace_id = ? AND status = 'open' AND updated_at >= ? ORDER BY updated_at LIMIT 500";
+const COUNT_CHANGED = "SELECT count(*), sum(updated_at) FROM conversations WHERE workspace_id = ? AND status = 'open' AND updated_at >= ?";
+const LIST_VISITORS = "SELECT * FROM visitors WHERE id IN (SELECT visitor_id FROM conversations WHERE id = ?)";
+const LIST_HANDOFFS = "SELECT * FROM handoffs WHERE workspace_id = ? AND conversation_id = ?";
+const FIND_CONTENT = "SELECT id, content FROM messages WHERE id = ?";
+const FIND_NOTE_CONTENT = "SELECT id, content FROM notes WHERE id = ?";
 const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question, answer, created_at, updated_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`;
 const TEXT =
@@ -105,6 +124,13 @@ export class FloorIndex extends DurableObject<FloorEnv> {
     return this.ctx.storage.sql.exec<{ title: string; content: string; score: number }>(sql, query).toArray();
   }
 
+  /** Like `search`, after reading what has changed in D1. */
+  async searchConversations(query: string): Promise<Passage[]> {
+    const { DB: db } = this.env;
+    await db.batch([LIST_CHANGED, COUNT_CHANGED].map((sql) => db.prepare(sql).bind(WORKSPACE, Date.now() - 60_000)));
+    return this.search(query);
+  }
+
   putAnswer(id: string, question: string, answer: string): void {
     this.ctx.storage.sql.exec("INSERT INTO answers VALUES (?, ?, ?)", id, question, answer);
   }
@@ -114,6 +140,10 @@ export class FloorIndex extends DurableObject<FloorEnv> {
 export class FloorSession extends DurableObject<FloorEnv> {
   findTurn(): Promise<{ message: string } | undefined> {
     return this.ctx.storage.get("turn");
+  }
+
+  keepTurn(message: string): Promise<void> {
+    return this.ctx.storage.put("turn", { message });
   }
 
   async ask(message: string, isModelAsked = false): Promise<{ answer: string; conversation_id: string; message_id: string }> {
@@ -154,8 +184,16 @@ type Handler = (env: FloorEnv, request: Request) => Promise<unknown>;
 function reads(statements: (db: D1Database) => D1PreparedStatement[]): Handler {
   return async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();
-    const [first, second] = await env.DB.batch(statements(env.DB));
-    return { data: first?.results, more: second?.results };
+    const [first, ...more] = await env.DB.batch(statements(env.DB));
+    return { data: first?.results, more: more.map(({ results }) => results) };
+  };
+}
+
+function writes(statements: (db: D1Database, body: Record<string, string>, id: string) => D1PreparedStatement[]): Handler {
+  return async (env, request) => {
+    const [body] = await Promise.all([request.json<Record<string, string>>(), env.GATE.getByName(WORKSPACE).admit()]);
+    const results = await env.DB.batch(statements(env.DB, body, crypto.randomUUID()));
+    return results.find(({ results }) => results.length > 0)?.results[0];
   };
 }
 
@@ -169,6 +207,25 @@ const ROUTES: Record<string, Handler> = {
     db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
     db.prepare(LIST_MESSAGES).bind(WORKSPACE, CONVERSATION),
   ]),
+  "/rpc-read/gaps": reads((db) => [
+    db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
+    db.prepare(LIST_UNANSWERED).bind(WORKSPACE, AGENT),
+    db.prepare(LIST_RATED_DOWN).bind(WORKSPACE, AGENT),
+    db.prepare(LIST_CURATED).bind(WORKSPACE, AGENT),
+  ]),
+  "/rpc-index-read": async (env) => {
+    await env.GATE.getByName(WORKSPACE).admit();
+    const passages = await env.INDEX.getByName(AGENT).searchConversations("sentence OR length");
+    const { DB: db } = env;
+    const found = await db.batch([
+      db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
+      db.prepare(LIST_VISITORS).bind(CONVERSATION),
+      db.prepare(LIST_HANDOFFS).bind(WORKSPACE, CONVERSATION),
+      db.prepare(FIND_CONTENT).bind(MESSAGE),
+      db.prepare(FIND_NOTE_CONTENT).bind(MESSAGE),
+    ]);
+    return { data: found.map(({ results }) => results), passages };
+  },
   "/rpc-read-search": async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();
     const [passages] = await Promise.all([
@@ -184,12 +241,18 @@ const ROUTES: Record<string, Handler> = {
     await env.INDEX.getByName(AGENT).putAnswer(id, body.question, body.answer);
     return { id, ...body };
   },
-  "/rpc-write": async (env) => {
-    await env.GATE.getByName(WORKSPACE).admit();
-    const values = [crypto.randomUUID(), WORKSPACE, AGENT, CONVERSATION, crypto.randomUUID(), Date.now()];
-    await env.DB.batch([env.DB.prepare(INSERT_FEEDBACK).bind(...values)]);
-    return { id: values[0] };
-  },
+  "/rpc-write/rating": writes((db, { rating }, id) => [
+    db.prepare(SET_FEEDBACK).bind(id, WORKSPACE, AGENT, CONVERSATION, MESSAGE, rating, Date.now()),
+  ]),
+  "/rpc-write/note": writes((db, { content }, id) => [
+    db.prepare(INSERT_NOTE).bind(id, WORKSPACE, CONVERSATION, content, Date.now()),
+    db.prepare(COUNT_NOTE).bind(WORKSPACE),
+    db.prepare(RAISE_CONVERSATION).bind(CONVERSATION, Date.now()),
+  ]),
+  "/rpc-write/assignee": writes((db) => [
+    db.prepare(ASSIGN_CONVERSATION).bind(CONVERSATION, "grace", "Grace Hopper", Date.now()),
+    db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
+  ]),
   "/rpc-read-session": async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();
     const [turn, found] = await Promise.all([
@@ -210,7 +273,8 @@ const ROUTES: Record<string, Handler> = {
     const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
     return env.SESSION.getByName(crypto.randomUUID()).ask(message, true);
   },
-  "/seed": async ({ DB: db }) => {
+  "/seed": async ({ DB: db, SESSION }) => {
+    await SESSION.getByName(CONVERSATION).keepTurn(TEXT.repeat(12));
     await db.batch([
       db.prepare(INSERT_WORKSPACE).bind(WORKSPACE),
       ...Array.from({ length: AGENTS_SEEDED }, (_, at) => db.prepare(INSERT_AGENT).bind(at === 0 ? AGENT : crypto.randomUUID(), WORKSPACE)),
@@ -219,7 +283,16 @@ const ROUTES: Record<string, Handler> = {
       ...Array.from({ length: MESSAGES_SEEDED }, (_, at) =>
         db
           .prepare(INSERT_MESSAGE)
-          .bind(crypto.randomUUID(), WORKSPACE, CONVERSATION, at % 2 ? "assistant" : "user", "visitor", TEXT, null, at),
+          .bind(
+            at === 1 ? MESSAGE : crypto.randomUUID(),
+            WORKSPACE,
+            CONVERSATION,
+            at % 2 ? "assistant" : "user",
+            "visitor",
+            TEXT,
+            null,
+            at,
+          ),
       ),
     ]);
     return { seeded: true };
