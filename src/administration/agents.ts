@@ -24,7 +24,7 @@ import { type Database, dbFor, directoryDb, type Operation, workspaceDb } from "
 import type { StoredTool } from "../platform/db/columns.ts";
 import { shardOf, timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
-import { type Statement, writeThenRead } from "../platform/db/sql.ts";
+import { type Statement, transact } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
@@ -102,12 +102,11 @@ async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limi
   const db = workspaceDb(op);
   const { workspaceId } = op;
   const {
-    read: [[agent], [sameSlug]],
-  } = await writeThenRead(
-    db,
-    [createAgent(db, row, limits.agents), ...op.record(db, { targetId: row.id, fields })],
-    [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
-  );
+    after: [[agent], [sameSlug]],
+  } = await transact(db, {
+    writes: [createAgent(db, row, limits.agents), ...op.record(db, { targetId: row.id, fields })],
+    after: [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
+  });
   if (agent) return { outcome: "done", agent };
   return { outcome: sameSlug ? "slug_taken" : "too_many" };
 }
@@ -186,8 +185,8 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
     : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
   const record = op.record(db, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
   const {
-    read: [[agent]],
-  } = await writeThenRead(db, [statement, ...record], [findAgent(db, workspaceId, agentId)]);
+    after: [[agent]],
+  } = await transact(db, { writes: [statement, ...record], after: [findAgent(db, workspaceId, agentId)] });
   if (!agent?.identitySecret) return undefined;
   const secret = await decryptSecret(env, agent.identitySecret, context);
   return { secret, previousValidUntilMs: agent.previousIdentitySecretUntil };

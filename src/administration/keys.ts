@@ -3,7 +3,7 @@ import { secretValues } from "../platform/config.ts";
 import { workspaceDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { apiKeys } from "../platform/db/schema.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import { mintApiKey } from "../workspaces/api-key.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import type { Limits } from "../workspaces/plans.ts";
@@ -31,12 +31,11 @@ export async function addKey(
   const row = { id: op.newId(shardOf(workspaceId)), workspaceId, ...given, ...minted, createdAt: nowMs };
   const db = workspaceDb(op);
   const {
-    read: [[created], [active]],
-  } = await writeThenRead(
-    db,
-    [createKey(db, row, limits.api_keys, granterId), ...op.record(db, { targetId: row.id, fields: Object.keys(given) })],
-    [findKey(db, workspaceId, row.id), countActiveKeys(db, workspaceId)],
-  );
+    after: [[created], [active]],
+  } = await transact(db, {
+    writes: [createKey(db, row, limits.api_keys, granterId), ...op.record(db, { targetId: row.id, fields: Object.keys(given) })],
+    after: [findKey(db, workspaceId, row.id), countActiveKeys(db, workspaceId)],
+  });
   if (created?.hash !== minted.hash) return { outcome: (active?.keys ?? 0) >= limits.api_keys ? "too_many" : "not_granted" };
   await reloadGate(env, op.meter, workspaceId);
   return { outcome: "done", row: created, key };
@@ -51,8 +50,8 @@ export async function removeKey(op: Change, keyId: string, keepsLast: boolean): 
   const db = workspaceDb(op);
   const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...op.record(db, { targetId: keyId })];
   const {
-    read: [[key]],
-  } = await writeThenRead(db, [...writes, pruneRevokedKeys(db, workspaceId)], [findKey(db, workspaceId, keyId)]);
+    after: [[key]],
+  } = await transact(db, { writes: [...writes, pruneRevokedKeys(db, workspaceId)], after: [findKey(db, workspaceId, keyId)] });
   if (!key) return "not_found";
   if (key.revokedAt === null) return "is_last";
   await reloadGate(env, op.meter, workspaceId);

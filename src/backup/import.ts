@@ -87,7 +87,6 @@ async function clearTriggerCounts({ nowMs }: ImportOperation, { db, key, row }: 
 async function addRows({ db, key }: OpenImport, { tables }: CheckedRecords): Promise<void> {
   if (tables.length === 0) return;
   const { after } = await transact(db, {
-    before: [],
     writes: tables.map(({ part, values }) => addRecords(db, part, key, values)),
     after: tables.map(({ part, values }) => countRecords(db, part, key.workspaceId, values)) as [ReturnType<typeof countRecords>],
   });

@@ -5,7 +5,7 @@ import { createDraft } from "../knowledge/draft-store.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { transact, writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
@@ -55,8 +55,8 @@ export async function changeConversation(op: ConversationOperation, { status, ta
     ...(isChanged ? [changeForTeam(db, op, changes, op.nowMs)] : []),
     ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
-  const { written, read: found } = await writeThenRead(db, writes, [findConversationRecord(db, workspaceId, conversationId)]);
-  const [[changed]] = found;
+  const { written, after } = await transact(db, { writes, after: [findConversationRecord(db, workspaceId, conversationId)] });
+  const [[changed]] = after;
   if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });

@@ -4,7 +4,7 @@ import type { Model } from "../models/model.ts";
 import { modelFor } from "../models/providers.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { runCase } from "./run-case.ts";
@@ -84,8 +84,8 @@ async function runStep({ env, meter, model, db, key, agentId, leaseId }: Step): 
   const nowMs = Date.now();
   const { writes, end } = recordResults(db, key, results, leaseOf(leaseId, nowMs), nowMs);
   const {
-    read: [[recorded]],
-  } = await writeThenRead(db, writes, [end]);
+    after: [[recorded]],
+  } = await transact(db, { writes, after: [end] });
   if (!recorded) return "nothing_to_do";
   return recorded.status === "completed" ? "completed" : "goes_on";
 }

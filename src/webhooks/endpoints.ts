@@ -1,7 +1,7 @@
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
   createEndpoint,
@@ -67,8 +67,8 @@ export async function changeEndpoint(op: WebhookOperation, webhookId: string, ch
     ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
     ...(changes.enabled === false ? cancelPendingDeliveries(db, workspaceId, webhookId, nowMs) : []),
   ];
-  const { read } = await writeThenRead(db, writes, [findEndpoint(db, workspaceId, webhookId)]);
-  return read[0][0];
+  const { after } = await transact(db, { writes, after: [findEndpoint(db, workspaceId, webhookId)] });
+  return after[0][0];
 }
 
 /**

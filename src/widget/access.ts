@@ -125,7 +125,6 @@ export async function openAgent<Query extends Statement>(
   const named = claim ?? { agentId, visitorId: "" };
   const { before, after } = await transact(db, {
     before: [query(db, named)],
-    writes: [],
     after: [findAgentWithPlan(db, agentId), findTokenVisitor(db, named), listSentToAgent(db, agentId, nowMs)],
   });
   const [[found], [visitor], sent] = after;
@@ -151,7 +150,6 @@ export async function openConversation<const Queries extends readonly Statement[
   const db = await agentDb(c, claim.agentId);
   const { before: read, after } = await transact(db, {
     before: queries?.(db, claim) ?? ([] as unknown as Queries),
-    writes: [],
     after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim), findOwnConversation(db, claim, conversationId)],
   });
   const [[found], [visitor], [conversation]] = after;
@@ -173,7 +171,6 @@ async function openVisitor<const Queries extends readonly Statement[]>(
   const db = await agentDb(c, claim.agentId);
   const { before: read, after } = await transact(db, {
     before: queries(db, claim),
-    writes: [],
     after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim)],
   });
   const [[found], [visitor]] = after;

@@ -15,7 +15,7 @@ import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/middleware.ts";
@@ -94,13 +94,13 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
     addHandoffNotice(db, op, notice),
     ...createHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
   ];
-  const { written, read } = await writeThenRead(db, writes, [
-    findConversation(db, workspaceId, conversationId),
-    findLatestHandoff(db, workspaceId, conversationId),
-  ]);
+  const { written, after } = await transact(db, {
+    writes,
+    after: [findConversation(db, workspaceId, conversationId), findLatestHandoff(db, workspaceId, conversationId)],
+  });
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  const [[conversation], [handoff]] = read;
+  const [[conversation], [handoff]] = after;
   if (conversation) tellVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff };
 }

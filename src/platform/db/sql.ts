@@ -9,9 +9,9 @@ export type Statement = BatchItem<"sqlite">;
 type Reads = readonly [Statement, ...Statement[]];
 
 /** Runs reads, any number of writes, and further reads as one batch: one transaction, one round trip. */
-export async function transact<const Before extends readonly Statement[], const After extends Reads>(
+export async function transact<const After extends Reads, const Before extends readonly Statement[] = []>(
   db: Database,
-  { before, writes, after }: { before: Before; writes: readonly Statement[]; after: After },
+  { before = [] as unknown as Before, writes = [], after }: { before?: Before; writes?: readonly Statement[]; after: After },
 ): Promise<{ before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> }> {
   const [first, ...rest] = [...before, ...writes, ...after];
   const results: unknown[] = await db.batch([first, ...rest]);
@@ -37,12 +37,6 @@ export async function transactNamed<Before extends NamedReads, After extends Rec
   const results = [...ran.before, ...ran.after];
   const found = Object.fromEntries(Object.keys(reads).map((name, at) => [name, results[at]]));
   return { ...found, written: ran.written } as Found<Before> & Found<After> & { written: readonly unknown[] };
-}
-
-/** Runs writes and then reads as one batch. */
-export async function writeThenRead<const After extends Reads>(db: Database, writes: readonly Statement[], after: After) {
-  const { written, after: read } = await transact(db, { before: [], writes, after });
-  return { written, read };
 }
 
 /**
