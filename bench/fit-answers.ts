@@ -25,7 +25,7 @@ const CONFIDENCE_RIDGE = 10;
 /** The share of what visitors ask that the knowledge does not answer; the sets of questions have fewer. */
 const UNANSWERABLE_SHARE = 1 / 3;
 /** All other features speak for an answer. */
-const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWords: "negative", isOneWord: "any", isFollowUp: "any" };
+const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWord: "negative", isOneWord: "any", isFollowUp: "any" };
 const RANKING_STEPS = 200;
 
 type Features = Record<string, number>;

@@ -1,3 +1,4 @@
+const IMAGE = /!\[[^\]]*\]\([^)\s]+\)/g;
 const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
 const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
 /** The languages of code blocks that are commands, output or diagrams. Other blocks are examples. */
@@ -5,8 +6,11 @@ const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
 
 /**
  * A guide as answers can quote it: without commands, since a question that a command asks is no answer to that question,
- * and without links, which lead nowhere outside the guide.
+ * without images, and without links, which lead nowhere outside the guide.
  */
 export function quotable(markdown: string): string {
-  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block)).replaceAll(LINK, "$1");
+  return markdown
+    .replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block))
+    .replaceAll(IMAGE, "")
+    .replaceAll(LINK, "$1");
 }

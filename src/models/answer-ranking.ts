@@ -1,10 +1,9 @@
-import { cosine, generalWeight, meanVector, wordVector } from "../text/word-vectors.ts";
 import { tokens } from "../text/terms.ts";
-import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
 import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
-import { type Passage, type QueryTerm, type Retrieval, totalWeight } from "./retrieval.ts";
+import { isUnknown, Query } from "./query.ts";
+import type { Passage, QueryTerm, Retrieval } from "./retrieval.ts";
 import { type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
@@ -63,13 +62,13 @@ export interface ConfidenceFeatures {
   meaning: number;
   meaningOfPassage: number;
   closestInAnswer: number;
-  closestInPassage: number;
-  /** The weight of the content words found, up to that of two rare ones: all of one common word is little. */
+  isFirstOfPassage: number;
+  /** The weight of the content words that its answer, headings and title have, up to that of two rare ones: all of one common word is little. */
   matchedWeight: number;
   /** Whether the question has but one content word. */
   isOneWord: number;
-  /** How many of its content words no passage of the knowledge has, of three at most: weak evidence against an answer. */
-  unknownWords: number;
+  /** How rare the rarest word is that the question is about and the knowledge lacks: "the price of a kettle" is not answered by "Costs". */
+  unknownWord: number;
   isFollowUp: number;
 }
 
@@ -87,14 +86,9 @@ interface Candidate {
 /** The candidates of a question, and what the passages tell about it. */
 export interface Candidates {
   candidates: Candidate[];
-  questionTerms: readonly QueryTerm[];
+  query: Query;
   isFollowUp: boolean;
-  passages: readonly PassageTerms[];
-}
-
-interface PassageTerms {
-  passage: Passage;
-  terms: ReadonlySet<string>;
+  passages: readonly Passage[];
 }
 
 /** The best segment and the probability, 0..1, that it answers the question. */
@@ -117,37 +111,33 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   const { passages, questionTerms, previousTerms, previousQuestion, language } = retrieval;
   const isFollowUp = previousQuestion !== null;
   // The terms of the question before help to find passages, but a complete question is answered by itself.
-  const query = new Query(questionTerms, isFollowUp ? previousTerms : [], language);
+  const query = new Query(question, questionTerms, isFollowUp ? previousTerms : [], language);
   const ownType = answerTypeOf(question);
   // "And by bus?" asks for what the question before it asked for.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
   // "And what is the capital of France?": the words of the question before would find its answer again.
-  if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], questionTerms, isFollowUp, passages: [] };
+  if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], query, isFollowUp, passages: [] };
   const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
-  const all: PassageTerms[] = [];
+  const all: Passage[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
     const { segments, ...read } = readPassage(passage);
     // A code example with the question itself, as a request's body, is no answer to it, and makes its passage look like one.
     if (segments.some((segment) => isExampleOf(segment, question))) continue;
     const context = new PassageContext(query, { ...read, passage }, topScore);
-    all.push({ passage, terms: read.terms });
+    all.push(passage);
     for (const [at, segment] of segments.entries()) {
       if (segment.kind === "heading" || segment.text.endsWith("?") || POINTER.test(segment.text)) continue;
       candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
     }
   }
-  return { candidates, questionTerms, isFollowUp, passages: all };
+  return { candidates, query, isFollowUp, passages: all };
 }
 
 function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
   const content = questionTerms.filter(({ isWeak }) => !isWeak);
   // A single word may be another form of one that is there, as "yearly" of "a year".
   return content.length > 1 && content.every(isUnknown);
-}
-
-function isUnknown({ documentFrequency, alternatives }: QueryTerm): boolean {
-  return documentFrequency === 0 && alternatives.length === 0;
 }
 
 /** The most probable answer; undefined where there is no candidate. */
@@ -164,118 +154,6 @@ function weightedSum<Features extends object>(weights: Weights<Features>, featur
   for (const name of Object.keys(weights) as (keyof Features)[]) sum += weights[name] * (features[name] as number);
   return sum;
 }
-
-/** A query with what comparing many texts to it needs. */
-class Query {
-  readonly terms: readonly QueryTerm[];
-  /** The terms with their parts and alternatives. */
-  readonly allTerms: ReadonlySet<string>;
-  readonly weight: number;
-  readonly vector: Float32Array | undefined;
-  private readonly words: LanguageWords | undefined;
-  private readonly contentWords: readonly ContentWord[];
-  private readonly contentWeight: number;
-
-  constructor(
-    private readonly questionTerms: readonly QueryTerm[],
-    private readonly previousTerms: readonly QueryTerm[],
-    language: string,
-  ) {
-    this.words = wordsOf(language);
-    this.terms = [...questionTerms, ...previousTerms];
-    this.allTerms = new Set(
-      this.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
-    );
-    this.weight = totalWeight(this.terms);
-    const content = this.terms.filter(({ isWeak }) => !isWeak);
-    const hasVectors = this.words === undefined;
-    this.vector = hasVectors ? meanVector(this.terms.map(({ term, weight }) => [term, weight])) : undefined;
-    this.contentWords = content.map((term) => new ContentWord(term, hasVectors));
-    this.contentWeight = totalWeight(content);
-  }
-
-  /** The share of the query's weight that a text matches. */
-  share(match: (term: QueryTerm) => number): number {
-    if (this.weight === 0) return 0;
-    return this.terms.reduce((sum, term) => sum + term.weight * match(term), 0) / this.weight;
-  }
-
-  /** In a follow-up, the share of the question's own weight that a text matches; else 0. */
-  shareOfQuestion(match: (term: QueryTerm) => number): number {
-    const weight = totalWeight(this.questionTerms);
-    if (this.previousTerms.length === 0 || weight === 0) return 0;
-    return this.questionTerms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
-  }
-
-  /** The terms of a text that are no function words of the query's language. */
-  contentOf(all: ReadonlySet<string>): string[] {
-    const { words } = this;
-    return words ? [...all].filter((term) => words.kindOf(term) !== "stop") : [...all];
-  }
-
-  /** The mean, over the content words, of the closest word of a text: 1 where it has the word itself. */
-  closeness(all: ReadonlySet<string>): number {
-    if (this.contentWeight === 0) return 0;
-    return this.contentWords.reduce((sum, word) => sum + word.weight * word.closeness(all), 0) / this.contentWeight;
-  }
-
-  /** The cosine of the query and a text; where the language has no word vectors, the share of words that they have in common. */
-  meaning(all: ReadonlySet<string>): number {
-    const vector = this.vector && vectorOf(all);
-    return this.vector && vector ? cosine(this.vector, vector) : this.closeness(all);
-  }
-}
-
-/** The mean vectors of the terms of passages, which are kept (`readPassage`). */
-const vectors = new WeakMap<ReadonlySet<string>, Float32Array | undefined>();
-
-function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
-  if (!vectors.has(all)) vectors.set(all, meanVector([...all].map((term) => [term, generalWeight(term)])));
-  return vectors.get(all);
-}
-
-/** Words whose cosine is less have little to do with each other. */
-const MIN_COSINE = 0.45;
-
-/** A content word of a query, with how close it is to each word that it has been compared with. */
-class ContentWord {
-  readonly weight: number;
-  private readonly vector: Float32Array | undefined;
-  private readonly known = new Map<string, number>();
-
-  constructor(
-    private readonly term: QueryTerm,
-    hasVectors: boolean,
-  ) {
-    this.weight = term.weight;
-    this.vector = hasVectors ? wordVector(spelledTerm(term)) : undefined;
-  }
-
-  /** How close the closest word of a text is, 0..1: 1 is the word itself. */
-  closeness(all: ReadonlySet<string>): number {
-    let best = termMatch(all, this.term);
-    if (this.vector && best < 1) for (const other of all) best = Math.max(best, this.similarity(other, this.vector));
-    return best;
-  }
-
-  private similarity(term: string, vector: Float32Array): number {
-    const known = this.known.get(term);
-    if (known !== undefined) return known;
-    const other = wordVector(term);
-    const similarity = other ? Math.max(0, (cosine(vector, other) - MIN_COSINE) / (1 - MIN_COSINE)) : 0;
-    this.known.set(term, similarity);
-    return similarity;
-  }
-}
-
-/** The index's spelling of a term that it does not have. */
-function spelledTerm({ term, alternatives, documentFrequency }: QueryTerm): string {
-  const corrected = alternatives.find(({ weight }) => weight >= MIN_SPELLING_WEIGHT)?.term;
-  return documentFrequency === 0 ? (corrected ?? term) : term;
-}
-
-/** Synonyms weigh less. */
-const MIN_SPELLING_WEIGHT = 0.85;
 
 type HeadingFeatures = Pick<SegmentFeatures, "headings" | "headingRecall" | "meaningOfHeadings" | "closestInHeadings">;
 
@@ -304,7 +182,7 @@ class PassageContext {
     const { query, titleTerms } = this;
     const { headingTerms, neighborTerms } = segment;
     const ofHeadings = this.headingFeatures(headingTerms);
-    const answerTerms = new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
+    const answerTerms = answerTermsOf(segments, at);
     const firstTerms = new Set(query.contentOf(segment.terms).slice(0, TOPIC_TERMS));
     const own = (term: QueryTerm): number => termMatch(segment.terms, term);
     const heading = (term: QueryTerm): number => termMatch(headingTerms, term);
@@ -348,6 +226,11 @@ class PassageContext {
   }
 }
 
+/** The terms of the answer that begins with a segment. */
+function answerTermsOf(segments: readonly Segment[], at: number): Set<string> {
+  return new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
+}
+
 /** Whether a code example contains the question itself. */
 function isExampleOf({ kind, text }: Segment, question: string): boolean {
   return kind === "code" && wordsOnly(text).includes(wordsOnly(question));
@@ -361,23 +244,21 @@ function wordsOnly(text: string): string {
 
 /** The weight of two rare words, which no passage has by chance. */
 const FULL_WEIGHT = 2;
-const MANY_UNKNOWN_WORDS = 3;
 
 /** The confidence features of the best candidate by these scores; undefined where there is none. */
 export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
-  const { candidates, questionTerms, isFollowUp, passages } = found;
+  const { candidates, query, isFollowUp, passages } = found;
   const best = candidates[indexOfMax(scores)];
   if (best === undefined) return undefined;
   const probabilities = softmax(scores);
-  const content = questionTerms.filter(({ isWeak }) => !isWeak);
-  const matchedWeights = passages.map((read) => totalWeight(content.filter((term) => termMatch(read.terms, term) > 0)));
-  const unknown = content.filter(isUnknown).length;
-  const others = passages.slice(1).reduce((sum, { passage }) => sum + passage.score, 0) / (MAX_PASSAGES_READ - 1);
-  const top = passages[0]!.passage.score;
-  const { features } = best;
+  const others = passages.slice(1).reduce((sum, { score }) => sum + score, 0) / (MAX_PASSAGES_READ - 1);
+  const top = passages[0]!.score;
+  const { passage, segments, at, features } = best;
+  const { terms, titleTerms } = readPassage(passage);
+  const said = new Set([...answerTermsOf(segments, at), ...segments[at]!.headingTerms, ...titleTerms]);
   return {
     constant: 1,
-    passageProbability: probabilities.reduce((sum, each, at) => sum + (candidates[at]!.passage === best.passage ? each : 0), 0),
+    passageProbability: probabilities.reduce((sum, each, index) => sum + (candidates[index]!.passage === passage ? each : 0), 0),
     passage: features.passage,
     passageMargin: top === 0 ? 0 : 1 - others / top,
     headingRecall: features.headingRecall,
@@ -385,10 +266,10 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
     meaning: features.meaning,
     meaningOfPassage: features.meaningOfPassage,
     closestInAnswer: features.closestInAnswer,
-    closestInPassage: features.closestInPassage,
-    matchedWeight: Math.min(1, Math.max(0, ...matchedWeights) / FULL_WEIGHT),
-    isOneWord: content.length <= 1 ? 1 : 0,
-    unknownWords: Math.min(MANY_UNKNOWN_WORDS, unknown) / MANY_UNKNOWN_WORDS,
+    isFirstOfPassage: features.isFirstOfPassage,
+    matchedWeight: Math.min(1, query.matchedWeight(said) / FULL_WEIGHT),
+    isOneWord: query.isOneWord ? 1 : 0,
+    unknownWord: query.unknownWord(terms),
     isFollowUp: isFollowUp ? 1 : 0,
   };
 }

@@ -1,3 +1,5 @@
+import { terms } from "../text/terms.ts";
+
 /*
  * What kind of answer an English question asks for, and whether a text has it. Questions in other languages ask for "any".
  */
@@ -59,4 +61,14 @@ export function answerTypeOf(question: string): AnswerType {
 export function hasAnswerType(type: AnswerType, text: string): boolean {
   if (type === "any") return false;
   return type === "definition" ? DEFINES.test(text) : HAS[type].test(text.replace(LIST_NUMBER, ""));
+}
+
+const CLAUSE_END = /(?<=[.!?;,:])\s+|\s[-–]\s/;
+const ASKS_SOMETHING =
+  /^(?:(?:and|but|so|or|ok|okay|hi|hey|hello|please|pls|well|then|also)\s+)*(?:what|whats|who|whos|when|whens|where|wheres|how|hows|why|which|is|are|was|were|can|could|may|do|does|did|will|would|should|must|has|have|any|am)\b|\?$/i;
+
+/** The terms of the clauses of an English message that ask: "my purse fell off the tube, how do I block the card" asks about the card. */
+export function askedTerms(message: string): Set<string> {
+  const clauses = message.split(CLAUSE_END).map((clause) => clause.trim());
+  return new Set(clauses.filter((clause) => ASKS_SOMETHING.test(clause)).flatMap(terms));
 }

@@ -57,6 +57,13 @@ export function generalWeight(stem: string): number {
   return rank / (rank + FREQUENT_RANK);
 }
 
+/** How rare a word is in English, 0..1, by the logarithm of its rank: 1 is one that the table does not have, as a name. */
+export function rarityOf(stem: string): number {
+  table ??= decode(new Uint8Array(file));
+  const { rows } = table;
+  return Math.log1p(rows.get(stem) ?? rows.size) / Math.log1p(rows.size);
+}
+
 /** The layout is written down in bench/word-vectors.ts. */
 function decode(bytes: Uint8Array): Table {
   const view = new DataView(bytes.buffer, bytes.byteOffset);

@@ -12,6 +12,7 @@ beforeAll(async () => {
     delivery: "Parcels are delivered until 8 pm.",
     washing: "The washing machine is in the basement.",
     waste: "Garbage is collected every Tuesday.",
+    shifts: "Each shift has a break at noon, and forms are formatted.",
   });
 });
 
@@ -23,6 +24,14 @@ it.each([
   ["til when do u deliver", "delivery"],
   ["can i wash my clothes", "washing"],
   ["when do you pick up the trash", "waste"],
+  ["when is teh brake at noon", "shifts"],
 ])("%s", async (question, source) => {
   expect((await found(index, question))[0]).toBe(source);
 });
+
+it.each([["how do i bake bread"], ["this is shit"], ["less formal"]])(
+  "%s: no word of it is taken for another one that looks like it",
+  async (question) => {
+    expect(await found(index, question)).toEqual([]);
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerTypeOf } from "../../src/models/answer-type.ts";
+import { answerTypeOf, askedTerms } from "../../src/models/answer-type.ts";
 
 describe("the answer type that a question expects", () => {
   it.each([
@@ -18,3 +18,10 @@ describe("the answer type that a question expects", () => {
     expect(answerTypeOf(part.repeat(4_000))).toBe("any");
   });
 });
+
+it.each([
+  ["What is the price of a kettle?", ["price", "kettl"]],
+  ["my purse fell off the tube, how do I block the card", ["block", "card"]],
+  ["hi there! and do you sell shoes", ["sell", "shoe"]],
+  ["I lost my card.", []],
+])("of %j the words are known that it asks about", (message, asked) => expect([...askedTerms(message)]).toEqual(asked));

@@ -22,6 +22,12 @@ beforeAll(async () => {
   await load(index, Object.fromEntries(Object.entries(GUIDES).map(([file, text]) => [file.split("/").at(-1)!, quotable(text)])));
 });
 
+async function ask(question: string) {
+  const retrieval = await search(index, question);
+  const agent = { agentName: "Demo agent", welcomeMessage: "", instructions: null, language: "en", modelName: null };
+  return new ExtractiveEngine().answer({ ...agent, question, retrieval, history: [], tools: [] });
+}
+
 it.each([
   ["Which plans include webhooks?", ["pro and enterprise"]],
   ["How do I rotate a webhook secret?", ["rotate-secret", "24 hours"]],
@@ -45,10 +51,21 @@ it.each([
   ["what happens when the agent does not know the answer", ["human"]],
   ["what languages does it speak", ["English", "Japanese"]],
 ])("%s", async (question, holds) => {
-  const retrieval = await search(index, question);
-  const agent = { agentName: "Demo agent", welcomeMessage: "", instructions: null, language: "en", modelName: null };
-  const reply = await new ExtractiveEngine().answer({ ...agent, question, retrieval, history: [], tools: [] });
+  const reply = await ask(question);
   const text = reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome;
   for (const part of holds) expect(text).toContain(part);
   expect(reply).toMatchObject({ confidence: expect.toSatisfy((confidence: number) => confidence >= THRESHOLD) });
+});
+
+it.each([
+  ["What is the price of a kettle?"],
+  ["how much does a bicycle cost"],
+  ["do you sell shoes"],
+  ["what are your opening hours"],
+  ["can i pay by paypal"],
+  ["how do I install docker"],
+  ["how to bake bread"],
+  ["this is shit"],
+])("%s is nothing that it knows", async (question) => {
+  expect(await ask(question)).toMatchObject({ confidence: expect.toSatisfy((confidence: number) => confidence < THRESHOLD) });
 });

@@ -240,6 +240,26 @@ describe("the extractive engine", () => {
     expect(await confidence("When are personal data deleted in Norway, Sweden, Iceland?")).toBeLessThan(some);
   });
 
+  it("is much less sure of a question about a thing that no text is about, unless the thing is beside the question", async () => {
+    const own = newIndex();
+    await load(own, {
+      costs: "# Costs\n\nThe price of a delivery is 5 euros, and that of a parcel 3 euros.",
+      returns: "# Returns\n\nA parcel is taken back within 14 days. Put the label on it.",
+      payment: "# Payment\n\nYou can pay by card or by invoice. What an express delivery costs is shown there.",
+    });
+    const sureness = async (question: string): Promise<number> =>
+      draftAnswer(question, await own.search({ question, previousQuestions: [], limit: 8 })).confidence;
+    const sure = await sureness("What is the price of a parcel?");
+    for (const question of ["What is the price of a kettle?", "how much does a bicycle cost"])
+      expect(await sureness(question), question).toBeLessThan(sure - 0.4);
+    for (const question of [
+      "what is teh price of a parcle",
+      "what does a parcel cost",
+      "my landlord has a kettle for me, what is the price of a parcel",
+    ])
+      expect(await sureness(question), question).toBeGreaterThan(sure - 0.1);
+  });
+
   it("has no answer where nothing was taught", async () => {
     const question = "How are webhooks signed?";
     const retrieval = await newIndex().search({ question, previousQuestions: [], limit: 8 });

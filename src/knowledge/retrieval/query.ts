@@ -1,6 +1,7 @@
 import { type QueryTerm, type TermAlternative, totalWeight } from "../../models/retrieval.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
+import { cosine, wordVector } from "../../text/word-vectors.ts";
 import { expandChatSpellings, phrasesIn, synonymsOf } from "./synonyms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
@@ -55,7 +56,7 @@ function englishTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
     const alternatives = synonyms.get(token.term)!.filter(isKnown);
     const frequency = frequencyOf(token, frequencies);
     if (frequency > 0) return queryTerm(token, frequency, alternatives, vocabulary.size);
-    return correctedTerm(token, alternatives, vocabulary, budget);
+    return correctedTerm(token, alternatives, vocabulary, budget, isSpellingOf(token.term));
   });
   const ofPhrases = phrases.flatMap(({ phrase, alternatives }): QueryTerm[] => {
     const known = alternatives.filter(isKnown);
@@ -103,9 +104,10 @@ function correctedTerm(
   alternatives: TermAlternative[],
   vocabulary: Vocabulary,
   budget: { correctionsLeft: number },
+  isSpelling?: (candidate: string) => boolean,
 ): QueryTerm {
   const mayCorrect = budget.correctionsLeft-- > 0 && token.parts.length === 0;
-  const correction = mayCorrect ? correctSpelling(token.term, vocabulary) : undefined;
+  const correction = mayCorrect ? correctSpelling(token.term, vocabulary, isSpelling) : undefined;
   if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
   const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
   return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
@@ -224,15 +226,35 @@ const TWO_EDITS_LENGTH = 9;
 /** Stems that differ only in an ending of at most this length count as one edit apart: `notif`, `notifi`. */
 const MAX_ENDING_LENGTH = 3;
 
-/** The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones. */
-export function correctSpelling(term: string, vocabulary: Vocabulary): { term: string; documentFrequency: number } | undefined {
+/** Words of English whose vectors are less alike are no forms or spellings of one word, however alike they look: "bread", "break". */
+const MIN_COSINE = 0.45;
+
+/** Whether a term may be what is meant by another one of English: anything by a misspelt word, but only what means about the same by a word. */
+function isSpellingOf(term: string): (candidate: string) => boolean {
+  const vector = wordVector(term);
+  if (!vector) return () => true;
+  return (candidate) => {
+    const other = wordVector(candidate);
+    return other ? cosine(vector, other) >= MIN_COSINE : differsInEnding(term, candidate);
+  };
+}
+
+/**
+ * The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones.
+ * @param isSpelling says of a similar term whether it may be meant.
+ */
+export function correctSpelling(
+  term: string,
+  vocabulary: Vocabulary,
+  isSpelling: (candidate: string) => boolean = () => true,
+): { term: string; documentFrequency: number } | undefined {
   if (term.length < MIN_COMPLETED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
   let nearest: { terms: string[]; distance: number } = { terms: [], distance: maxEdits + 1 };
   for (const candidate of termsLike(term, vocabulary)) {
     if (term.length < MIN_CORRECTED_LENGTH && candidate.length <= term.length) continue;
     const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
-    if (distance > maxEdits || distance > nearest.distance) continue;
+    if (distance > maxEdits || distance > nearest.distance || !isSpelling(candidate)) continue;
     if (distance < nearest.distance) nearest = { terms: [], distance };
     nearest.terms.push(candidate);
   }

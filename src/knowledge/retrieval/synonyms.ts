@@ -228,7 +228,7 @@ function readPhrases(): FoundPhrase[] {
     });
 }
 
-/** How people spell in chats: a word, or two, for each. */
+/** How people spell and mistype in chats: a word, or two, for each. What is mistyped here are function words, which no index has. */
 const CHAT_SPELLINGS: Readonly<Record<string, string>> = {
   u: "you",
   ur: "your",
@@ -275,6 +275,36 @@ const CHAT_SPELLINGS: Readonly<Record<string, string>> = {
   docs: "documents",
   max: "maximum",
   min: "minimum",
+  cuz: "because",
+  alot: "a lot",
+  dosent: "doesn't",
+  teh: "the",
+  hte: "the",
+  thier: "their",
+  tehre: "there",
+  thsi: "this",
+  taht: "that",
+  adn: "and",
+  wiht: "with",
+  yuo: "you",
+  yoru: "your",
+  waht: "what",
+  whta: "what",
+  hwat: "what",
+  hwo: "how",
+  wehn: "when",
+  whne: "when",
+  wehre: "where",
+  wich: "which",
+  whcih: "which",
+  becuase: "because",
+  becasue: "because",
+  cna: "can",
+  coudl: "could",
+  woudl: "would",
+  shoudl: "should",
+  ahve: "have",
+  jsut: "just",
 };
 
 /** A text with chat spellings written out. */
