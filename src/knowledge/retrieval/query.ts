@@ -56,7 +56,7 @@ function englishTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
     const alternatives = synonyms.get(token.term)!.filter(isKnown);
     const frequency = frequencyOf(token, frequencies);
     if (frequency > 0) return queryTerm(token, frequency, alternatives, vocabulary.size);
-    return correctedTerm(token, alternatives, vocabulary, budget, isSpellingOf(token.term));
+    return correctedTerm(token, alternatives, vocabulary, budget, isSpelling);
   });
   const ofPhrases = phrases.flatMap(({ phrase, alternatives }): QueryTerm[] => {
     const known = alternatives.filter(isKnown);
@@ -104,10 +104,10 @@ function correctedTerm(
   alternatives: TermAlternative[],
   vocabulary: Vocabulary,
   budget: { correctionsLeft: number },
-  isSpelling?: (candidate: string) => boolean,
+  mayMean?: typeof isSpelling,
 ): QueryTerm {
   const mayCorrect = budget.correctionsLeft-- > 0 && token.parts.length === 0;
-  const correction = mayCorrect ? correctSpelling(token.term, vocabulary, isSpelling) : undefined;
+  const correction = mayCorrect ? correctSpelling(token.term, vocabulary, mayMean) : undefined;
   if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
   const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
   return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
@@ -229,24 +229,22 @@ const MAX_ENDING_LENGTH = 3;
 /** Words of English whose vectors are less alike are no forms or spellings of one word, however alike they look: "bread", "break". */
 const MIN_COSINE = 0.45;
 
-/** Whether a term may be what is meant by another one of English: anything by a misspelt word, but only what means about the same by a word. */
-function isSpellingOf(term: string): (candidate: string) => boolean {
+/** Whether a term may be meant by another one of English: anything by a misspelt word, but by a word only what means about the same. */
+function isSpelling(term: string, candidate: string): boolean {
   const vector = wordVector(term);
-  if (!vector) return () => true;
-  return (candidate) => {
-    const other = wordVector(candidate);
-    return other ? cosine(vector, other) >= MIN_COSINE : differsInEnding(term, candidate);
-  };
+  if (!vector) return true;
+  const other = wordVector(candidate);
+  return other ? cosine(vector, other) >= MIN_COSINE : differsInEnding(term, candidate);
 }
 
 /**
  * The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones.
- * @param isSpelling says of a similar term whether it may be meant.
+ * @param mayMean says of a term and a similar one whether that may be meant by it.
  */
 export function correctSpelling(
   term: string,
   vocabulary: Vocabulary,
-  isSpelling: (candidate: string) => boolean = () => true,
+  mayMean: (term: string, candidate: string) => boolean = () => true,
 ): { term: string; documentFrequency: number } | undefined {
   if (term.length < MIN_COMPLETED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
@@ -254,7 +252,7 @@ export function correctSpelling(
   for (const candidate of termsLike(term, vocabulary)) {
     if (term.length < MIN_CORRECTED_LENGTH && candidate.length <= term.length) continue;
     const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
-    if (distance > maxEdits || distance > nearest.distance || !isSpelling(candidate)) continue;
+    if (distance > maxEdits || distance > nearest.distance || !mayMean(term, candidate)) continue;
     if (distance < nearest.distance) nearest = { terms: [], distance };
     nearest.terms.push(candidate);
   }
