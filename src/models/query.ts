@@ -106,7 +106,7 @@ function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
 const MIN_COSINE = 0.45;
 
 /** Of a word in a language without vectors, which may be common, or beside what is asked. */
-const MEAN_RARITY = 0.25;
+const MEAN_RARITY = 0.45;
 
 /** A content word of a query, with how close it is to each word that it has been compared with. */
 class ContentWord {
