@@ -52,6 +52,7 @@ function talkWriter(db: DatabaseSync): (history: WorkspaceHistory, conversation:
       status: conversation.status,
       visitor_id: visitorIdOf(history, conversation.visitor),
       message_count: messages.length,
+      latest_message_id: last.id,
       last_message_preview: last.content.slice(0, PREVIEW_CHARACTERS),
       last_message_at: last.atMs,
       idle_at: last.atMs + INACTIVITY_MINUTES * 60_000,
