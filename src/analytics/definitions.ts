@@ -55,6 +55,32 @@ export function rangesOf(days: number, nowMs: number): { current: DayRange; prev
   return { current: { fromDay, toDay }, previous: { fromDay: fromDay - days, toDay: fromDay - 1 } };
 }
 
+/** The length of the spans of `analytics_spans`, as in its migration. */
+export const SPAN_DAYS = 16;
+
+/** A range in three: the days of whole spans, and those before and after. The last day, which changes all the time, is after. */
+export interface SplitRange {
+  before: DayRange;
+  spanned: DayRange;
+  after: DayRange;
+}
+
+/** Each part may be empty: then its last day is before its first. */
+export function splitRange({ fromDay, toDay }: DayRange): SplitRange {
+  const start = Math.min(Math.ceil(fromDay / SPAN_DAYS) * SPAN_DAYS, toDay);
+  const end = Math.max(Math.floor(toDay / SPAN_DAYS) * SPAN_DAYS, start);
+  return {
+    before: { fromDay, toDay: start - 1 },
+    spanned: { fromDay: start, toDay: end - 1 },
+    after: { fromDay: end, toDay },
+  };
+}
+
+/** The first days of the spans in days that whole spans cover. */
+export function spansIn({ fromDay, toDay }: DayRange): number[] {
+  return Array.from({ length: (toDay - fromDay + 1) / SPAN_DAYS }, (_, at) => fromDay + at * SPAN_DAYS);
+}
+
 /** How long a conversation must stay resolved for its resolution to be durable. */
 const DURABLE_DAYS = 7;
 
@@ -84,28 +110,15 @@ const BUCKETS_PER_E = 11;
 
 /** A duration of 2^53 ms is in bucket 404. */
 const MAX_BUCKETS = 512;
-const [COMMA, COLON, ZERO] = [0x2c, 0x3a, 0x30];
 
 /**
  * The median of durations: the lower of two middle values, within 4.7 % and half a millisecond.
- * @param histograms of milliseconds, of any number of days, as `bucket:count` with commas between them. A year has tens of
- * thousands: as JSON they would take most of the time of an overview.
+ * @param histograms of milliseconds: how many are in each bucket.
  * @returns seconds; null without durations.
  */
-export function medianSeconds(histograms: string | null): number | null {
+export function medianSeconds(histograms: readonly Record<string, number>[]): number | null {
   const counts = new Float64Array(MAX_BUCKETS);
-  let [bucket, count, isCount] = [0, 0, false];
-  for (let at = 0; at <= (histograms?.length ?? 0); at++) {
-    const code = histograms?.charCodeAt(at) ?? COMMA;
-    if (code === COLON) isCount = true;
-    else if (code >= ZERO) {
-      if (isCount) count = count * 10 + code - ZERO;
-      else bucket = bucket * 10 + code - ZERO;
-    } else {
-      counts[bucket]! += count;
-      [bucket, count, isCount] = [0, 0, false];
-    }
-  }
+  for (const histogram of histograms) for (const bucket in histogram) counts[Number(bucket)]! += histogram[bucket]!;
   let left = Math.ceil(counts.reduce((sum, each) => sum + each, 0) / 2);
   if (left === 0) return null;
   const median = counts.findIndex((each) => (left -= each) <= 0);

@@ -6,10 +6,10 @@ import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { lastDurableDay, rangesOf } from "./definitions.ts";
+import { lastDurableDay, rangesOf, splitRange } from "./definitions.ts";
 import { listCuratedQuestions, listGapQuestions, listRatedDown } from "./gap-store.ts";
 import { groupGaps } from "./gaps.ts";
-import { ALL_AGENTS, listDays, listUnansweredQuestions, sumDays, sumStatuses } from "./store.ts";
+import { ALL_AGENTS, createMissingSpans, listCounters, listDays, listUnansweredQuestions, sumDays, sumStatuses } from "./store.ts";
 import { gapPageSchema, gapQuery, overviewQuery, overviewSchema, toGap, toOverview } from "./wire.ts";
 
 export const analyticsRoutes = createRouter("Analytics");
@@ -30,19 +30,23 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const { days, agent_id: agentId = null } = c.req.valid("query");
   const nowMs = Date.now();
   const { current, previous } = rangesOf(days, nowMs);
+  const parts = splitRange(current);
   const durableDay = lastDurableDay(nowMs);
   const db = callerDb(c);
   const rollupId = agentId ?? ALL_AGENTS;
-  const [[agent], rows, [sums], [before], [statuses], questions] = await db.batch([
+  const [, counters, [agent], rows, [sums], [before], [statuses], questions] = await db.batch([
+    createMissingSpans(db, id, rollupId, parts),
+    listCounters(db, id, rollupId, parts),
     findAgentBrief(db, id, rollupId),
     listDays(db, id, rollupId, current),
-    sumDays(db, id, rollupId, current, { durableDay, withTimes: true }),
-    sumDays(db, id, rollupId, previous, { durableDay, withTimes: false }),
+    sumDays(db, id, rollupId, current, durableDay),
+    sumDays(db, id, rollupId, previous, durableDay),
     sumStatuses(db, id, rollupId),
     listUnansweredQuestions(db, id, rollupId, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
-  return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses: statuses!, questions }), 200);
+  const counted = { days: rows, sums: sums!, counters, previous: before!, statuses: statuses!, questions };
+  return c.json(toOverview({ agentId, range: current, ...counted }), 200);
 });
 
 const listGaps = createRoute({

@@ -1,8 +1,10 @@
 import { and, asc, between, desc, eq, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { type SQLiteColumn, unionAll } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { analyticsDays, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
-import type { DayRange } from "./definitions.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { analyticsDays, analyticsSpans, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+import { type DayRange, SPAN_DAYS, spansIn, type SplitRange } from "./definitions.ts";
 
 /** The rollup rows of the whole workspace have this agent id. */
 export const ALL_AGENTS = "";
@@ -13,33 +15,20 @@ const CANDIDATES = 100;
 const TOP_QUESTIONS = 10;
 
 /** The days of a range that have rollups, oldest first. */
-export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+export const listDays = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
-  const { handoffReasons, channels } = analyticsDays;
-  const shown = { day, conversations, messages, aiReplies, humanReplies, leads, handoffs };
   return db
-    .select({ ...shown, handoffReasons, channels })
+    .select({ day, conversations, messages, aiReplies, humanReplies, leads, handoffs })
     .from(analyticsDays)
-    .where(isIn(workspaceId, agentId, range))
+    .where(isIn(analyticsDays, workspaceId, agentId, range))
     .orderBy(asc(analyticsDays.day));
-}
+});
 
 export type Day = Awaited<ReturnType<typeof listDays>>[number];
 
-/**
- * The sums over the days of a range; resolutions until `durableDay` have matured.
- * @param withTimes whether to join the histograms too, as `medianSeconds` reads them.
- */
-export function sumDays(
-  db: Database,
-  workspaceId: string,
-  agentId: string,
-  range: DayRange,
-  { durableDay, withTimes }: { durableDay: number; withTimes: boolean },
-) {
+/** The sums over the days of a range; resolutions until `durableDay` have matured. */
+export const sumDays = compiled((db, workspaceId: string, agentId: string, range: DayRange, durableDay: number) => {
   const days = analyticsDays;
-  const joined = (column: SQLiteColumn) =>
-    sql<string | null>`${withTimes ? sql`group_concat(nullif(replace(trim(${column}, '{}'), '"', ''), ''))` : sql`NULL`}`;
   const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
   return db
     .select({
@@ -62,19 +51,60 @@ export function sumDays(
       // AI resolutions that are old enough to be durable, and those of them that were reopened within the time.
       maturedResolutions: matured(days.aiResolutions),
       maturedReopened: matured(days.aiResolutionsUndone),
-      firstResponses: joined(days.firstResponses).as("first_responses"),
-      resolutions: joined(days.resolutions).as("resolutions"),
     })
     .from(days)
-    .where(isIn(workspaceId, agentId, range));
-}
+    .where(isIn(days, workspaceId, agentId, range));
+});
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
+/** Adds up the spans of a range that are missing: `listCounters` reads them in the same batch. */
+export function createMissingSpans(db: Database, workspaceId: string, agentId: string, { spanned }: SplitRange) {
+  return addUpSpans(db, workspaceId, agentId, JSON.stringify(spansIn(spanned)));
+}
+
+const addUpSpans = compiled((db, workspaceId: string, agentId: string, firstDays: string) => {
+  const [first, last] = [sql`s.value`, sql`s.value + ${SPAN_DAYS} - 1`];
+  const isKept = isIn(analyticsSpans, workspaceId, agentId, { fromDay: first, toDay: first });
+  const isInSpan = isIn(analyticsDays, workspaceId, agentId, { fromDay: first, toDay: last });
+  const added = (counters: SQLiteColumn) =>
+    sql`(SELECT json_group_object(key, total) FROM (SELECT json_each.key, sum(json_each.value) AS total
+      FROM ${analyticsDays} CROSS JOIN json_each(${counters}) WHERE ${isInSpan} GROUP BY json_each.key))`;
+  const span = {
+    workspaceId,
+    agentId,
+    day: first,
+    handoffReasons: added(analyticsDays.handoffReasons),
+    channels: added(analyticsDays.channels),
+    firstResponses: added(analyticsDays.firstResponses),
+    resolutions: added(analyticsDays.resolutions),
+  };
+  const isMissing = sql`NOT EXISTS (SELECT 1 FROM ${analyticsSpans} WHERE ${isKept}) AND EXISTS (SELECT 1 FROM ${analyticsDays} WHERE ${isInSpan})`;
+  return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
+});
+
+/** The counters by name of a range: those of its spans, and those of the days before and after these. */
+export const listCounters = compiled((db, workspaceId: string, agentId: string, { before, spanned, after }: SplitRange) => {
+  const countersIn = (table: typeof analyticsDays | typeof analyticsSpans, days: DayRange) => {
+    const { handoffReasons, channels, firstResponses, resolutions } = table;
+    return db
+      .select({ handoffReasons, channels, firstResponses, resolutions })
+      .from(table)
+      .where(isIn(table, workspaceId, agentId, days));
+  };
+  return unionAll(countersIn(analyticsDays, before), countersIn(analyticsSpans, spanned), countersIn(analyticsDays, after));
+});
+
+export type Counters = Awaited<ReturnType<typeof listCounters>>[number];
+
 /** How many conversations have each status now. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
+  return selectStatuses(db, workspaceId, agentId === ALL_AGENTS ? null : agentId);
+}
+
+const selectStatuses = compiled((db, workspaceId: string, agentId: string | null) => {
   const { open, ai_handled, needs_human, human_active, resolved } = conversationCounts;
-  const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
+  const ofAgent = agentId === null ? undefined : eq(conversationCounts.agentId, agentId);
   return db
     .select({
       open: sumOf(open),
@@ -85,13 +115,13 @@ export function sumStatuses(db: Database, workspaceId: string, agentId: string) 
     })
     .from(conversationCounts)
     .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent));
-}
+});
 
 /**
  * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
  * latest. A question is missed only if a hundred were asked more often and a hundred others later.
  */
-export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+export const listUnansweredQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const table = unansweredQuestions;
   return db
     .select({ question: table.question, count: askedIn(workspaceId, agentId, range).as("count") })
@@ -99,7 +129,7 @@ export function listUnansweredQuestions(db: Database, workspaceId: string, agent
     .where(candidateQuestions(workspaceId, agentId))
     .orderBy(sql`count DESC`, desc(table.lastAskedAt), table.questionKey)
     .limit(TOP_QUESTIONS);
-}
+});
 
 /** SQL condition on `unanswered_questions`: it is one of the most frequent, or of the latest. */
 export function candidateQuestions(workspaceId: string, agentId: string): SQL {
@@ -117,8 +147,14 @@ export function askedIn(workspaceId: string, agentId: string, { fromDay, toDay }
   return sql<number>`${askedUntil(sql`${toDay}`)} - ${askedUntil(sql`${fromDay} - 1`)}`;
 }
 
-function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {
-  return and(eq(analyticsDays.workspaceId, workspaceId), eq(analyticsDays.agentId, agentId), between(analyticsDays.day, fromDay, toDay));
+/** SQL condition: the row of an agent is of one of these days, or a span that begins on one of them. */
+function isIn(
+  table: typeof analyticsDays | typeof analyticsSpans,
+  workspaceId: string,
+  agentId: string,
+  { fromDay, toDay }: Record<keyof DayRange, number | SQL>,
+): SQL | undefined {
+  return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId), between(table.day, fromDay, toDay));
 }
 
 function sumOf(column: SQLiteColumn | SQL): SQL<number> {

@@ -5,7 +5,7 @@ import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
 import type { Gap } from "./gaps.ts";
-import type { Day, Sums } from "./store.ts";
+import type { Counters, Day, Sums } from "./store.ts";
 
 const date = () => z.string().meta({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
@@ -163,6 +163,8 @@ interface OverviewData {
   range: DayRange;
   days: Day[];
   sums: Sums;
+  /** By name, of days and of spans of days. */
+  counters: Counters[];
   previous: Sums;
   statuses: Record<ConversationStatus, number>;
   /** Most frequent first; the count may be 0. */
@@ -170,7 +172,16 @@ interface OverviewData {
 }
 
 /** The overview on the wire. */
-export function toOverview({ agentId, range, days, sums, previous, statuses, questions }: OverviewData): z.infer<typeof overviewSchema> {
+export function toOverview({
+  agentId,
+  range,
+  days,
+  sums,
+  counters,
+  previous,
+  statuses,
+  questions,
+}: OverviewData): z.infer<typeof overviewSchema> {
   const { fromDay, toDay } = range;
   return {
     range: { days: toDay - fromDay + 1, from: toDate(fromDay), to: toDate(toDay) },
@@ -180,16 +191,16 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
     csat: { average: ratio(sums.csatSum, sums.csatCount), count: sums.csatCount },
     feedback: { up: sums.ratedUp, down: sums.ratedDown },
     times: {
-      median_first_response_seconds: medianSeconds(sums.firstResponses),
-      median_resolution_seconds: medianSeconds(sums.resolutions),
+      median_first_response_seconds: medianSeconds(counters.map((each) => each.firstResponses)),
+      median_resolution_seconds: medianSeconds(counters.map((each) => each.resolutions)),
     },
     handoff_reasons: sumByName(
       HANDOFF_REASONS,
-      days.map((day) => day.handoffReasons),
+      counters.map((each) => each.handoffReasons),
     ),
     by_channel: sumByName(
       CHANNELS,
-      days.map((day) => day.channels),
+      counters.map((each) => each.channels),
     ),
     by_status: statuses,
     daily: toDaily(days, range),

@@ -83,6 +83,7 @@ export const NOT_EXPORTED: Record<string, string> = {
   lead_days: "a trigger counts leads by day",
   feedback_days: "a trigger counts ratings by day",
   analytics_changes: "always empty",
+  analytics_spans: "overviews add up the days again",
 };
 
 /** The record type of a row in an agent's knowledge object. */

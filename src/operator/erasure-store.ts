@@ -34,6 +34,7 @@ const WORKSPACE_TABLES = [
   schema.conversationSpans,
   schema.analyticsChanges,
   schema.analyticsDays,
+  schema.analyticsSpans,
   schema.visitors,
   schema.evaluationCases,
   schema.evaluations,

@@ -47,6 +47,9 @@ const QUESTIONS = ["What is the capital of France", "Öffnungszeiten am Sonntag"
 /** What lies between two things that happen to a conversation, some of them at the edge of what is counted. */
 const GAPS_MS = [1, 900, 40_000, 3_600_000, 20 * 3_600_000, 2 * DAY_MS, 7 * DAY_MS - 1, 7 * DAY_MS, 7 * DAY_MS + 1, 12 * DAY_MS];
 
+/** How many steps lie between two looks at the present state. */
+const STEPS_BETWEEN = 25;
+
 /** The same question in other words: its case and its signs. */
 function wordingOf(random: Random, question: string): string {
   return pick(random, [question, `${question}?`, `  ${question.toUpperCase()} !!`, question.toLowerCase()]);
@@ -65,11 +68,15 @@ export class Histories {
     this.db = dbFor(env, workspaceId, new Meter());
   }
 
-  async play(conversations: number, fromMs: number, toMs: number): Promise<void> {
+  /** @param meanwhile runs now and then between two steps. */
+  async play(conversations: number, fromMs: number, toMs: number, meanwhile: () => Promise<unknown>): Promise<void> {
     const steps: Step[] = [];
     for (let at = 0; at < conversations; at++) steps.push(...this.conversation(fromMs, toMs));
     for (let at = 0; at < conversations / 4; at++) steps.push(this.lead(fromMs + Math.floor(this.random() * (toMs - fromMs))));
-    for (const { run } of steps.toSorted((a, b) => a.atMs - b.atMs)) await run();
+    for (const [at, { run }] of steps.toSorted((a, b) => a.atMs - b.atMs).entries()) {
+      await run();
+      if (at % STEPS_BETWEEN === 0) await meanwhile();
+    }
   }
 
   private conversation(fromMs: number, toMs: number): Step[] {

@@ -745,6 +745,17 @@ function dayCounters<Counter>(column: (name: string) => Counter) {
   };
 }
 
+/** Counters by name, within a day. */
+function namedCounters() {
+  return {
+    handoffReasons: counters("handoff_reasons"),
+    channels: counters("channels"),
+    /** Histograms: conversations by bucket of time. */
+    firstResponses: counters("first_responses"),
+    resolutions: counters("resolutions"),
+  };
+}
+
 /** A UTC day of an agent, or of all agents under the agent id `''`. */
 export const analyticsDays = sqliteTable(
   "analytics_days",
@@ -754,11 +765,23 @@ export const analyticsDays = sqliteTable(
     /** Days since 1970-01-01. */
     day: integer("day").notNull(),
     ...dayCounters(count),
-    handoffReasons: counters("handoff_reasons"),
-    channels: counters("channels"),
-    /** Histograms: conversations by bucket of time. */
-    firstResponses: counters("first_responses"),
-    resolutions: counters("resolutions"),
+    ...namedCounters(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
+);
+
+/**
+ * The counters by name of 16 days added up, so that an overview of a year reads those of some forty rows instead of 365. An
+ * overview adds up the spans that it misses, and a trigger deletes a span when such a counter of one of its days changes.
+ */
+export const analyticsSpans = sqliteTable(
+  "analytics_spans",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    /** The span's first day since 1970-01-01, a multiple of 16. */
+    day: integer("day").notNull(),
+    ...namedCounters(),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
 );
