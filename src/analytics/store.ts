@@ -1,9 +1,10 @@
-import { and, asc, between, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, between, desc, eq, gte, type SQL, sql } from "drizzle-orm";
 import { type SQLiteColumn, unionAll } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { analyticsDays, analyticsSpans, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { type DayRange, SPAN_DAYS, spansIn, type SplitRange } from "./definitions.ts";
 
 /** The rollup rows of the whole workspace have this agent id. */
@@ -120,13 +121,19 @@ const selectStatuses = compiled((db, workspaceId: string, agentId: string | null
 /**
  * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
  * latest. A question is missed only if a hundred were asked more often and a hundred others later.
+ * @param range ends today: no question was asked more often in it than in its last year.
  */
 export const listUnansweredQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const table = unansweredQuestions;
+  const count = askedIn(workspaceId, agentId, range);
+  // Ten questions were asked in the range at least as often as this: one asked less often in its whole last year is none of the ten.
+  const least = sql`(SELECT min(count) FROM (SELECT ${count} AS count FROM ${table}
+    WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId} ORDER BY asked DESC LIMIT ${TOP_QUESTIONS}))`;
+  const isCounted = and(gte(table.asked, least), gte(table.lastAskedAt, sql`${range.fromDay} * ${DAY_MS}`));
   return db
-    .select({ question: table.question, count: askedIn(workspaceId, agentId, range).as("count") })
+    .select({ question: table.question, count: count.as("count") })
     .from(table)
-    .where(candidateQuestions(workspaceId, agentId))
+    .where(and(candidateQuestions(workspaceId, agentId), isCounted))
     .orderBy(sql`count DESC`, desc(table.lastAskedAt), table.questionKey)
     .limit(TOP_QUESTIONS);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type DayRange, splitRange, spansIn } from "../../src/analytics/definitions.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { costOf, createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
-import { DAY_MS } from "./history.ts";
+import { DAY_MS, seeded } from "./history.ts";
 
 const YEAR = "/analytics/overview?days=365";
 
@@ -105,4 +105,34 @@ test("erasing a person keeps the numbers of spans, which hold nothing of them", 
   const { by_status: before_, ...numbers } = before;
   expect(await overview(workspace)).toMatchObject({ ...numbers, by_status: { ...before_, needs_human: 0 } });
   expect(await spansOf(workspace)).toEqual(spans);
+});
+
+test("the most frequent questions are those that a count of all finds, whatever was asked before the range", async () => {
+  const workspace = await createWorkspace();
+  const random = seeded(7);
+  const today = Math.floor(Date.now() / DAY_MS);
+  const asked = Array.from({ length: 400 }, () => ({
+    id: crypto.randomUUID(),
+    question: `question ${Math.floor(random() ** 2 * 60)}`,
+    at: (today - Math.floor(random() ** 2 * 200)) * DAY_MS,
+  })).sort((a, b) => a.at - b.at);
+  await query(
+    workspace.id,
+    `INSERT INTO handoffs (id, workspace_id, agent_id, conversation_id, reason, summary, question_key, status, requested_at)
+     SELECT value ->> 'id', ?1, 'a', value ->> 'id', 'missing_knowledge', value ->> 'question', value ->> 'question', 'resolved', value ->> 'at'
+       FROM json_each(?2)`,
+    workspace.id,
+    JSON.stringify(asked),
+  );
+  for (const days of [1, 7, 30, 90, 365]) {
+    const inRange = asked.filter(({ at }) => at / DAY_MS > today - days);
+    const counts = [...Map.groupBy(inRange, ({ question }) => question)].map(([question, all]) => ({
+      question,
+      count: all.length,
+      lastAt: all.at(-1)!.at,
+    }));
+    const ranked = counts.sort((a, b) => b.count - a.count || b.lastAt - a.lastAt || (a.question < b.question ? -1 : 1));
+    const expected = ranked.slice(0, 10).map(({ question, count }) => ({ question, count }));
+    expect((await overview(workspace, `/analytics/overview?days=${days}`)).top_unanswered, `${days} days`).toEqual(expected);
+  }
 });
