@@ -47,10 +47,13 @@ function searchKnowledge({ env, meter, turn }: SearchContext, question: string, 
 
 /** What the visitor last asked, of all they wrote: small talk between two questions does not part them. */
 export function lastQuestions(written: readonly string[]): string[] {
-  return written
-    .filter((text) => smallTalkOf(text, "") === undefined)
-    .map((text) => withoutSmallTalk(text, ""))
-    .slice(-MAX_PREVIOUS_QUESTIONS);
+  const questions: string[] = [];
+  // Newest first: the rest of a long conversation is not read.
+  for (const text of written.toReversed()) {
+    if (smallTalkOf(text, "") === undefined) questions.unshift(withoutSmallTalk(text, ""));
+    if (questions.length === MAX_PREVIOUS_QUESTIONS) break;
+  }
+  return questions;
 }
 
 /** The tools that every agent has. */

@@ -10,10 +10,9 @@ export const TRACE_LIFETIME_MS = 30 * DAY_MS;
 export class TraceStore {
   constructor(private readonly kv: SyncKvStorage) {}
 
-  /** Keeps a trace, and deletes those that have expired. */
+  /** Keeps a trace until it expires. */
   put(trace: Trace): void {
     this.kv.put(PREFIX + trace.message_id, trace);
-    this.prune();
   }
 
   find(messageId: string): Trace | undefined {

@@ -111,7 +111,8 @@ export class TurnQueue<Request, Turn> {
 
   /** Sets the alarm to the object's next chore, if no turn is unfinished. */
   async rest(): Promise<void> {
-    if (this.running.size > 0 || this.stored().length > 0) return;
+    // Without orphans, storage holds the running turns alone.
+    if (this.running.size > 0 || (this.orphanedBy !== undefined && this.stored().length > 0)) return;
     const atMs = this.nextChoreMs();
     await (atMs === undefined ? this.storage.deleteAlarm() : this.storage.setAlarm(atMs));
   }

@@ -38,6 +38,7 @@ interface TurnContext {
   turn: Turn;
   db: Database;
   meter: Meter;
+  isFirst: boolean;
   isHandOff: boolean;
   listener: TurnListener;
   trace: TraceRecorder;
@@ -63,8 +64,8 @@ interface EarlySearch {
  * called.
  */
 export class TurnRunner {
-  /** The questions before the next one as far as this runner saw them; the first batch says whether these are all. */
-  private previousQuestions: string[] = [];
+  /** What the visitor wrote before the next turn, as far as this runner saw it; the first batch says whether this is all. */
+  private written: string[] = [];
 
   private readonly journal: CallJournal;
 
@@ -96,7 +97,7 @@ export class TurnRunner {
       return this.attempt({ ...turn, subjectHashes }, meter, attempt, listener, signal);
     }
     const db = dbFor(this.env, turn.workspaceId, meter);
-    const context: TurnContext = { turn, db, meter, isHandOff, listener, trace: new TraceRecorder(), signal };
+    const context: TurnContext = { turn, db, meter, isFirst: number === 1, isHandOff, listener, trace: new TraceRecorder(), signal };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
     signal.throwIfAborted();
@@ -117,7 +118,7 @@ export class TurnRunner {
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
   private searchEarly({ turn, meter, isHandOff }: TurnContext): EarlySearch {
-    const previousQuestions = turn.earlier ? lastQuestions(writtenIn(turn.earlier)) : this.previousQuestions;
+    const previousQuestions = lastQuestions(turn.earlier ? writtenIn(turn.earlier) : this.written);
     const search = isHandOff ? Promise.resolve(NO_SEARCH) : this.search(turn, previousQuestions, meter);
     // A turn that is refused does not await the search; every other turn does, and fails there.
     search.catch(() => undefined);
@@ -139,7 +140,7 @@ export class TurnRunner {
     const history = [...(turn.earlier ?? []), ...stored];
     const written = [...writtenIn(history), turn.message];
     const previousQuestions = lastQuestions(written.slice(0, -1));
-    this.previousQuestions = lastQuestions(written);
+    this.written = written;
     const search = await this.searchAgain(context, previousQuestions, early);
     if (!isHandOff) trace.searched(search);
     signal.throwIfAborted();
@@ -163,9 +164,9 @@ export class TurnRunner {
     return searchFor({ env: this.env, meter, turn }, turn.message, previousQuestions);
   }
 
-  private agentTools({ turn, meter, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
+  private agentTools({ turn, meter, isFirst, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
     const { workspaceId, conversationId, answerId } = turn;
-    this.journal.open(answerId);
+    this.journal.open(answerId, isFirst);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);

@@ -119,6 +119,8 @@ export function smallTalkOf(message: string, expected: string): SmallTalk | unde
 /** A message without the small talk that it begins or ends with: "thanks, and what about Norway?" asks about Norway. */
 export function withoutSmallTalk(message: string, expected: string): string {
   const clauses = message.split(/(?<=[.!?;,:\n؟،।])\s+|(?<=[。！？、，；…])\s*/u).filter((clause) => clause !== "");
+  // A message of one clause stays, whatever it says.
+  if (clauses.length < 2) return message;
   const isTalk = (clause: string): boolean => smallTalkOf(clause, expected) !== undefined;
   let [from, to] = [0, clauses.length];
   while (from < to && isTalk(clauses[from]!)) from++;
