@@ -22,7 +22,7 @@ export function createSurface(): Hono<AppEnv> {
   return surface;
 }
 
-/** One layer for all that each request has, since a layer costs as much as what it does. */
+/** One layer of the framework for all that each request has. */
 const everyRequest: MiddlewareHandler<AppEnv> = async (c, next) => {
   beginRequest(c);
   addSecurityHeaders(c);
