@@ -156,7 +156,8 @@ test("erasing a conversation keeps past numbers, and erases its question", async
   const question = { question: "what is the capital of france", count: 1 };
   const byStatus = { ...before.by_status, needs_human: 1 };
   expect(await overview(workspace)).toEqual({ ...before, by_status: byStatus, top_unanswered: [question] });
-  const kept = await query(workspace.id, "SELECT * FROM unanswered_questions WHERE workspace_id = ?", workspace.id);
+  // Without identifiers, which may hold any three letters from a to f.
+  const kept = await query(workspace.id, "SELECT question, question_key FROM unanswered_questions WHERE workspace_id = ?", workspace.id);
   expect(kept).toHaveLength(2);
   expect(JSON.stringify(kept)).not.toMatch(/ada|lovelace/i);
 });
