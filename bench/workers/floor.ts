@@ -124,11 +124,11 @@ export class FloorIndex extends DurableObject<FloorEnv> {
     return this.ctx.storage.sql.exec<{ title: string; content: string; score: number }>(sql, query).toArray();
   }
 
-  /** Like `search`, after reading what has changed in D1. */
-  async searchConversations(query: string): Promise<Passage[]> {
+  /** Finds ids, after reading what has changed in D1. */
+  async searchConversations(query: string): Promise<{ id: number }[]> {
     const { DB: db } = this.env;
     await db.batch([LIST_CHANGED, COUNT_CHANGED].map((sql) => db.prepare(sql).bind(WORKSPACE, Date.now() - 60_000)));
-    return this.search(query);
+    return this.ctx.storage.sql.exec<{ id: number }>("SELECT rowid AS id FROM chunks WHERE chunks MATCH ? LIMIT 20", query).toArray();
   }
 
   putAnswer(id: string, question: string, answer: string): void {
@@ -215,7 +215,7 @@ const ROUTES: Record<string, Handler> = {
   ]),
   "/rpc-index-read": async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();
-    const passages = await env.INDEX.getByName(AGENT).searchConversations("sentence OR length");
+    const hits = await env.INDEX.getByName(AGENT).searchConversations("sentence OR length");
     const { DB: db } = env;
     const found = await db.batch([
       db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
@@ -224,7 +224,7 @@ const ROUTES: Record<string, Handler> = {
       db.prepare(FIND_CONTENT).bind(MESSAGE),
       db.prepare(FIND_NOTE_CONTENT).bind(MESSAGE),
     ]);
-    return { data: found.map(({ results }) => results), passages };
+    return { data: found.map(({ results }) => results), hits };
   },
   "/rpc-read-search": async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();

@@ -36,6 +36,8 @@ export function groupGaps(
   language: string,
 ): Gap[] {
   const asked = [...gapsOfQuestions(questions), ...gapsOfRatings(ratedDown)].toSorted(compare);
+  // Comparing takes the words of all curated answers.
+  if (asked.length === 0) return [];
   const read = asked.map((gap): ReadGap => ({ gap, wording: wordingOf(gap.question, language) }));
   const answers = curated.map(({ question, updatedAt }) => ({ wording: wordingOf(question, language), updatedAt }));
   const isOpen = (group: readonly ReadGap[]): boolean => {

@@ -361,12 +361,12 @@ export const storedAnswerColumns = {
 };
 
 /** An agent's answer, if it is this conversation's. */
-export function findAnswer(db: Database, workspaceId: string, conversationId: string, messageId: string) {
-  return db
+export const findAnswer = compiled((db, workspaceId: string, conversationId: string, messageId: string) =>
+  db
     .select(storedAnswerColumns)
     .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), isAnswer(conversationId, messageId)));
-}
+    .where(and(eq(messages.workspaceId, workspaceId), isAnswer(conversationId, messageId))),
+);
 
 /** For a query of messages: it is an agent's answer, in this conversation. */
 export function isAnswer(conversationId: string, messageId: string): SQL {
