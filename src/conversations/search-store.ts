@@ -1,8 +1,8 @@
 import { eq, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
-import { jsonIds } from "../platform/db/sql.ts";
 
 /** What the index holds of a conversation besides its texts. */
 function selectForIndex(db: Database, condition: SQL) {
@@ -27,14 +27,14 @@ function selectForIndex(db: Database, condition: SQL) {
 }
 
 /** Conversations by last activity, oldest first, after a position. Each status is a range of the list's index. */
-export function listChanged(db: Database, workspaceId: string, after: { atMs: number; id: string }, limit: number) {
+export const listChanged = compiled((db, workspaceId: string, after: { atMs: number; id: string }, limit: number) => {
   const ranges = CONVERSATION_STATUSES.map(
     (status) => sql`SELECT id, updated_at FROM ${conversations}
       WHERE workspace_id = ${workspaceId} AND status = ${status} AND (updated_at, id) > (${after.atMs}, ${after.id})`,
   );
   const page = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
   return selectForIndex(db, sql`${conversations.id} IN ${page}`).orderBy(conversations.updatedAt, conversations.id);
-}
+});
 
 /** The changes of a second: how many, and sums that tell them from others. */
 export interface ChangedSecond {
@@ -52,7 +52,7 @@ export const SECOND_MS = 1_000;
 const RANDOM_DIGITS = [21, 22, 23, 24, 25, 26];
 
 /** Counts changes by their seconds, since a time and before another. */
-export function countChanged(db: Database, workspaceId: string, sinceMs: number, untilMs: number) {
+export const countChanged = compiled((db, workspaceId: string, sinceMs: number, untilMs: number) => {
   const idSum = sql.join(
     RANDOM_DIGITS.map((at, power) => sql`unicode(substr(id, ${at}, 1)) * ${64 ** power}`),
     sql` + `,
@@ -72,7 +72,7 @@ export function countChanged(db: Database, workspaceId: string, sinceMs: number,
     })
     .from(sql`(${sql.join(ranges, sql` UNION ALL `)})`)
     .groupBy(sql`1`);
-}
+});
 
 /** The number that `countChanged` adds up. */
 export function idNumber(id: string): number {
@@ -81,7 +81,7 @@ export function idNumber(id: string): number {
 
 /** Those of these conversations that exist. */
 export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));
+  return selectForIndex(db, isAmong(conversations, workspaceId, JSON.stringify(conversationIds)));
 }
 
 /** How far the index has read a conversation. */
@@ -132,15 +132,19 @@ export function listUnread(db: Database, workspaceId: string, limit: number) {
 
 /** The contents of these messages and notes. */
 export function listContents(db: Database, workspaceId: string, ids: readonly string[]) {
+  return selectContents(db, workspaceId, JSON.stringify(ids));
+}
+
+const selectContents = compiled((db, workspaceId: string, ids: string) => {
   const of = (table: typeof messages | typeof notes) =>
     db
       .select({ id: table.id, content: table.content })
       .from(table)
       .where(isAmong(table, workspaceId, ids));
   return [of(messages), of(notes)] as const;
-}
+});
 
-/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than records. */
-function isAmong(table: typeof conversations | typeof messages | typeof notes, workspaceId: string, ids: readonly string[]): SQL {
-  return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN ${jsonIds(ids)}`;
+/** @param ids as JSON. The unary plus keeps the planner off the workspace's index: there are fewer identifiers than records. */
+function isAmong(table: typeof conversations | typeof messages | typeof notes, workspaceId: string, ids: string): SQL {
+  return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN (SELECT value FROM json_each(${ids}))`;
 }
