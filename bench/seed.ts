@@ -20,7 +20,13 @@ const AGENTS = 20;
 
 /** Nothing that the bench does comes near these. */
 const ENOUGH = 1_000_000_000;
-const LIMITS = { requests_per_minute: ENOUGH, messages: ENOUGH, messages_per_conversation: ENOUGH, team_messages_per_day: ENOUGH };
+const LIMITS = {
+  requests_per_minute: ENOUGH,
+  messages: ENOUGH,
+  messages_per_conversation: ENOUGH,
+  team_messages_per_day: ENOUGH,
+  answers_per_agent: ENOUGH,
+};
 
 const INGESTION_DEADLINE_MS = 30_000;
 
