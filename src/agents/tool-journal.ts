@@ -27,16 +27,12 @@ export class CallJournal {
 
   constructor(private readonly storage?: JournalStorage) {}
 
-  /**
-   * Starts an attempt at a turn, with the calls of earlier attempts.
-   * @param isFirst whether there are none.
-   */
-  open(turnId: string, isFirst = false): void {
+  /** Starts an attempt at a turn, with the calls of earlier attempts: of any request with the same turn. */
+  open(turnId: string): void {
     this.running.clear();
     this.unclaimed.clear();
     if (turnId !== this.turnId) this.entries.clear();
     this.turnId = turnId;
-    if (isFirst) return;
     const prefix = nameOf(turnId, "");
     for (const [name, entry] of this.storage?.list<Entry>({ prefix }) ?? []) this.entries.set(name.slice(prefix.length), entry);
     for (const key of this.entries.keys()) this.unclaimed.add(key);

@@ -38,7 +38,6 @@ interface TurnContext {
   turn: Turn;
   db: Database;
   meter: Meter;
-  isFirst: boolean;
   isHandOff: boolean;
   listener: TurnListener;
   trace: TraceRecorder;
@@ -97,7 +96,7 @@ export class TurnRunner {
       return this.attempt({ ...turn, subjectHashes }, meter, attempt, listener, signal);
     }
     const db = dbFor(this.env, turn.workspaceId, meter);
-    const context: TurnContext = { turn, db, meter, isFirst: number === 1, isHandOff, listener, trace: new TraceRecorder(), signal };
+    const context: TurnContext = { turn, db, meter, isHandOff, listener, trace: new TraceRecorder(), signal };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
     signal.throwIfAborted();
@@ -164,9 +163,9 @@ export class TurnRunner {
     return searchFor({ env: this.env, meter, turn }, turn.message, previousQuestions);
   }
 
-  private agentTools({ turn, meter, isFirst, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
+  private agentTools({ turn, meter, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
     const { workspaceId, conversationId, answerId } = turn;
-    this.journal.open(answerId, isFirst);
+    this.journal.open(answerId);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);

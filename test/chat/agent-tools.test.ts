@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { toTurn } from "../../src/chat/turn-request.ts";
+import { toTurn, type TurnIds } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
@@ -487,7 +487,13 @@ describe("a call that changes something is made once", () => {
     await runWith();
     return {
       ...desk,
-      ask: async () => session().ask(request),
+      ask: async (ids: TurnIds | null = null) => session().ask({ ...request, ids }),
+      /** The next call of a step of the turn fails. */
+      failOnce: (step: "admit" | "finish") =>
+        runInDurableObject(session(), (live) => {
+          const { runner } = live as unknown as { runner: Record<typeof step, () => Promise<unknown>> };
+          vi.spyOn(runner, step).mockRejectedValueOnce(new Error(`${step} failed`));
+        }),
       until: async (isReached: () => boolean | Promise<boolean>) => {
         // Each look is a round trip, so the object gets its turn.
         while (!(await isReached())) await desk.received();
@@ -523,6 +529,24 @@ describe("a call that changes something is made once", () => {
     expect(await answers()).toEqual(["Cancelled."]);
     expect(await received()).toHaveLength(1);
     expect(await storage()).toEqual({ entries: [], alarm: null });
+  });
+
+  test("when two attempts fail after it, and the client repeats its request: a human takes over, rather than call in other words", async () => {
+    const { ask, behave, received, failOnce, answers, reasons, workspace } = await createSession(
+      (_, count) =>
+        count === 1 ? cancelled : count === 3 ? asks({ order: "A1", reason: "too late" }, "cancel_order") : says("Cancelled."),
+      says("Cancelled."),
+    );
+    await behave({ body: "It is cancelled." });
+    const [questionId, answerId] = [newId(shardOf(workspace.id), Date.now()), newId(shardOf(workspace.id), Date.now())];
+    await failOnce("finish");
+    await expect(ask({ questionId, answerId })).rejects.toThrow();
+    // The repeated request waits for the attempt before it, which fails too.
+    await failOnce("admit");
+    await ask({ questionId, answerId });
+    expect(await received()).toHaveLength(1);
+    expect(await answers()).toEqual([HANDED_OFF]);
+    expect(await reasons()).toEqual(["tool_failure"]);
   });
 
   test.each<[string, Script]>([
