@@ -58,22 +58,10 @@ export function rangesOf(days: number, nowMs: number): { current: DayRange; prev
 /** The length of the spans of `analytics_spans`, as in its migration. */
 export const SPAN_DAYS = 16;
 
-/** A range in three: the days of whole spans, and those before and after. The last day, which changes all the time, is after. */
-export interface SplitRange {
-  before: DayRange;
-  spanned: DayRange;
-  after: DayRange;
-}
-
-/** Each part may be empty: then its last day is before its first. */
-export function splitRange({ fromDay, toDay }: DayRange): SplitRange {
-  const start = Math.min(Math.ceil(fromDay / SPAN_DAYS) * SPAN_DAYS, toDay);
-  const end = Math.max(Math.floor(toDay / SPAN_DAYS) * SPAN_DAYS, start);
-  return {
-    before: { fromDay, toDay: start - 1 },
-    spanned: { fromDay: start, toDay: end - 1 },
-    after: { fromDay: end, toDay },
-  };
+/** The days of a range that whole spans cover, the last day excluded, which changes all the time; none where the last is before the first. */
+export function spannedDays({ fromDay, toDay }: DayRange): DayRange {
+  const start = Math.ceil(fromDay / SPAN_DAYS) * SPAN_DAYS;
+  return { fromDay: start, toDay: Math.max(Math.floor(toDay / SPAN_DAYS) * SPAN_DAYS, start) - 1 };
 }
 
 /** The first days of the spans in days that whole spans cover. */

@@ -5,11 +5,21 @@ import { uuid } from "../platform/http/fields.ts";
 import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { lastDurableDay, rangesOf, splitRange } from "./definitions.ts";
+import { logRarely } from "../platform/telemetry/log.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { lastDurableDay, rangesOf, spannedDays } from "./definitions.ts";
 import { listCuratedQuestions, listGapQuestions, listRatedDown } from "./gap-store.ts";
 import { groupGaps } from "./gaps.ts";
-import { ALL_AGENTS, createMissingSpans, listCounters, listDays, listUnansweredQuestions, sumDays, sumStatuses } from "./store.ts";
+import {
+  ALL_AGENTS,
+  createMissingSpans,
+  listDays,
+  listSpans,
+  listUnansweredQuestions,
+  listUnspannedDays,
+  sumDays,
+  sumStatuses,
+} from "./store.ts";
 import { gapPageSchema, gapQuery, overviewQuery, overviewSchema, toGap, toOverview } from "./wire.ts";
 
 export const analyticsRoutes = createRouter("Analytics");
@@ -30,13 +40,13 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const { days, agent_id: agentId = null } = c.req.valid("query");
   const nowMs = Date.now();
   const { current, previous } = rangesOf(days, nowMs);
-  const parts = splitRange(current);
+  const spanned = spannedDays(current);
   const durableDay = lastDurableDay(nowMs);
   const db = callerDb(c);
   const rollupId = agentId ?? ALL_AGENTS;
-  const [, counters, [agent], rows, [sums], [before], [statuses], questions] = await db.batch([
-    createMissingSpans(db, id, rollupId, parts),
-    listCounters(db, id, rollupId, parts),
+  const [spans, unspanned, [agent], rows, [sums], [before], [statuses], questions] = await db.batch([
+    listSpans(db, id, rollupId, spanned),
+    listUnspannedDays(db, id, rollupId, current, spanned),
     findAgentBrief(db, id, rollupId),
     listDays(db, id, rollupId, current),
     sumDays(db, id, rollupId, current, durableDay),
@@ -45,6 +55,12 @@ analyticsRoutes.openapi(getOverview, async (c) => {
     listUnansweredQuestions(db, id, rollupId, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
+  if (unspanned.some(({ day }) => day >= spanned.fromDay && day <= spanned.toDay)) {
+    // The overview is complete without them: where they cannot be written, the next one reads the days again.
+    const created = db.batch([createMissingSpans(db, id, rollupId, spanned)]);
+    await created.catch((error: unknown) => logRarely("analytics_not_added_up", {}, error));
+  }
+  const counters = [...spans, ...unspanned];
   const counted = { days: rows, sums: sums!, counters, previous: before!, statuses: statuses!, questions };
   return c.json(toOverview({ agentId, range: current, ...counted }), 200);
 });

@@ -1,11 +1,11 @@
 import { and, asc, between, desc, eq, gte, type SQL, sql } from "drizzle-orm";
-import { type SQLiteColumn, unionAll } from "drizzle-orm/sqlite-core";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { analyticsDays, analyticsSpans, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { type DayRange, SPAN_DAYS, spansIn, type SplitRange } from "./definitions.ts";
+import { type DayRange, SPAN_DAYS, spansIn } from "./definitions.ts";
 
 /** The rollup rows of the whole workspace have this agent id. */
 export const ALL_AGENTS = "";
@@ -59,8 +59,32 @@ export const sumDays = compiled((db, workspaceId: string, agentId: string, range
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
-/** Adds up the spans of a range that are missing: `listCounters` reads them in the same batch. */
-export function createMissingSpans(db: Database, workspaceId: string, agentId: string, { spanned }: SplitRange) {
+/** The counters by name of the spans in days that whole spans cover, as far as they are added up. */
+export const listSpans = compiled((db, workspaceId: string, agentId: string, spanned: DayRange) =>
+  db
+    .select(countersOf(analyticsSpans))
+    .from(analyticsSpans)
+    .where(isIn(analyticsSpans, workspaceId, agentId, spanned)),
+);
+
+/** The counters by name of the days of a range that `listSpans` does not give. */
+export const listUnspannedDays = compiled((db, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) => {
+  const { day } = analyticsDays;
+  const spans = sql`SELECT day FROM ${analyticsSpans} WHERE ${isIn(analyticsSpans, workspaceId, agentId, spanned)}`;
+  return db
+    .select({ day, ...countersOf(analyticsDays) })
+    .from(analyticsDays)
+    .where(and(isIn(analyticsDays, workspaceId, agentId, range), sql`${day} - ${day} % ${SPAN_DAYS} NOT IN (${spans})`));
+});
+
+export type Counters = Awaited<ReturnType<typeof listSpans>>[number];
+
+function countersOf({ handoffReasons, channels, firstResponses, resolutions }: typeof analyticsDays | typeof analyticsSpans) {
+  return { handoffReasons, channels, firstResponses, resolutions };
+}
+
+/** Adds up the spans that are missing. */
+export function createMissingSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
   return addUpSpans(db, workspaceId, agentId, JSON.stringify(spansIn(spanned)));
 }
 
@@ -83,20 +107,6 @@ const addUpSpans = compiled((db, workspaceId: string, agentId: string, firstDays
   const isMissing = sql`NOT EXISTS (SELECT 1 FROM ${analyticsSpans} WHERE ${isKept}) AND EXISTS (SELECT 1 FROM ${analyticsDays} WHERE ${isInSpan})`;
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
 });
-
-/** The counters by name of a range: those of its spans, and those of the days before and after these. */
-export const listCounters = compiled((db, workspaceId: string, agentId: string, { before, spanned, after }: SplitRange) => {
-  const countersIn = (table: typeof analyticsDays | typeof analyticsSpans, days: DayRange) => {
-    const { handoffReasons, channels, firstResponses, resolutions } = table;
-    return db
-      .select({ handoffReasons, channels, firstResponses, resolutions })
-      .from(table)
-      .where(isIn(table, workspaceId, agentId, days));
-  };
-  return unionAll(countersIn(analyticsDays, before), countersIn(analyticsSpans, spanned), countersIn(analyticsDays, after));
-});
-
-export type Counters = Awaited<ReturnType<typeof listCounters>>[number];
 
 /** How many conversations have each status now. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type DayRange, splitRange, spansIn } from "../../src/analytics/definitions.ts";
+import { type DayRange, spannedDays, spansIn } from "../../src/analytics/definitions.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { costOf, createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
 import { DAY_MS, seeded } from "./history.ts";
@@ -40,16 +40,16 @@ async function begin(workspace: Workspace, agentId: string, daysAgo: number): Pr
   return id;
 }
 
-test("a range is split into whole spans and the days around them, each day once", () => {
+test("whole spans of a range end before its last day", () => {
   const daysOf = ({ fromDay, toDay }: DayRange) => Array.from({ length: Math.max(0, toDay - fromDay + 1) }, (_, at) => fromDay + at);
   for (let toDay = 20_000; toDay < 20_016; toDay++) {
     for (const days of [...Array(50).keys()].map((at) => at + 1).concat(365)) {
       const range = { fromDay: toDay - days + 1, toDay };
-      const { before, spanned, after } = splitRange(range);
-      expect([before, spanned, after].flatMap(daysOf)).toEqual(daysOf(range));
       // The span of the last day is not whole until that day is over.
       const whole = daysOf(range).filter((day) => day % 16 === 0 && day + 15 < toDay);
+      const spanned = spannedDays(range);
       expect(spansIn(spanned)).toEqual(whole);
+      expect(daysOf(spanned)).toEqual(whole.flatMap((day) => daysOf({ fromDay: day, toDay: day + 15 })));
     }
   }
 });
@@ -59,7 +59,7 @@ test("an overview adds up the spans of past days once, and reads them from then 
   const agent = await createAgent(workspace);
   for (const daysAgo of [0, 40, 40, 340]) await begin(workspace, agent.id, daysAgo);
   const first = await costOf(() => overview(workspace));
-  expect(first).toMatchObject({ d1_trips: 1 });
+  expect(first).toMatchObject({ d1_trips: 2 });
   const spans = await spansOf(workspace);
   expect(spans).toMatchObject([
     { agent_id: "", first_responses: '{"101":1}', resolutions: "{}", channels: '{"api":1}' },
@@ -71,6 +71,23 @@ test("an overview adds up the spans of past days once, and reads them from then 
   expect((await overview(workspace)).by_channel.api).toBe(141);
   await overview(workspace, `${YEAR}&agent_id=${agent.id}`);
   expect(await spansOf(workspace)).toHaveLength(4);
+});
+
+test("an overview counts the days themselves where their spans cannot be stored", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  for (const daysAgo of [0, 40, 340]) await begin(workspace, agent.id, daysAgo);
+  const refusal =
+    "CREATE TRIGGER full BEFORE INSERT ON analytics_spans BEGIN SELECT RAISE(ABORT, 'database or disk is full: SQLITE_FULL'); END";
+  await query(workspace.id, refusal);
+  const { status, body } = await workspace.call("GET", YEAR);
+  await query(workspace.id, "DROP TRIGGER full");
+  expect(status).toBe(200);
+  expect(await spansOf(workspace)).toEqual([]);
+  expect(body).toEqual(await overview(workspace));
+  expect(await spansOf(workspace)).toHaveLength(2);
+  expect(body).toEqual(await overview(workspace));
+  expect(body.by_channel.api).toBe(3);
 });
 
 test("a change of an old day counts in the next overview, and leaves other spans alone", async () => {
