@@ -5,7 +5,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope } from "../workspaces/middleware.ts";
+import { needsScope } from "../workspaces/checks.ts";
 import { acceptDraft, dismissDraft, listOpenDrafts } from "./drafts.ts";
 import { addedAnswer, operation } from "./routes.ts";
 import { withoutSalutation } from "./merge-drafts.ts";

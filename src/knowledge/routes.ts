@@ -9,7 +9,7 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { truncate } from "../platform/text.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { MAX_TEXT_BYTES } from "./extract/file-kind.ts";

@@ -1,3 +1,4 @@
+import { expandChatSpellings } from "../text/chat-spellings.ts";
 import { terms } from "../text/terms.ts";
 
 /*
@@ -64,11 +65,25 @@ export function hasAnswerType(type: AnswerType, text: string): boolean {
 }
 
 const CLAUSE_END = /(?<=[.!?;,:])\s+|\s[-–]\s/;
-const ASKS_SOMETHING =
-  /^(?:(?:and|but|so|or|ok|okay|hi|hey|hello|please|pls|well|then|also)\s+)*(?:what|whats|who|whos|when|whens|where|wheres|how|hows|why|which|is|are|was|were|can|could|may|do|does|did|will|would|should|must|has|have|any|am)\b|\?$/i;
+const OPENERS = "^(?:(?:and|but|so|or|ok|okay|hi|hey|hello|please|well|then|also)\\s+)*";
+const AUXILIARIES = "(?:is|are|was|were|can|could|may|do|does|did|will|wo|would|should|must|has|have)(?:n?['’]t)?";
+const ASKS_SOMETHING = new RegExp(`${OPENERS}(?:what|who|whos|when|where|how|why|which|any|am|${AUXILIARIES})\\b|\\?$`, "i");
+/** A statement begins like this, or has an auxiliary; other words are all of a request: "kettle price", "cancel my gym". */
+const TELLS_SOMETHING = new RegExp(
+  `${OPENERS}(?:i|my|we|our|you|your|it|its|there|they|he|she|someone|somebody)\\b|\\b${AUXILIARIES}\\b`,
+  "i",
+);
 
-/** The terms of the clauses of an English message that ask: "my purse fell off the tube, how do I block the card" asks about the card. */
+/**
+ * The terms of the clauses of an English message that ask: "my purse fell off the tube, how do I block the card" asks about the card.
+ * A message of one clause that is no statement asks, too.
+ */
 export function askedTerms(message: string): Set<string> {
-  const clauses = message.split(CLAUSE_END).map((clause) => clause.trim());
-  return new Set(clauses.filter((clause) => ASKS_SOMETHING.test(clause)).flatMap(terms));
+  const clauses = expandChatSpellings(message)
+    .split(CLAUSE_END)
+    .map((clause) => clause.trim());
+  const asking = clauses.filter((clause) => ASKS_SOMETHING.test(clause));
+  const [only, ...others] = clauses;
+  if (asking.length === 0 && only !== undefined && others.length === 0 && !TELLS_SOMETHING.test(only)) asking.push(only);
+  return new Set(asking.flatMap(terms));
 }

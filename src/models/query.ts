@@ -40,9 +40,13 @@ export class Query {
     const content = this.terms.filter(({ isWeak }) => !isWeak);
     const hasVectors = this.words === undefined;
     this.vector = hasVectors ? meanVector(this.terms.map(({ term, weight }) => [term, weight])) : undefined;
-    const asked = askedTerms(question);
-    const rarityIn = ({ term }: QueryTerm): number => (asked.has(term) && !IS_NUMBER.test(term) ? rarityOf(term) : 0);
-    this.contentWords = content.map((term) => new ContentWord(term, hasVectors, hasVectors ? rarityIn(term) : MEAN_RARITY));
+    const asked = hasVectors ? askedTerms(question) : undefined;
+    const rarityIn = ({ term }: QueryTerm): number => {
+      if (IS_NUMBER.test(term)) return 0;
+      if (!asked) return MEAN_RARITY;
+      return asked.has(term) ? rarityOf(term) : 0;
+    };
+    this.contentWords = content.map((term) => new ContentWord(term, hasVectors, rarityIn(term)));
     this.contentWeight = totalWeight(content);
     this.ownWords = this.contentWords.slice(0, questionTerms.filter(({ isWeak }) => !isWeak).length);
   }

@@ -23,5 +23,10 @@ it.each([
   ["What is the price of a kettle?", ["price", "kettl"]],
   ["my purse fell off the tube, how do I block the card", ["block", "card"]],
   ["hi there! and do you sell shoes", ["sell", "shoe"]],
+  ["kettle price", ["kettl", "price"]],
+  ["please cancel my gym", ["cancel", "gym"]],
+  ["waht does a kettle cost", ["kettl", "cost"]],
+  ["it doesn't work, isn't it the battery", ["batteri"]],
   ["I lost my card.", []],
+  ["wifi is super slow in the bedroom", []],
 ])("of %j the words are known that it asks about", (message, asked) => expect([...askedTerms(message)]).toEqual(asked));

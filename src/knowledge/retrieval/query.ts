@@ -1,8 +1,9 @@
 import { type QueryTerm, type TermAlternative, totalWeight } from "../../models/retrieval.ts";
+import { expandChatSpellings } from "../../text/chat-spellings.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
 import { cosine, wordVector } from "../../text/word-vectors.ts";
-import { expandChatSpellings, phrasesIn, synonymsOf } from "./synonyms.ts";
+import { phrasesIn, synonymsOf } from "./synonyms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
