@@ -8,7 +8,7 @@ import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
 import { ownChange, requireChanged, requireToolTargets } from "./refusals.ts";
 import {

@@ -5,7 +5,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 import { listKeys } from "../workspaces/store.ts";
 import { addKey, removeKey } from "./keys.ts";
 import { ownChange, requireAdded } from "./refusals.ts";

@@ -7,7 +7,7 @@ import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts"
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
-import { callerOperation } from "../workspaces/middleware.ts";
+import { callerOperation } from "../workspaces/checks.ts";
 import type { AgentChange, Change } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 

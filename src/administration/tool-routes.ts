@@ -10,7 +10,7 @@ import { invalid, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 
 export const toolRoutes = createRouter("Agents");
 

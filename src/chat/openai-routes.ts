@@ -7,7 +7,7 @@ import { joinRetries } from "../platform/http/idempotency.ts";
 import { errorResponses, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toHeader, UNKNOWN_FIELDS } from "../platform/http/unknown-fields.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 import { completionError, toCompletion } from "./openai.ts";
 import { completionChunksSchema, completionInSchema, completionSchema, ignoredMessages, modelListSchema, toAsked } from "./openai-wire.ts";
 import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";

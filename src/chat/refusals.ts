@@ -1,12 +1,12 @@
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { flowLimited } from "../workspaces/middleware.ts";
+import { flowLimited } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import type { TurnState } from "./store.ts";
 import type { Turn } from "./turn-request.ts";
 
 /**
  * Why a question is not answered. Before a turn runs, a request is refused by its key, rate limit and scope
- * (workspaces/middleware.ts), by a visitor's token, origin and rate (widget/access.ts), or as mail that gets no answer
+ * (workspaces/checks.ts), by a visitor's token, origin and rate (widget/access.ts), or as mail that gets no answer
  * (email/inbound.ts). Why an agent hands over in place of an answer stands in reply.ts.
  */
 export type Refusal = { outcome: "rate_limited"; full: VisitorWindow } | { outcome: SimpleRefusal };

@@ -7,7 +7,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope, requireScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope, requireScope } from "../workspaces/checks.ts";
 import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";

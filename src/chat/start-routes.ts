@@ -5,7 +5,7 @@ import { ApiError, notFound } from "../platform/http/errors.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { callerOperation, needsScope, flowLimited } from "../workspaces/middleware.ts";
+import { callerOperation, needsScope, flowLimited } from "../workspaces/checks.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
 import { apiVisitor } from "./turn-request.ts";
 import { startInSchema } from "./wire.ts";

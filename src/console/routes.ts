@@ -7,7 +7,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, requireAddressRoom, unauthorized } from "../workspaces/middleware.ts";
+import { admitKey, requireAddressRoom, unauthorized } from "../workspaces/checks.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*

@@ -119,8 +119,9 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const key = { workspaceId, conversationId: op.conversationId };
   const [[added]] = await db.batch(compiledNote(db, { key, note: { id, nowMs, ...text }, windows }));
+  const tell = () => announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
   if (added) {
-    announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
+    tell();
     return { note: added };
   }
   // It was added by a request that this one repeats, or something is in its way.
@@ -129,6 +130,7 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
     findNote(db, workspaceId, id),
     findMessageCount(db, workspaceId, op.conversationId),
   ]);
+  if (note) tell();
   return conversation && { note, full: fullWindow(windows, sent) };
 }
 

@@ -8,7 +8,7 @@ import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { addNote, changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";

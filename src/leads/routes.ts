@@ -3,7 +3,7 @@ import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope } from "../workspaces/middleware.ts";
+import { needsScope } from "../workspaces/checks.ts";
 import { findLeads, type LeadRow } from "./leads.ts";
 import { leadColumns, leadPageSchema, leadQuery, toLead } from "./wire.ts";
 

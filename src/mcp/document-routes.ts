@@ -4,7 +4,7 @@ import { notFound } from "../platform/http/errors.ts";
 import { integerQuery, uuid } from "../platform/http/fields.ts";
 import { jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerOperation, needsScope } from "../workspaces/middleware.ts";
+import { callerOperation, needsScope } from "../workspaces/checks.ts";
 
 /** What tools need of the API beyond what integrators see. */
 export const documentRoutes = createRouter();

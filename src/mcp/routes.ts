@@ -5,7 +5,7 @@ import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { nameOperation } from "../platform/http/request-log.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { requireConfig, requireKey } from "../workspaces/middleware.ts";
+import { requireConfig, requireKey } from "../workspaces/checks.ts";
 
 /** The names of this machine, where a service that is developed on it is reached by a browser. */
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);

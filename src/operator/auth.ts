@@ -6,7 +6,7 @@ import { isKnownShard } from "../platform/db/shards.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { unauthorized } from "../workspaces/middleware.ts";
+import { unauthorized } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
 import { type Auditor, type OperatorOperation, recordOperation } from "./audit-store.ts";
 

@@ -3,7 +3,7 @@ import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, needsScope } from "../workspaces/checks.ts";
 import { erasePerson } from "./erase.ts";
 import { exportPerson, toStream } from "./export.ts";
 import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";

@@ -4,7 +4,7 @@ import { useSession } from "../console/session.ts";
 import { checking } from "../platform/http/checks.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { requireConfig, requireKey } from "../workspaces/middleware.ts";
+import { requireConfig, requireKey } from "../workspaces/checks.ts";
 import { FEATURES } from "./features.ts";
 import { createSurface, serveDocument } from "./surface.ts";
 

@@ -1,7 +1,7 @@
 import { trimTrailingSlash } from "hono/trailing-slash";
 import { checking } from "../platform/http/checks.ts";
 import { hostedPageRoutes } from "../widget/hosted-page.ts";
-import { requireConfig } from "../workspaces/middleware.ts";
+import { requireConfig } from "../workspaces/checks.ts";
 import { createSurface } from "./surface.ts";
 
 /** The hosted pages of agents. */

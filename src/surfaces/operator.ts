@@ -2,7 +2,7 @@ import { backupRoutes } from "../backup/routes.ts";
 import { useSession } from "../console/session.ts";
 import { operatorRoutes } from "../operator/routes.ts";
 import { checking } from "../platform/http/checks.ts";
-import { requireConfig } from "../workspaces/middleware.ts";
+import { requireConfig } from "../workspaces/checks.ts";
 import { createSurface, serveDocument } from "./surface.ts";
 
 const ROOT = "/operator/v1";

@@ -6,7 +6,7 @@ import type { AppEnv } from "../platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "../platform/http/error-handler.ts";
 import { beginRequest, endRequest } from "../platform/http/request-log.ts";
 import { addSecurityHeaders, hasSecurityHeaders } from "../platform/http/security-headers.ts";
-import { requireAddressRoom } from "../workspaces/middleware.ts";
+import { requireAddressRoom } from "../workspaces/checks.ts";
 
 /** A surface, with what each of its responses has: the log line, the headers, the error envelope. */
 export function createSurface(): Hono<AppEnv> {

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { RECORDED_DAYS } from "../events/outbox.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope } from "../workspaces/checks.ts";
 import { findLatestEvent, noteEventsRead, pageEvents } from "./event-store.ts";
 import { requireWebhooksPlan } from "./routes.ts";
 import { eventPageSchema, eventQuery, LATEST, toEventPage } from "./wire.ts";

@@ -13,7 +13,7 @@ import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
-import { flowLimited } from "../workspaces/middleware.ts";
+import { flowLimited } from "../workspaces/checks.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";

@@ -18,7 +18,7 @@ import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { flowLimited } from "../workspaces/middleware.ts";
+import { flowLimited } from "../workspaces/checks.ts";
 import { startOfDay, visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";

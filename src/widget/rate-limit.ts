@@ -1,7 +1,7 @@
 import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { clientAddress, rateLimited } from "../workspaces/middleware.ts";
+import { clientAddress, rateLimited } from "../workspaces/checks.ts";
 import { RateLimiter } from "../workspaces/rate-limit.ts";
 
 /** Per 60 s: an office of twenty people behind one address may poll every two seconds. */

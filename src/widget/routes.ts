@@ -13,7 +13,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { requireConfig } from "../workspaces/middleware.ts";
+import { requireConfig } from "../workspaces/checks.ts";
 import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";

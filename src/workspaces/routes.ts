@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "./middleware.ts";
+import { callerDb, needsScope } from "./checks.ts";
 import { periodOf, toMegabytes } from "./plans.ts";
 import { findUsage } from "./store.ts";
 import type { DailyFlow } from "./visitor-limits.ts";

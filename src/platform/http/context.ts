@@ -3,7 +3,7 @@ import type { Meter } from "../telemetry/meter.ts";
 import type { ApiError } from "./errors.ts";
 
 /** What authentication adds to a request's variables. @public */
-// oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/middleware.ts declares its members, since http imports no feature
+// oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/checks.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
 /** What an error says of a question that will be answered. */

@@ -1,4 +1,4 @@
-import type { Handler, MiddlewareHandler } from "hono";
+import type { Handler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { newId } from "../db/ids.ts";
 import { logProblem } from "../telemetry/log.ts";
@@ -47,7 +47,7 @@ export function logFailure(c: AppContext, error: unknown): void {
 }
 
 /** Operation ids by a handler that only their route has. */
-const operationIds = new WeakMap<Handler | MiddlewareHandler, string>();
+const operationIds = new WeakMap<object, string>();
 
 /** Names the operation of the route with this handler, which no other route may have. */
 export function nameOperation(handler: Handler<AppEnv>, operationId: string): void {
