@@ -119,18 +119,18 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const key = { workspaceId, conversationId: op.conversationId };
   const [[added]] = await db.batch(compiledNote(db, { key, note: { id, nowMs, ...text }, windows }));
-  const tell = () => announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
-  if (added) {
-    tell();
-    return { note: added };
-  }
-  // It was added by a request that this one repeats, or something is in its way.
+  const found = added ? { note: added, full: undefined } : await findAddedNote(db, key, id, windows);
+  if (found?.note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
+  return found;
+}
+
+/** The note, where a request added it that this one repeats; else what has no room for it. Undefined without the conversation. */
+async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: VisitorWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
     listSent(db, workspaceId, windows),
-    findNote(db, workspaceId, id),
-    findMessageCount(db, workspaceId, op.conversationId),
+    findNote(db, workspaceId, noteId),
+    findMessageCount(db, workspaceId, conversationId),
   ]);
-  if (note) tell();
   return conversation && { note, full: fullWindow(windows, sent) };
 }
 

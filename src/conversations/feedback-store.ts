@@ -2,6 +2,7 @@ import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { RATINGS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
+import type { Page } from "../platform/db/page.ts";
 import { conversations, feedbackDays, messageFeedback, messages } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -43,12 +44,6 @@ export interface FeedbackFilter {
 
 /** Which index and counter is read depends on it. */
 const CHOICES = ["rating"];
-
-interface Page {
-  limit: number;
-  offset: number;
-  cursor?: { atMs: number; id: string } | undefined;
-}
 
 /** One page of ratings, newest first, plus one row when there is another page; then the total. */
 export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, page: Page) {

@@ -2,9 +2,9 @@ import { and, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
+import type { Page } from "../platform/db/page.ts";
 import { conversationCounts, conversations, conversationSpans, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
-
 import { PREVIEW_LENGTH } from "./store.ts";
 
 /** The filters of a list of conversations. */
@@ -27,12 +27,6 @@ const SPAN_DAYS = 32;
  * statements: 270 ms at an offset of 500,000 instead of 14.
  */
 const DEEP_OFFSET = 2_000;
-
-interface Page {
-  limit: number;
-  offset: number;
-  cursor?: { atMs: number; id: string } | undefined;
-}
 
 interface ReadPage extends Page {
   isDeep: boolean;

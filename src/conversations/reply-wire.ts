@@ -1,18 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { filledText, uuid } from "../platform/http/fields.ts";
+import { passageFields } from "../knowledge/passage-wire.ts";
+import { filledText } from "../platform/http/fields.ts";
 
 /** A source that an answer rests on. */
 export const citationSchema = z
   .object({
-    title: z
-      .string()
-      .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
-    url: z
-      .string()
-      .nullable()
-      .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
-    source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
+    ...passageFields,
     snippet: z.string().meta({
       description: "The beginning of the passage.",
       example: "Refunds are paid within five working days to the card that was charged.",

@@ -1,7 +1,8 @@
 import { type Database, workspaceDb } from "../platform/db/client.ts";
-import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
+import type { Page } from "../platform/db/page.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
+import type { ConversationFilter } from "./list-store.ts";
 import {
   type ChangedSecond,
   countChanged,
@@ -16,17 +17,8 @@ import {
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
 
 /** A search in the texts of conversations, the filters, and the page. */
-export interface ConversationQuery {
+export interface ConversationQuery extends ConversationFilter, Page {
   q: string;
-  agentId?: string | undefined;
-  status?: ConversationStatus | undefined;
-  channel?: Channel | undefined;
-  sinceMs?: number | undefined;
-  assigneeId?: string | undefined;
-  isUnread?: boolean | undefined;
-  limit: number;
-  offset: number;
-  cursor?: { atMs: number; id: string } | undefined;
 }
 
 /** A conversation that was found, and the latest message or note that matches; null where only its subject or its visitor does. */

@@ -2,6 +2,7 @@ import { eq, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
+import type { Position } from "../platform/db/page.ts";
 import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
 
 /** What the index holds of a conversation besides its texts. */
@@ -27,7 +28,7 @@ function selectForIndex(db: Database, condition: SQL) {
 }
 
 /** Conversations by last activity, oldest first, after a position. Each status is a range of the list's index. */
-export const listChanged = compiled((db, workspaceId: string, after: { atMs: number; id: string }, limit: number) => {
+export const listChanged = compiled((db, workspaceId: string, after: Position, limit: number) => {
   const ranges = CONVERSATION_STATUSES.map(
     (status) => sql`SELECT id, updated_at FROM ${conversations}
       WHERE workspace_id = ${workspaceId} AND status = ${status} AND (updated_at, id) > (${after.atMs}, ${after.id})`,

@@ -5,6 +5,7 @@ import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
+import type { Page } from "../platform/db/page.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
@@ -71,13 +72,8 @@ const noteAsMessage = {
   quotaPeriod: sql`NULL`,
 };
 
-interface TranscriptPage {
-  limit: number;
-  cursor?: { atMs: number; id: string } | undefined;
-}
-
 /** The latest messages and notes of a conversation, newest first: those before a position, if one is given. */
-export const listTranscript = compiled((db, { workspaceId, conversationId }: ConversationKey, { limit, cursor }: TranscriptPage) => {
+export const listTranscript = compiled((db, { workspaceId, conversationId }: ConversationKey, { limit, cursor }: Omit<Page, "offset">) => {
   const isShown = (table: typeof messages | typeof notes) =>
     and(
       eq(table.workspaceId, workspaceId),

@@ -13,6 +13,7 @@ import { isReadable } from "./extract/file-kind.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import type { Draft } from "./merge-drafts.ts";
 import { filterSchema, metadata } from "./metadata-wire.ts";
+import { passageFields } from "./passage-wire.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
@@ -263,15 +264,7 @@ export const searchSchema = z
 
 const searchResultItemSchema = z
   .object({
-    title: z
-      .string()
-      .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
-    url: z
-      .string()
-      .nullable()
-      .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
-    source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
+    ...passageFields,
     content: z
       .string()
       .meta({ description: "The passage.", example: "Refunds are paid within five working days to the card that was charged." }),

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { LruCache } from "../platform/lru-cache.ts";
+import type { Page } from "../platform/db/page.ts";
 import { objectOf } from "../platform/objects.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type SearchText,
   toSearchTerm,
 } from "./search-text.ts";
+import type { LeadFilter } from "./store.ts";
 
 /** A lead as the index stores it. */
 export interface IndexedLead extends SearchText {
@@ -21,14 +23,8 @@ export interface IndexedLead extends SearchText {
 }
 
 /** A search for leads: the text to find, the filters, and the page. */
-export interface LeadQuery {
+export interface LeadQuery extends LeadFilter, Page {
   q: string;
-  agentId?: string | undefined;
-  sinceMs?: number | undefined;
-  limit: number;
-  offset: number;
-  /** Return only leads that follow this one in the list. */
-  cursor?: { atMs: number; id: string } | undefined;
 }
 
 export interface LeadHits {

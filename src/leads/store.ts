@@ -1,6 +1,7 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
+import type { Page } from "../platform/db/page.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
@@ -12,12 +13,6 @@ import { mayBeSent } from "../workspaces/visitor-store.ts";
 export interface LeadFilter {
   agentId?: string | undefined;
   sinceMs?: number | undefined;
-}
-
-interface Page {
-  limit: number;
-  offset: number;
-  cursor?: { atMs: number; id: string } | undefined;
 }
 
 /** One page of leads, newest first, plus one row when there is another page; then the total. */

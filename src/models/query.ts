@@ -1,5 +1,5 @@
 import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
-import { cosine, generalWeight, meanVector, rarityOf, wordVector } from "../text/word-vectors.ts";
+import { cosine, generalWeight, meanVector, rarityOf, RELATED_COSINE, wordVector } from "../text/word-vectors.ts";
 import { askedTerms } from "./answer-type.ts";
 import { type QueryTerm, totalWeight } from "./retrieval.ts";
 import { termMatch } from "./segments.ts";
@@ -106,9 +106,6 @@ function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
   return vectors.get(all);
 }
 
-/** Words whose cosine is less have little to do with each other. */
-const MIN_COSINE = 0.45;
-
 /** Of a word in a language without vectors, which may be common, or beside what is asked. */
 const MEAN_RARITY = 0.45;
 
@@ -141,7 +138,7 @@ class ContentWord {
     const known = this.known.get(term);
     if (known !== undefined) return known;
     const other = wordVector(term);
-    const similarity = other ? Math.max(0, (cosine(vector, other) - MIN_COSINE) / (1 - MIN_COSINE)) : 0;
+    const similarity = other ? Math.max(0, (cosine(vector, other) - RELATED_COSINE) / (1 - RELATED_COSINE)) : 0;
     this.known.set(term, similarity);
     return similarity;
   }

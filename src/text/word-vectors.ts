@@ -20,9 +20,9 @@ const MAX_DECODED = 10_000;
 export function wordVector(stem: string): Float32Array | undefined {
   const known = decoded.get(stem);
   if (known !== undefined) return known ?? undefined;
-  table ??= decode(new Uint8Array(file));
-  const row = table.rows.get(stem);
-  const vector = row === undefined ? null : vectorAt(table, row);
+  const english = readTable();
+  const row = english.rows.get(stem);
+  const vector = row === undefined ? null : vectorAt(english, row);
   if (decoded.size >= MAX_DECODED) decoded.clear();
   decoded.set(stem, vector);
   return vector ?? undefined;
@@ -34,6 +34,9 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   for (let at = 0; at < a.length; at++) sum += a[at]! * b[at]!;
   return sum;
 }
+
+/** Words whose cosine is less have little to do with each other. */
+export const RELATED_COSINE = 0.45;
 
 /** The weighted mean of the stems' vectors, of unit length; undefined where none of them has one. */
 export function meanVector(weights: Iterable<readonly [stem: string, weight: number]>): Float32Array | undefined {
@@ -52,16 +55,18 @@ const FREQUENT_RANK = 100;
 
 /** How much a word says of what a text is about, 0..1, by its frequency in English (smooth inverse frequency, Arora et al. 2017). */
 export function generalWeight(stem: string): number {
-  table ??= decode(new Uint8Array(file));
-  const rank = table.rows.get(stem) ?? 0;
+  const rank = readTable().rows.get(stem) ?? 0;
   return rank / (rank + FREQUENT_RANK);
 }
 
 /** How rare a word is in English, 0..1, by the logarithm of its rank: 1 is one that the table does not have, as a name. */
 export function rarityOf(stem: string): number {
-  table ??= decode(new Uint8Array(file));
-  const { rows } = table;
+  const { rows } = readTable();
   return Math.log1p(rows.get(stem) ?? rows.size) / Math.log1p(rows.size);
+}
+
+function readTable(): Table {
+  return (table ??= decode(new Uint8Array(file)));
 }
 
 /** The layout is written down in bench/word-vectors.ts. */

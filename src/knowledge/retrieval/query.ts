@@ -2,7 +2,7 @@ import { type QueryTerm, type TermAlternative, totalWeight } from "../../models/
 import { expandChatSpellings } from "../../text/chat-spellings.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
-import { cosine, wordVector } from "../../text/word-vectors.ts";
+import { cosine, RELATED_COSINE, wordVector } from "../../text/word-vectors.ts";
 import { phrasesIn, synonymsOf } from "./synonyms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
@@ -227,15 +227,15 @@ const TWO_EDITS_LENGTH = 9;
 /** Stems that differ only in an ending of at most this length count as one edit apart: `notif`, `notifi`. */
 const MAX_ENDING_LENGTH = 3;
 
-/** Words of English whose vectors are less alike are no forms or spellings of one word, however alike they look: "bread", "break". */
-const MIN_COSINE = 0.45;
-
-/** Whether a term may be meant by another one of English: anything by a misspelt word, but by a word only what means about the same. */
+/**
+ * Whether a term may be meant by another one of English: anything by a misspelt word, but by a word only what means about the same,
+ * however alike they look: "bread" is no spelling of "break".
+ */
 function isSpelling(term: string, candidate: string): boolean {
   const vector = wordVector(term);
   if (!vector) return true;
   const other = wordVector(candidate);
-  return other ? cosine(vector, other) >= MIN_COSINE : differsInEnding(term, candidate);
+  return other ? cosine(vector, other) >= RELATED_COSINE : differsInEnding(term, candidate);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Page, Position } from "../db/page.ts";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
 
@@ -34,12 +35,7 @@ export function wholePage<Item>(data: Item[]) {
   return { data, total: data.length, limit: data.length, offset: 0, has_more: false };
 }
 
-/** What a cursor encodes: the time and id of the page's last record. */
-export interface Position {
-  atMs: number;
-  id: string;
-}
-
+/** A cursor encodes the position of the page's last record. */
 const positionSchema = z.tuple([z.int().gte(0), z.guid()]);
 
 /** The paging parameters of long lists: an offset, or the cursor of the previous page. */
@@ -69,12 +65,6 @@ export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
     .openapi(name);
 }
 
-interface PageRequest {
-  limit: number;
-  offset: number;
-  cursor?: Position | undefined;
-}
-
 /**
  * One page of a long list.
  * @param rows one record more than the page holds, if there is one.
@@ -82,7 +72,7 @@ interface PageRequest {
 export function toCursorPage<Row, Item>(
   rows: Row[],
   total: number,
-  { limit, offset }: PageRequest,
+  { limit, offset }: Page,
   positionOf: (row: Row) => Position,
   toItem: (row: Row) => Item,
 ) {
