@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { CONVERSATION_STATUSES } from "../../src/platform/db/columns.ts";
 
 /*
- * What the triggers of migrations/0001 to 0003 would have kept of a workspace whose rows were written without them. Only
+ * What the triggers (migrations/0001_triggers.sql) would have kept of a workspace whose rows were written without them. Only
  * of what the bench's histories hold: nothing in them is reopened, erased or older than a year.
  */
 

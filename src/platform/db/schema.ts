@@ -35,7 +35,7 @@ import { JURISDICTIONS } from "./regions.ts";
  * - ids are UUIDv7 text whose last byte is the workspace's shard; times are Unix milliseconds;
  * - a workspace's table has a `workspace_id`, and an index that begins with it for each list;
  * - there are no foreign keys: a workspace is erased table by table in bounded steps, and each write checks the ids it uses;
- * - triggers maintain `*_count` columns and `usage_periods` (migrations/0001_counters.sql and 0003_webhooks.sql), so that a row
+ * - triggers maintain `*_count` columns and `usage_periods` (migrations/0001_triggers.sql), so that a row
  *   that is written twice (a resumed turn, a repeated wake-up) is counted once.
  */
 

@@ -403,7 +403,7 @@ test("the same holds for what the triggers do", async () => {
   }
 });
 
-/** A trigger drops every row of it (migrations/0002_analytics_rollups.sql), so it needs no index. */
+/** A trigger drops every row of it (migrations/0001_triggers.sql), so it needs no index. */
 const NEVER_FILLED = "analytics_changes";
 
 test("every table of a workspace has an index or a primary key that begins with its id", async () => {

@@ -1,1 +1,0 @@
-ALTER TABLE `sources` ADD `sync_number` integer DEFAULT 0 NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX `email_threads_address` ON `email_threads` (`workspace_id`,`address`);

@@ -1,1 +1,0 @@
-ALTER TABLE `visitors` ADD `email_verified` integer DEFAULT false NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX `api_keys_revoked` ON `api_keys` (`workspace_id`,`revoked_at`);
