@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { textOfBody } from "../../src/agents/tool-call.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-it.each<[string | null, string, string | undefined]>([
+test.each<[string | null, string, string | undefined]>([
   ["application/json", '{\n  "a" : [ 1 , "x  y" ]\n}\n', '{"a":[1,"x  y"]}'],
   ["application/json; charset=utf-8", '{"id": 12345678901234567890, "q": "a \\" b"}', '{"id":12345678901234567890,"q":"a \\" b"}'],
   ["application/problem+json", '{ "title": "No" }', '{"title":"No"}'],
@@ -24,12 +24,12 @@ it.each<[string | null, string, string | undefined]>([
   expect(textOfBody(type, bytes(body))).toBe(expected);
 });
 
-it("reads other character sets, and drops half a character at the end of a truncated body", () => {
+test("reads other character sets, and drops half a character at the end of a truncated body", () => {
   expect(textOfBody("text/plain; charset=iso-8859-1", Uint8Array.of(0xfc))).toBe("ü");
   expect(textOfBody("text/plain", bytes("aü").subarray(0, 2))).toBe("a");
 });
 
-it("takes linear time for adversarial bodies", () => {
+test("takes linear time for adversarial bodies", () => {
   const hostile = `["${'\\"'.repeat(30_000)}"]`;
   expect(textOfBody("application/json", bytes(hostile))).toBe(hostile);
   expect(textOfBody("application/json", bytes(`["${'\\"'.repeat(30_000)}`))).toHaveLength(60_002);

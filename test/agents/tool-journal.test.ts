@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { CallResult } from "../../src/agents/tool-call.ts";
 import { CallJournal, type JournalStorage } from "../../src/agents/tool-journal.ts";
 
@@ -45,20 +45,20 @@ beforeEach(() => {
 });
 
 describe("a changing call", () => {
-  it("is made once in its attempt, asked for twice in sequence or in parallel", async () => {
+  test("is made once in its attempt, asked for twice in sequence or in parallel", async () => {
     const { call } = life();
     expect(await Promise.all([call("a"), call("a")])).toEqual(["answered", "answered"]);
     expect(await call("a")).toBe("answered");
     expect(made).toEqual(["a"]);
   });
 
-  it("is not made again by the next attempt, which gets its result", async () => {
+  test("is not made again by the next attempt, which gets its result", async () => {
     await life().call("a");
     expect(await life().call("a")).toBe("answered");
     expect(made).toEqual(["a"]);
   });
 
-  it("that was in flight when the object died is not made again, since its result is unknown", async () => {
+  test("that was in flight when the object died is not made again, since its result is unknown", async () => {
     await life()
       .call("a", "dies")
       .catch(() => undefined);
@@ -66,7 +66,7 @@ describe("a changing call", () => {
     expect(made).toEqual(["a"]);
   });
 
-  it("that got no response is not made again, in this attempt or the next", async () => {
+  test("that got no response is not made again, in this attempt or the next", async () => {
     const { call } = life();
     expect(await call("a", { kind: "unknown", problem: "It did not answer in time." })).toBe("not known");
     expect(await call("a")).toBe("not known");
@@ -74,14 +74,14 @@ describe("a changing call", () => {
     expect(made).toEqual(["a"]);
   });
 
-  it("that failed is not made again, since it may have taken effect", async () => {
+  test("that failed is not made again, since it may have taken effect", async () => {
     const { call } = life();
     await call("a", { kind: "failed", problem: "It answered with status 500.", text: "" });
     expect(await call("a")).toBe("failed");
     expect(made).toEqual(["a"]);
   });
 
-  it("that was never sent may be made by the next attempt", async () => {
+  test("that was never sent may be made by the next attempt", async () => {
     await life().call("a", { kind: "refused", problem: "Nothing was done." });
     expect(await life().call("a")).toBe("answered");
     expect(made).toEqual(["a", "a"]);
@@ -89,7 +89,7 @@ describe("a changing call", () => {
 });
 
 describe("a further attempt", () => {
-  it("makes new calls after it has repeated those of the attempt before", async () => {
+  test("makes new calls after it has repeated those of the attempt before", async () => {
     const first = life();
     await first.call("a");
     await first.call("b");
@@ -98,14 +98,14 @@ describe("a further attempt", () => {
     expect(made).toEqual(["a", "b", "c"]);
   });
 
-  it("makes no new call before: it could be an old one in other words", async () => {
+  test("makes no new call before: it could be an old one in other words", async () => {
     await life().call("a");
     const second = life();
     expect(await second.call("a in other words")).toBe("not known");
     expect(made).toEqual(["a"]);
   });
 
-  it("at another turn has no earlier calls", async () => {
+  test("at another turn has no earlier calls", async () => {
     await life().call("a");
     const other = life("other turn");
     expect(await other.call("b")).toBe("answered");
@@ -113,7 +113,7 @@ describe("a further attempt", () => {
   });
 });
 
-it("stores nothing once the turn has ended", async () => {
+test("stores nothing once the turn has ended", async () => {
   const { call, close } = life();
   await call("a");
   expect(storage.entries.size).toBe(1);
@@ -125,7 +125,7 @@ it("stores nothing once the turn has ended", async () => {
   expect(storage.entries.size).toBe(0);
 });
 
-it("keeps the calls of a turn that is still attempted when another turn ends", async () => {
+test("keeps the calls of a turn that is still attempted when another turn ends", async () => {
   await life().call("a");
   const other = life("other turn");
   await other.call("b");
@@ -134,7 +134,7 @@ it("keeps the calls of a turn that is still attempted when another turn ends", a
   expect(made).toEqual(["a", "b"]);
 });
 
-it("without storage, calls are kept in memory", async () => {
+test("without storage, calls are kept in memory", async () => {
   const journal = new CallJournal();
   for (let run = 0; run < 2; run++) {
     journal.open("turn");

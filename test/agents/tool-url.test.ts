@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { expandUrl, placeholdersOf, sampleUrl, templateProblem, withQuery } from "../../src/agents/tool-url.ts";
 import type { ToolParameters } from "../../src/platform/db/columns.ts";
 
@@ -14,7 +14,7 @@ const parameters: ToolParameters = {
 };
 
 describe("a template", () => {
-  it.each([
+  test.each([
     [BASE, []],
     [PATH, ["id"]],
     [QUERY, ["id"]],
@@ -28,7 +28,7 @@ describe("a template", () => {
     expect(sampleUrl(template)).not.toContain("{");
   });
 
-  it.each([
+  test.each([
     ["https://{id}.example.com/", "path and query"],
     ["https://{id}/orders", "path and query"],
     ["https://api.example.com:{n}/", "path and query"],
@@ -64,7 +64,7 @@ describe("a template", () => {
 });
 
 describe("a value stays in its place", () => {
-  it.each<[unknown, string]>([
+  test.each<[unknown, string]>([
     ["A-1_2.3~", "A-1_2.3~"],
     [42, "42"],
     [-1.5, "-1.5"],
@@ -87,14 +87,25 @@ describe("a value stays in its place", () => {
     expect([host, pathname.split("/").length, search, hash]).toEqual(["api.example.com", 4, "", ""]);
   });
 
-  it.each(["", ".", "..", "../admin", "a/b", "/", "//evil.test/", "..\\admin", "a\\b", "a\r\nHost: evil.test", "\0", "a\u0085b", "\ud800"])(
-    "%j is refused in a path",
-    (value) => {
-      expect(expandUrl(PATH, { id: value })).toEqual({ problem: expect.stringMatching(/./) });
-    },
-  );
+  test.each([
+    "",
+    ".",
+    "..",
+    "../admin",
+    "a/b",
+    "/",
+    "//evil.test/",
+    "..\\admin",
+    "a\\b",
+    "a\r\nHost: evil.test",
+    "\0",
+    "a\u0085b",
+    "\ud800",
+  ])("%j is refused in a path", (value) => {
+    expect(expandUrl(PATH, { id: value })).toEqual({ problem: expect.stringMatching(/./) });
+  });
 
-  it.each([
+  test.each([
     ["../admin", "..%2Fadmin"],
     ["", ""],
     ["..", ".."],
@@ -105,7 +116,7 @@ describe("a value stays in its place", () => {
     expect(expandUrl(QUERY, { id: value })).toEqual({ url: `${BASE}/find?q=${encoded}&sort=up` });
   });
 
-  it.each([
+  test.each([
     [`${BASE}/{id}{n}`, { id: ".", n: "." }],
     [`${BASE}/.{id}/x`, { id: "." }],
     [`${BASE}/x/{id}.`, { id: "." }],
@@ -114,17 +125,17 @@ describe("a value stays in its place", () => {
     expect(expandUrl(template, values)).toEqual({ problem: expect.stringContaining("another place") });
   });
 
-  it("names the parameter of a refused value, and not the value", () => {
+  test("names the parameter of a refused value, and not the value", () => {
     expect(expandUrl(PATH, { id: "../secret" })).toEqual({ problem: "The value of id is empty, or holds a slash or a control character." });
   });
 
-  it("a URL that is too long is refused", () => {
+  test("a URL that is too long is refused", () => {
     expect(expandUrl(PATH, { id: "x".repeat(8_000) })).toEqual({ problem: "The values are too long." });
   });
 });
 
 describe("parameters outside the URL", () => {
-  it.each<[string, Record<string, unknown>, string]>([
+  test.each<[string, Record<string, unknown>, string]>([
     [BASE, {}, BASE],
     [`${BASE}/a`, { b: 1, c: "x y", d: true }, `${BASE}/a?b=1&c=x%20y&d=true`],
     [`${BASE}/a?z=1`, { b: "&c=d#e" }, `${BASE}/a?z=1&b=%26c%3Dd%23e`],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Chunk, chunks, cleanText, wordCount } from "../../src/knowledge/indexing/chunk.ts";
 import { utf8Length } from "../../src/platform/text.ts";
 import { sentences } from "../../src/text/sentences.ts";
@@ -8,7 +8,7 @@ const all = (text: string): Chunk[] => [...chunks(cleanText(text))];
 const words = (text: string): string[] => text.match(/[\p{L}\p{N}]+/gu) ?? [];
 
 describe("chunks", () => {
-  it("separates sections, each with its path of headings", () => {
+  test("separates sections, each with its path of headings", () => {
     const text = `# Guide\n\nWelcome to the guide, which tells all that there is to know.\n\n## Install\n\nRun the installer and wait until it says that it is done.\n\n# Other\n\nNothing much stands here, but for this sentence of some length.`;
     expect(all(text).map(({ heading, content }) => [heading, content.split(" ")[0]])).toEqual([
       ["Guide", "Welcome"],
@@ -17,18 +17,18 @@ describe("chunks", () => {
     ]);
   });
 
-  it("reads underlined headings", () => {
+  test("reads underlined headings", () => {
     expect(all("Title\n=====\n\nThe text of the section stands below its underlined heading.")[0]?.heading).toBe("Title");
   });
 
-  it("joins short sections and loses no heading", () => {
+  test("joins short sections and loses no heading", () => {
     const found = all("# One\n\nToo little.\n\n# Two\n\n# Three\n\nAlso little.\n\n# Four");
     expect(found).toHaveLength(1);
     expect(found[0]!.heading).toBe("One");
     expect(words(found[0]!.content)).toEqual(["Too", "little", "Two", "Three", "Also", "little", "Four"]);
   });
 
-  it("loses no heading that nothing follows", () => {
+  test("loses no heading that nothing follows", () => {
     const section = "The section has words enough to stand in a chunk of its own.";
     expect(all(`# One\n# Two\n\n${section}\n\n# Three\n# Four`).map(({ content }) => words(content))).toEqual([
       ["One", "Two", ...words(section)],
@@ -37,7 +37,7 @@ describe("chunks", () => {
     expect(all(`# One\n\n${section}\n\n# Two`).map(({ content }) => words(content))).toEqual([words(section), ["Two"]]);
   });
 
-  it("cuts long text between sentences, near 350 words", () => {
+  test("cuts long text between sentences, near 350 words", () => {
     const text = Array.from({ length: 200 }, (_, at) => `Sentence ${at} has nine words in it, as counted.`).join(" ");
     const found = all(text);
     expect(found.length).toBeGreaterThan(3);
@@ -48,7 +48,7 @@ describe("chunks", () => {
     expect(found.flatMap(({ content }) => words(content))).toEqual(words(text));
   });
 
-  it("keeps a list and a code block whole, with the line that announces them", () => {
+  test("keeps a list and a code block whole, with the line that announces them", () => {
     const filler = "Some words of an introduction stand here. ".repeat(45);
     const list = Array.from({ length: 30 }, (_, at) => `${at + 1}. Press the button number ${at + 1}.`).join("\n");
     const code = ["```js", ...Array.from({ length: 30 }, (_, at) => `call(${at}, "a word or two");`), "```"].join("\n");
@@ -59,23 +59,23 @@ describe("chunks", () => {
     }
   });
 
-  it("repeats a table's header in each part of a table that is cut", () => {
+  test("repeats a table's header in each part of a table that is cut", () => {
     const rows = Array.from({ length: 400 }, (_, at) => `| plan ${at} | ${at} requests a minute |`);
     const found = all(["| Plan | Limit |", "| --- | --- |", ...rows].join("\n"));
     expect(found.length).toBeGreaterThan(2);
     for (const { content } of found) expect(content.startsWith("| Plan | Limit |\n| --- | --- |\n| plan ")).toBe(true);
   });
 
-  it("treats CRLF like LF", () => {
+  test("treats CRLF like LF", () => {
     const text = "# A\n\nThe first section of this text has enough words to stand.\n\n- one\n- two";
     expect(all(text.replaceAll("\n", "\r\n"))).toEqual(all(text));
   });
 
-  it("has no chunk for an empty text", () => {
+  test("has no chunk for an empty text", () => {
     for (const text of ["", " \n\t\n", "\0\0", "---\n\n***"]) expect(all(text)).toEqual([]);
   });
 
-  it.each<[string, string]>([
+  test.each<[string, string]>([
     ["no line break", "word ".repeat(MIB)],
     ["no space", "x".repeat(5 * MIB)],
     ["only full stops", ".".repeat(5 * MIB)],
@@ -116,7 +116,7 @@ describe("chunks", () => {
 });
 
 describe("a long text loses nothing to the limit in bytes", () => {
-  it.each<[string, string]>([
+  test.each<[string, string]>([
     ["Chinese", Array.from({ length: 20_000 }, (_, at) => `第${at}条`).join("")],
     ["emoji", Array.from({ length: 5_000 }, (_, at) => `🎉${at}`).join("")],
     ["base64", Array.from({ length: 5_000 }, (_, at) => `A${at}+/`).join("")],
@@ -128,14 +128,14 @@ describe("a long text loses nothing to the limit in bytes", () => {
   });
 });
 
-it("a length in UTF-8 is that of the encoded text", () => {
+test("a length in UTF-8 is that of the encoded text", () => {
   for (const text of ["", "abc", "é", "退款", "🎉a🎉", "\u0301\u07ff\u0800\uffff"]) {
     expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
   }
 });
 
 describe("sentences", () => {
-  it.each([
+  test.each([
     ["One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]],
     ["Use a tool, e.g. Postman, v1.2 or so. Then go on.", ["Use a tool, e.g. Postman, v1.2 or so.", "Then go on."]],
     ["Dr. Smith wrote to a.b@example.com. It helped.", ["Dr. Smith wrote to a.b@example.com.", "It helped."]],
@@ -146,7 +146,7 @@ describe("sentences", () => {
     expect(sentences(text)).toEqual(expected);
   });
 
-  it("do not end at the end of a wrapped line", () => {
+  test("do not end at the end of a wrapped line", () => {
     const wrapped = "This line of text was wrapped by an editor when it had reached its\nEighty columns.";
     expect(sentences(wrapped)).toEqual([wrapped]);
   });

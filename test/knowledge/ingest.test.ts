@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
 import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "./agent-index.ts";
@@ -19,7 +19,7 @@ async function counts(index: Index): Promise<{ chunks: number; generations: stri
 }
 
 describe("building a text source", () => {
-  it("runs in steps and is searchable after the last one", async () => {
+  test("runs in steps and is searchable after the last one", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     for (let step = 0; step < 3; step++) {
@@ -38,7 +38,7 @@ describe("building a text source", () => {
     });
   });
 
-  it("continues after an eviction, with every chunk once", async () => {
+  test("continues after an eviction, with every chunk once", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
@@ -53,7 +53,7 @@ describe("building a text source", () => {
     expect(places).toEqual(Array.from({ length: SECTIONS }, (_, at) => at));
   });
 
-  it("continues from what is stored when a step's write failed", async () => {
+  test("continues from what is stored when a step's write failed", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
@@ -68,7 +68,7 @@ describe("building a text source", () => {
     expect((await counts(index)).chunks).toBe(SECTIONS);
   });
 
-  it("starts over for another run", async () => {
+  test("starts over for another run", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "first");
@@ -79,7 +79,7 @@ describe("building a text source", () => {
     expect(await counts(index)).toEqual({ chunks: SECTIONS, generations: ["live"] });
   });
 
-  it("starts over when the text changes meanwhile", async () => {
+  test("starts over when the text changes meanwhile", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS, "zebra"), ROOM);
     await index.ingestText("long", "run");
@@ -90,7 +90,7 @@ describe("building a text source", () => {
     expect(await found(index, "giraffe")).toEqual(["long"]);
   });
 
-  it("does nothing when the text is the same as the live one", async () => {
+  test("does nothing when the text is the same as the live one", async () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     const before = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
@@ -100,7 +100,7 @@ describe("building a text source", () => {
     expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual(before);
   });
 
-  it("rebuilds when only the name changes, since it is the title of every passage", async () => {
+  test("rebuilds when only the name changes, since it is the title of every passage", async () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     await index.stageText("short", "Savanna", "The zebra lives in Africa and eats grass all day long.", ROOM);
@@ -108,7 +108,7 @@ describe("building a text source", () => {
     expect((await search(index, "zebra")).passages.map(({ title }) => title)).toEqual(["Savanna"]);
   });
 
-  it("search reads only the live generation while the next is built", async () => {
+  test("search reads only the live generation while the next is built", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS, "zebra"), ROOM);
     await ingest(index, "long", "first");
@@ -124,7 +124,7 @@ describe("building a text source", () => {
     expect(await found(index, "giraffe")).toEqual(["long"]);
   });
 
-  it("hides the unfinished index of one source from the search of the others", async () => {
+  test("hides the unfinished index of one source from the search of the others", async () => {
     const index = newIndex();
     await load(index, { short: "A zebra is mentioned here, in a single sentence among others." });
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
@@ -132,7 +132,7 @@ describe("building a text source", () => {
     expect(await found(index, "zebra")).toEqual(["short"]);
   });
 
-  it("fails without a text and for an empty one; the live index stays", async () => {
+  test("fails without a text and for an empty one; the live index stays", async () => {
     const index = newIndex();
     expect(await index.ingestText("none", "run")).toMatchObject({ done: true, outcome: "failed", code: "text_missing" });
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
@@ -142,7 +142,7 @@ describe("building a text source", () => {
     expect(await found(index, "zebra")).toEqual(["short"]);
   });
 
-  it("builds several sources in interleaved steps", async () => {
+  test("builds several sources in interleaved steps", async () => {
     const index = newIndex();
     const sources = ["antelope", "buffalo", "camel"];
     for (const source of sources) await index.stageText(source, source, longText(150, source), ROOM);
@@ -154,7 +154,7 @@ describe("building a text source", () => {
     for (const source of sources) expect(await found(index, source)).toEqual([source]);
   });
 
-  it("keeps text of any kind as it is", async () => {
+  test("keeps text of any kind as it is", async () => {
     const index = newIndex();
     // One byte before characters of three: the parts that the text is stored in end within characters.
     const text = `Grüße 🎉! ${"退款需要五个工作日。".repeat(60_000)} Ende der Zeichenkette mit ümlaut`;
@@ -168,7 +168,7 @@ describe("building a text source", () => {
     expect(broken).toEqual([]);
   });
 
-  it("indexes 5 MiB in steps that leave room for searches", async () => {
+  test("indexes 5 MiB in steps that leave room for searches", async () => {
     const index = newIndex();
     const page = `# A page\n\n${longText(20).replaceAll(/## Section \d+\n\n/g, "")}\n\n`;
     const text = page.repeat(Math.ceil((5 * MIB) / page.length)).slice(0, 5 * MIB);
@@ -181,7 +181,7 @@ describe("building a text source", () => {
 });
 
 describe("removal", () => {
-  it("removes all of a source, unfinished builds included, and nothing of the others", async () => {
+  test("removes all of a source, unfinished builds included, and nothing of the others", async () => {
     const index = newIndex();
     await load(index, { kept: "The hippopotamus stays in the water for most of the day." });
     await index.stageText("gone", "Giraffe", longText(SECTIONS, "okapi"), ROOM);
@@ -195,7 +195,7 @@ describe("removal", () => {
     for (const word of ["okapi", "quagga", "giraff", "gone"]) expect(rows.toLowerCase()).not.toContain(word);
   });
 
-  it("leaves no word of a source or an answer in shared segments", async () => {
+  test("leaves no word of a source or an answer in shared segments", async () => {
     const index = newIndex();
     const animals = ["aardvark", "buffalo", "camel", "dolphin", "elephant", "flamingo", "gazelle", "hedgehog", "iguana", "jaguar"];
     for (const animal of animals) {
@@ -210,7 +210,7 @@ describe("removal", () => {
     expect((await search(index, "Where does the elephant live?")).curated[0]?.answerId).toBe("elephant");
   });
 
-  it("can be repeated, and a late wake-up finds nothing to build", async () => {
+  test("can be repeated, and a late wake-up finds nothing to build", async () => {
     const index = newIndex();
     await load(index, { gone: "The okapi lives in the forest and eats leaves all day." });
     await index.removeSource("gone");
@@ -219,7 +219,7 @@ describe("removal", () => {
     expect(await counts(index)).toEqual({ chunks: 0, generations: [] });
   });
 
-  it("of an agent empties the storage, and the object can be used again", async () => {
+  test("of an agent empties the storage, and the object can be used again", async () => {
     const index = newIndex();
     await load(index, { gone: "The okapi lives in the forest and eats leaves all day." });
     await index.putAnswer({ id: "a", question: "Where does the okapi live?", answer: "In the forest." });
@@ -233,7 +233,7 @@ describe("removal", () => {
 });
 
 describe("the longest chunks", () => {
-  it.each<[string, string]>([
+  test.each<[string, string]>([
     ["words far apart", `okapi${" ".repeat(2_000)}`.repeat(2_000)],
     ["a table with wide cells", `| okapi |${" ".repeat(3_000)}| b |\n`.repeat(1_000)],
     ["a script without spaces", "okapi 退款需要五个工作日".repeat(20_000)],
@@ -249,7 +249,7 @@ describe("the longest chunks", () => {
     );
   });
 
-  it("of the version before are found, cut, and made anew when their source is read again", async () => {
+  test("of the version before are found, cut, and made anew when their source is read again", async () => {
     const index = newIndex();
     await load(index, { long: longText(3, "okapi") });
     await runInDurableObject(index, (_, { storage: { sql } }) => {
@@ -267,7 +267,7 @@ describe("the longest chunks", () => {
   });
 });
 
-it("writes nothing for an agent without knowledge", async () => {
+test("writes nothing for an agent without knowledge", async () => {
   const index = newIndex();
   expect(await search(index, "anything at all", "before")).toEqual({
     passages: [],

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
 
 describe("a search in a language other than English", () => {
-  it.each([
+  test.each([
     ["de", "wird bei euch kostenlos geliefert?", "Wir liefern die Waren ohne Aufpreis mit der Post."],
     ["de", "wie ändere ich meine anschrift", "Änderungen der Anschrift melden Sie bitte im Konto."],
     ["fr", "je veux annuler mon abonnement", "Les abonnements peuvent être annulés dans votre compte."],
@@ -25,7 +25,7 @@ describe("a search in a language other than English", () => {
     expect(known.length).toBeGreaterThan(0);
   });
 
-  it("does not search for function words", async () => {
+  test("does not search for function words", async () => {
     const index = newIndex();
     await load(index, { text: "Die Waren sind von der Rückgabe ausgeschlossen, wenn sie nicht mehr in der Schachtel sind." });
     const { questionTerms } = await search(index, "wie kann ich die in der Schachtel zurückgeben");
@@ -43,7 +43,7 @@ describe("a search in a language other than English", () => {
       });
     });
 
-    it.each([
+    test.each([
       ["wer zahlt die Rücksendekosten", "costs"],
       ["was ist mit rücksendungskosten", "costs"],
       ["gibt es ein kontomindestalter", "age"],
@@ -53,7 +53,7 @@ describe("a search in a language other than English", () => {
     });
   });
 
-  it("reads a follow-up with the question before it", async () => {
+  test("reads a follow-up with the question before it", async () => {
     const index = newIndex();
     await load(index, { text: "Der Versand kostet 4 €, in die Schweiz kostet er 12 €. Wir liefern nicht nach Amerika." });
     const { previousQuestion } = await search(index, "und in die schweiz?", "was kostet der versand");
@@ -72,7 +72,7 @@ describe("a search of knowledge in several languages", () => {
     });
   });
 
-  it.each([
+  test.each([
     ["wann wird meine bestellung verschickt", "de", "german2"],
     ["how do i close my account", "en", "english"],
     ["passwort vergessen", "de", "german"],
@@ -82,7 +82,7 @@ describe("a search of knowledge in several languages", () => {
   });
 });
 
-it("reads every question in English where the knowledge is in English", async () => {
+test("reads every question in English where the knowledge is in English", async () => {
   const index = newIndex();
   await load(index, { text: "You can reset your password on the page of the settings, and nobody will see it." });
   const { language, passages } = await search(index, "no puedo reset password para mi cuenta");

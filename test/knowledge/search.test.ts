@@ -1,5 +1,5 @@
 import { evictDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { STRONG_MATCH } from "../../src/knowledge/retrieval/curated-answers.ts";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
 
@@ -20,7 +20,7 @@ describe("search", () => {
     await load(index, TEXTS);
   });
 
-  it.each([
+  test.each([
     ["How long does a refund take?", "refunds"],
     ["i forgot my passwords", "password"],
     ["webhook_id", "webhooks"],
@@ -34,7 +34,7 @@ describe("search", () => {
     expect((await found(index, question))[0]).toBe(source);
   });
 
-  it("scores between 0 and 1, best first, and closer matches higher", async () => {
+  test("scores between 0 and 1, best first, and closer matches higher", async () => {
     const { passages } = await search(index, "How long does paying out refunds take?");
     const scores = passages.map(({ score }) => score);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
@@ -43,18 +43,18 @@ describe("search", () => {
     expect(scores[0]! > 1.5 * scores[1]!).toBe(true);
   });
 
-  it("returns at most the limit", async () => {
+  test("returns at most the limit", async () => {
     const { passages } = await index.search({ question: "days takes header link office", previousQuestions: [], limit: 2 });
     expect(passages).toHaveLength(2);
   });
 
-  it("understands a follow-up question in its context", async () => {
+  test("understands a follow-up question in its context", async () => {
     expect((await found(index, "And how long does that take?", "Do you send parcels abroad?"))[0]).toBe("shipping");
     expect((await found(index, "And how long does that take?", "I would like a refund"))[0]).toBe("refunds");
     expect((await found(index, "And how long is it valid?", "How do I reset my password?", "Thanks!"))[0]).toBe("password");
   });
 
-  it("weighs the terms of the previous question in full where the question needs context, else by half", async () => {
+  test("weighs the terms of the previous question in full where the question needs context, else by half", async () => {
     const [germany] = (await search(index, "Germany")).questionTerms;
     const weightAfter = async (question: string): Promise<number> => {
       const { previousTerms } = await search(index, question, "Delivery to Germany?");
@@ -64,7 +64,7 @@ describe("search", () => {
     expect(await weightAfter("How do refunds reach the card?")).toBeCloseTo(germany!.weight / 2);
   });
 
-  it.each(["And how is it for a refund?", "How does a refund work?"])(
+  test.each(["And how is it for a refund?", "How does a refund work?"])(
     "weighs earlier questions no more than %j itself",
     async (question) => {
       const { questionTerms, previousTerms } = await search(
@@ -77,13 +77,13 @@ describe("search", () => {
     },
   );
 
-  it("uses the question before the last only where the last needs context itself", async () => {
+  test("uses the question before the last only where the last needs context itself", async () => {
     expect((await found(index, "And for how long?", "Is it valid?", "The link for my password"))[0]).toBe("password");
     const { previousTerms } = await search(index, "And for how long?", "The link for my password", "Which headers do notifications carry?");
     expect(previousTerms.map(({ term }) => term)).not.toContain("password");
   });
 
-  it("prefers a passage with the phrase to one with its words scattered", async () => {
+  test("prefers a passage with the phrase to one with its words scattered", async () => {
     const own = newIndex();
     await load(own, {
       scattered: "The card that you have in hand is plastic. A virtual world may hold any number of things, and one is this.",
@@ -92,19 +92,19 @@ describe("search", () => {
     expect((await found(own, "virtual card number"))[0]).toBe("phrase");
   });
 
-  it("prefers what the question is about to what earlier ones were about", async () => {
+  test("prefers what the question is about to what earlier ones were about", async () => {
     expect(
       (await found(index, "What is the header webhook-id?", "Do you send parcels to Germany, and how long does delivery take?"))[0],
     ).toBe("webhooks");
   });
 
-  it("does so even if an earlier question is long", async () => {
+  test("does so even if an earlier question is long", async () => {
     const before =
       "Do you send parcels from Hamburg, and how long does delivery take within Germany and to other countries, a week or two days?";
     expect((await found(index, "What is the link valid for?", before))[0]).toBe("password");
   });
 
-  it("ranks a match in the heading before one in the text", async () => {
+  test("ranks a match in the heading before one in the text", async () => {
     const own = newIndex();
     await load(own, {
       mention: "# Deliveries\n\nParcels go out each morning, and the warranty card lies in the box with them.",
@@ -113,7 +113,7 @@ describe("search", () => {
     expect(await found(own, "warranty")).toEqual(["section", "mention"]);
   });
 
-  it("reports the document frequency of each question term", async () => {
+  test("reports the document frequency of each question term", async () => {
     const { questionTerms } = await search(index, "Do refunds work in Atlantis?");
     expect(questionTerms.map(({ term, documentFrequency, isWeak }) => [term, documentFrequency, isWeak])).toEqual([
       ["refund", 1, false],
@@ -122,7 +122,7 @@ describe("search", () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['"'.repeat(2_000)],
     ["'; DROP TABLE chunks; --"],
     ['body: refund* OR NEAR("a" "b", 5) AND NOT (title : ^x) + -y'],
@@ -146,7 +146,7 @@ describe("search", () => {
     expect(questionTerms.length).toBeLessThanOrEqual(32);
   });
 
-  it("is not harmed by any of these", async () => {
+  test("is not harmed by any of these", async () => {
     expect(await found(index, "refund")).toEqual(["refunds"]);
   });
 });
@@ -171,7 +171,7 @@ describe("curated answers", () => {
     return first && [first.answerId, first.score >= STRONG_MATCH];
   };
 
-  it.each([
+  test.each([
     ["How do I reset my password?", "reset"],
     ["how can i reset my passwords", "reset"],
     ["reset password", "reset"],
@@ -186,7 +186,7 @@ describe("curated answers", () => {
     expect(await best(question)).toEqual([id, true]);
   });
 
-  it.each([
+  test.each([
     ["What is my password?"],
     ["How do I change my password?"],
     ["Can I cancel the refund of my subscription before the end of the year?"],
@@ -201,7 +201,7 @@ describe("curated answers", () => {
     expect((await best(question))?.[1] ?? false).toBe(false);
   });
 
-  it("return an answer once, with its most similar question, and prefer answers with several questions", async () => {
+  test("return an answer once, with its most similar question, and prefer answers with several questions", async () => {
     const own = newIndex();
     const put = (id: string, question: string, answer: string): Promise<void> => own.putAnswer({ id, question, answer });
     await put("1", "My card was declined at the shop", "Check the balance.");
@@ -216,7 +216,7 @@ describe("curated answers", () => {
     expect((await search(own, "My order at the shop was declined")).curated[0]).toMatchObject({ answerId: "4", score: 1 });
   });
 
-  it("match by all questions of an answer together, and by synonyms", async () => {
+  test("match by all questions of an answer together, and by synonyms", async () => {
     const own = newIndex();
     const teach = async (answer: string, questions: string[]): Promise<void> => {
       for (const question of questions) await own.putAnswer({ id: crypto.randomUUID(), question, answer });
@@ -230,7 +230,7 @@ describe("curated answers", () => {
     expect(await answer("the shipment did not come yet")).toBe("Wait two days.");
   });
 
-  it("match the same after an eviction and after changes in memory", async () => {
+  test("match the same after an eviction and after changes in memory", async () => {
     const own = newIndex();
     const put = (id: string, question: string): Promise<void> => own.putAnswer({ id, question, answer: `Answer of ${id}.` });
     await put("zoo", "Where is the zoo?");
@@ -246,7 +246,7 @@ describe("curated answers", () => {
     expect(awake[2]).toEqual([]);
   });
 
-  it("are replaced under the same id, and removed", async () => {
+  test("are replaced under the same id, and removed", async () => {
     const own = newIndex();
     await own.putAnswer({ id: "a", question: "Where is the okapi?", answer: "Old." });
     await own.putAnswer({ id: "a", question: "Where is the zebra?", answer: "New." });

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { found, type Index, load, newIndex } from "./agent-index.ts";
 
 /* Questions as people type them find the text that means what they mean. */
@@ -16,7 +16,7 @@ beforeAll(async () => {
   });
 });
 
-it.each([
+test.each([
   ["forgot my pasword", "password"],
   ["i forgot my passwrod", "password"],
   ["wheres my mony", "money"],
@@ -29,7 +29,7 @@ it.each([
   expect((await found(index, question))[0]).toBe(source);
 });
 
-it.each([["how do i bake bread"], ["this is shit"], ["less formal"]])(
+test.each([["how do i bake bread"], ["this is shit"], ["less formal"]])(
   "%s: no word of it is taken for another one that looks like it",
   async (question) => {
     expect(await found(index, question)).toEqual([]);

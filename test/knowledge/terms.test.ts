@@ -1,15 +1,15 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { terms, tokens } from "../../src/text/terms.ts";
 
 describe("terms", () => {
-  it("stems words, folds case and Latin diacritics, and drops stop words", () => {
+  test("stems words, folds case and Latin diacritics, and drops stop words", () => {
     expect(terms("How are the Notifications SIGNED?")).toEqual(["notif", "sign"]);
     expect(terms("Café, naïve, ＦＵＬＬ width")).toEqual(["cafe", "naiv", "full", "width"]);
     expect(terms("The agent's keys don't expire")).toEqual(["agent", "kei", "expir"]);
     expect(terms("What is it about?")).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ["webhook-id", "webhookid", ["webhook", "id"]],
     ["webhook_id", "webhookid", ["webhook", "id"]],
     ["webhookId", "webhookid", ["webhook", "id"]],
@@ -22,7 +22,7 @@ describe("terms", () => {
     expect(tokens(word)).toEqual([{ term: whole, parts, kind: "content" }]);
   });
 
-  it.each([
+  test.each([
     ["v1.2", ["v1.2"]],
     ["10.0.1", ["10.0.1"]],
     ["1,200 requests", ["1200", "request"]],
@@ -31,14 +31,14 @@ describe("terms", () => {
     expect(terms(text)).toEqual(expected);
   });
 
-  it("segments scripts without spaces", () => {
+  test("segments scripts without spaces", () => {
     expect(terms("退款需要五个工作日")).toContain("退款");
     expect(terms("返金はいつですか")).toContain("返金");
     expect(terms("การคืนเงินใช้เวลาห้าวัน").length).toBeGreaterThan(2);
     expect(terms("환불 정책")).toEqual(["환불", "정책"]);
   });
 
-  it("makes the same terms of a question and of a text", () => {
+  test("makes the same terms of a question and of a text", () => {
     for (const [question, text] of [
       ["sign up", "Sign-up"],
       ["webhook id header", "the header `webhook-id`"],
@@ -50,7 +50,7 @@ describe("terms", () => {
     }
   });
 
-  it("bounds the length of terms for any text", () => {
+  test("bounds the length of terms for any text", () => {
     const hostile = [
       "a".repeat(100_000),
       "a-".repeat(10_000),
@@ -65,7 +65,7 @@ describe("terms", () => {
   });
 });
 
-it.each([["exceed"], ["proceed"], ["succeed"]])("%s is the stem of its forms", (verb) => {
+test.each([["exceed"], ["proceed"], ["succeed"]])("%s is the stem of its forms", (verb) => {
   expect(terms(`${verb}ed ${verb}s ${verb}ing`)).toEqual([verb, verb, verb]);
   expect(terms(verb)).toEqual([verb]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AllowedLinks, AnswerFilter } from "../../src/models/answer-filter.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
@@ -21,7 +21,7 @@ function shown(text: string, isFenced = false): string {
 }
 
 describe("AnswerFilter", () => {
-  it.each([
+  test.each([
     "Refunds take five days.",
     "# Steps\n\n1. Open **Billing**.\n2. Press `Cancel [x]`!\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
     "```sh\ncurl -X POST /api/v1\n```\nDone.",
@@ -34,7 +34,7 @@ describe("AnswerFilter", () => {
     expect(shown(text)).toBe(text);
   });
 
-  it.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("handles thousands of %j quickly", (part) => {
+  test.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("handles thousands of %j quickly", (part) => {
     const text = `[${part.repeat(1_000)}<`;
     const whole = newText();
     let given = "";
@@ -42,11 +42,11 @@ describe("AnswerFilter", () => {
     expect((given + whole.end()).length).toBeGreaterThan(0);
   });
 
-  it("trims white space", () => {
+  test("trims white space", () => {
     expect(shown("\n\n  Yes.  \n\n")).toBe("Yes.");
   });
 
-  it.each([
+  test.each([
     ["Five days [p1].", "Five days."],
     ["Five days [p1, t1] and 【p2】 more [ p1 ; p2 ].", "Five days and more."],
     ["Five days (p1) and [passage p2], see [this](p1) (Source: t1).", "Five days and, see this."],
@@ -56,13 +56,13 @@ describe("AnswerFilter", () => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("lists the ids of removed markers", () => {
+  test("lists the ids of removed markers", () => {
     const text = newText();
     text.push("One [p1], two [p2].");
     expect(text.citedIds).toEqual(["p1", "p2"]);
   });
 
-  it.each([
+  test.each([
     ["One.\n@sources p1 p2\nTwo.", "One.\nTwo."],
     ["One.\n**@sources p2**\nTwo.", "One.\nTwo."],
     ["@sources p1\nOne.", "One."],
@@ -71,7 +71,7 @@ describe("AnswerFilter", () => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("removes the end of the fence around the header", () => {
+  test("removes the end of the fence around the header", () => {
     expect(shown("```\nYes.", true)).toBe("Yes.");
     expect(shown("Yes.\n```", true)).toBe("Yes.");
     expect(shown("Run:\n```sh\nls\n```\nDone.\n```\n", true)).toBe("Run:\n```sh\nls\n```\nDone.");
@@ -80,7 +80,7 @@ describe("AnswerFilter", () => {
 });
 
 describe("links", () => {
-  it.each([
+  test.each([
     "[Help](https://acme.test/help)",
     '[Help](https://acme.test/help/ "Our help")',
     "![Logo](https://cdn.acme.test/logo.png?v=2)",
@@ -92,7 +92,7 @@ describe("links", () => {
     expect(shown(text)).toBe(text);
   });
 
-  it.each([
+  test.each([
     ["![x](https://evil.test/?q=secret)", "x"],
     ["![](https://evil.test/?q=secret)", ""],
     ['A [click](https://evil.test/a(b)c?q=secret "t") B', "A click B"],
@@ -118,14 +118,14 @@ describe("links", () => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("that have a long label or target are removed too", () => {
+  test("that have a long label or target are removed too", () => {
     const label = `[${"a ".repeat(400)}](https://evil.test/?q=secret)`;
     expect(shown(label)).not.toContain("evil.test");
     expect(shown(`[a](https://evil.test/${"q".repeat(3_000)})`)).not.toContain("https://evil");
     expect(shown(`[a\n](https://evil.test/x) ![b\n](//evil.test/x)`)).not.toContain("evil.test");
   });
 
-  it("are the only text that is held back", () => {
+  test("are the only text that is held back", () => {
     const text = newText();
     expect(text.push("Refunds")).toBe("Refunds");
     expect(text.push(" take five ")).toBe(" take five");

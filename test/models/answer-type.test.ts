@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { answerTypeOf, askedTerms } from "../../src/models/answer-type.ts";
 
 describe("the answer type that a question expects", () => {
-  it.each([
+  test.each([
     ["What is a webhook?", "definition"],
     ["so, who are you", "definition"],
     ["What’s an e-mail address", "definition"],
@@ -13,13 +13,13 @@ describe("the answer type that a question expects", () => {
     ["How do I add a webhook?", "steps"],
   ])("%s", (question, type) => expect(answerTypeOf(question)).toBe(type));
 
-  it.each(["-", "é", "'", " ", "?! "])("is found quickly for thousands of %j", (part) => {
+  test.each(["-", "é", "'", " ", "?! "])("is found quickly for thousands of %j", (part) => {
     expect(answerTypeOf(`what is ${part.repeat(4_000)}_`)).toBe("any");
     expect(answerTypeOf(part.repeat(4_000))).toBe("any");
   });
 });
 
-it.each([
+test.each([
   ["What is the price of a kettle?", ["price", "kettl"]],
   ["my purse fell off the tube, how do I block the card", ["block", "card"]],
   ["hi there! and do you sell shoes", ["sell", "shoe"]],

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { quotable } from "../../scripts/dev/quotable.ts";
 import { ExtractiveEngine } from "../../src/models/extractive.ts";
 import { type Index, load, newIndex, search } from "../knowledge/agent-index.ts";
@@ -28,7 +28,7 @@ async function ask(question: string) {
   return new ExtractiveEngine().answer({ ...agent, question, retrieval, history: [], tools: [] });
 }
 
-it.each([
+test.each([
   ["Which plans include webhooks?", ["pro and enterprise"]],
   ["How do I rotate a webhook secret?", ["rotate-secret", "24 hours"]],
   ["How do I create an agent?", ["POST /operator/v1/workspaces/{id}/agents"]],
@@ -57,7 +57,7 @@ it.each([
   expect(reply).toMatchObject({ confidence: expect.toSatisfy((confidence: number) => confidence >= THRESHOLD) });
 });
 
-it.each([
+test.each([
   ["What is the price of a kettle?"],
   ["how much does a bicycle cost"],
   ["do you sell shoes"],

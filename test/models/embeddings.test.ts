@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { embeddingsFor, embeddingsOfVersion } from "../../src/models/retrieval-models.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
@@ -26,7 +26,7 @@ function server(answer: (input: string[]) => unknown, status = 200) {
 const vectors = (input: string[]) => ({ data: input.map((text, index) => ({ index, embedding: [text.length, 1] })), model: "small" });
 
 describe("an OpenAI-compatible server", () => {
-  it("embeds all texts in one call, with key and model", async () => {
+  test("embeds all texts in one call, with key and model", async () => {
     const { asked, send } = server(vectors);
     const embeddings = embeddingsFor(envWith(SERVER), send)!;
     expect(await embeddings.embed(["a", "bcd"], 1_000)).toEqual([
@@ -39,7 +39,7 @@ describe("an OpenAI-compatible server", () => {
     expect(asked[0]!.body.dimensions).toBe(undefined);
   });
 
-  it("computes vectors of a version that was configured before, with its model and dimensions", async () => {
+  test("computes vectors of a version that was configured before, with its model and dimensions", async () => {
     const { asked, send } = server(vectors);
     const old = { ...SERVER, OPENAI_EMBEDDING_MODEL: "old:latest", OPENAI_EMBEDDING_DIMENSIONS: "2" };
     const { version } = embeddingsFor(envWith(old))!;
@@ -50,7 +50,7 @@ describe("an OpenAI-compatible server", () => {
     expect(embeddingsOfVersion(envWith({}), version)).toBe(undefined);
   });
 
-  it("is asked for the configured dimensions, and vectors of others are refused", async () => {
+  test("is asked for the configured dimensions, and vectors of others are refused", async () => {
     const { asked, send } = server(vectors);
     const embeddings = embeddingsFor(envWith({ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "1024" }), send)!;
     await expect(embeddings.embed(["a"], 1_000)).rejects.toThrow("other dimensions");
@@ -58,7 +58,7 @@ describe("an OpenAI-compatible server", () => {
     expect(embeddings.version).not.toBe(embeddingsFor(envWith(SERVER), send)!.version);
   });
 
-  it.each<[string, unknown, number]>([
+  test.each<[string, unknown, number]>([
     ["too few vectors", { data: [{ embedding: [1, 2] }] }, 200],
     ["vectors of several lengths", { data: [{ embedding: [1, 2] }, { embedding: [1] }] }, 200],
     ["empty vectors", { data: [{ embedding: [] }, { embedding: [] }] }, 200],
@@ -71,7 +71,7 @@ describe("an OpenAI-compatible server", () => {
     await expect(embeddings.embed(["a", "b"], 1_000)).rejects.toThrow();
   });
 
-  it("is preferred to Workers AI", () => {
+  test("is preferred to Workers AI", () => {
     const AI = new EmbeddingsStandIn();
     expect(embeddingsFor(envWith({ ...SERVER, AI }))!.version).toBe("small:own");
     expect(embeddingsFor(envWith({ AI, OPENAI_BASE_URL: "http://models.test/v1" }))!.version).toBe("@cf/baai/bge-m3:1024");
@@ -79,7 +79,7 @@ describe("an OpenAI-compatible server", () => {
   });
 });
 
-it.each([
+test.each([
   [{ OPENAI_EMBEDDING_MODEL: "small" }, "OPENAI_BASE_URL"],
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "2000" }, "OPENAI_EMBEDDING_DIMENSIONS"],
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "many" }, "OPENAI_EMBEDDING_DIMENSIONS"],

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import webhooksGuide from "../../docs/webhooks.md?raw";
 import { draftAnswer, ExtractiveEngine } from "../../src/models/extractive.ts";
 import type { Retrieval } from "../../src/models/retrieval.ts";
@@ -83,7 +83,7 @@ describe("the extractive engine", () => {
     return { text, sources: [...new Set(cited.map(({ sourceId }) => sourceId))] };
   }
 
-  it.each([
+  test.each([
     ["How are webhook notifications signed?", "Webhook notifications are signed by Standard Webhooks.", "webhooks"],
     ["when do I get my refund?", "Refunds are paid within five working days.", "billing"],
     ["when are invoices sent", "Invoices are sent by mail on the first of each month", "billing"],
@@ -97,30 +97,30 @@ describe("the extractive engine", () => {
     expect(sources).toContain(source);
   });
 
-  it("quotes steps together with their lead-in", async () => {
+  test("quotes steps together with their lead-in", async () => {
     const { text } = await answer("How do I create a webhook endpoint?");
     expect(text).toContain(
       'To create a webhook endpoint, follow these steps:\n\n1. Open the settings and press "Add endpoint".\n2. Enter the URL of your server. It must begin with https.\n3. Copy the secret: it is shown only once.',
     );
   });
 
-  it("quotes a list together with its lead-in", async () => {
+  test("quotes a list together with its lead-in", async () => {
     const { text } = await answer("Which ways to pay are accepted?");
     expect(text).toContain("The following ways to pay are accepted:\n\n- credit card\n- bank transfer, from 500 € on\n- PayPal");
     expect((await answer("can I pay by PayPal")).text).toContain("The following ways to pay are accepted:");
   });
 
-  it("quotes a code block together with its lead-in", async () => {
+  test("quotes a code block together with its lead-in", async () => {
     const { text } = await answer("How do I send a test event?");
     expect(text).toContain("Then send a test event:\n\n```sh\ncurl -X POST https://example.com/api/v1/webhooks/ID/test\n```");
   });
 
-  it("quotes a sentence that refers to the one before together with it", async () => {
+  test("quotes a sentence that refers to the one before together with it", async () => {
     const { text } = await answer("for how many hours does it go on?", "When is a failed delivery tried again?");
     expect(text).toContain("A failed delivery is tried again after 5 s, 1 m, 5 m and 15 m. This goes on for about six hours.");
   });
 
-  it("cites only the passages that it quotes", async () => {
+  test("cites only the passages that it quotes", async () => {
     const question = "when do I get my refund?";
     const { cited } = await answerFrom(question, await retrieve(question, []));
     expect(cited).toMatchObject([{ sourceId: "billing", heading: "Billing", title: "Title of billing" }]);
@@ -134,17 +134,17 @@ describe("the extractive engine", () => {
     return (await answerFrom(question, retrieval)).text;
   }
 
-  it("answers with what follows a question in the knowledge, not with the question", async () => {
+  test("answers with what follows a question in the knowledge, not with the question", async () => {
     const text = "# Reports\n\nCharts are drawn hourly.\n\nWhy does the last point of a chart drop?\n\nIts interval is not over yet.";
     expect(await answerFromText(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
   });
 
-  it("prefers a statement to a pointer elsewhere", async () => {
+  test("prefers a statement to a pointer elsewhere", async () => {
     const text = `# Exports\n\nFor more information, see how to export invoices as a file.\n\nPress "Download" to export invoices.`;
     expect(await answerFromText(text, "How do I export invoices?")).toMatch(/^Press "Download"/);
   });
 
-  it("keeps answers short", async () => {
+  test("keeps answers short", async () => {
     const leaf = (at: number): string => Array.from({ length: 8 }, (_, word) => `leaf${at}x${word}`).join(" ");
     const sentences = Array.from({ length: 60 }, (_, at) => `The okapi eats ${leaf(at)}.`);
     const text = await answerFromText(sentences.join(" "), "What does the okapi eat?");
@@ -153,13 +153,13 @@ describe("the extractive engine", () => {
     expect(text).toMatch(/^The okapi .*\.$/);
   });
 
-  it("does not repeat a sentence that several sources have", async () => {
+  test("does not repeat a sentence that several sources have", async () => {
     const sentence = "The okapi eats the leaves of a hundred plants.";
     const text = await answerFromText({ one: `${sentence} It is shy.`, two: `${sentence} It lives alone.` }, "What does the okapi eat?");
     expect(text.split(sentence)).toHaveLength(2);
   });
 
-  it("answers with the sentence after a question, not with the question", async () => {
+  test("answers with the sentence after a question, not with the question", async () => {
     expect(
       await answerFromText(
         "How long does the warranty last? The warranty of the okapi lasts two years.",
@@ -168,33 +168,33 @@ describe("the extractive engine", () => {
     ).toBe("The warranty of the okapi lasts two years.");
   });
 
-  it("answers with the text under a heading, not with the heading", async () => {
+  test("answers with the text under a heading, not with the heading", async () => {
     const text = "Waking the okapi\n\nPress the red button behind the left ear for ten seconds.\n\nCleaning the quagga\n\nUse water.";
     expect(await answerFromText(text, "waking the okapi")).toBe("Press the red button behind the left ear for ten seconds.");
   });
 
-  it("prefers a sentence of the expected answer type", async () => {
+  test("prefers a sentence of the expected answer type", async () => {
     const text = "Many okapis live in the zoo of Antwerp. The zoo of Antwerp has twelve okapis that live there.";
     expect(await answerFromText(text.replace(". The", ".\n\nThe"), "How many okapis live in the zoo of Antwerp?")).toMatch(
       /^The zoo of Antwerp has twelve/,
     );
   });
 
-  it("quotes a sentence about “it” together with the one before", async () => {
+  test("quotes a sentence about “it” together with the one before", async () => {
     const text = "The okapi is shy. It nibbles baobab bark at dawn. Nights are quiet in the forest of the Congo.";
     expect(await answerFromText(text, "nibbles baobab bark")).toMatch(/^The okapi is shy\. It nibbles baobab bark at dawn\./);
   });
 
-  it("quotes what a lead-in introduces", async () => {
+  test("quotes what a lead-in introduces", async () => {
     const text = "To greet the okapi on Sundays, run:\n\n```\nxyz --flag\n```\n\nThat is all.";
     expect(await answerFromText(text, "greet the okapi on Sundays")).toBe("To greet the okapi on Sundays, run:\n\n```\nxyz --flag\n```");
   });
 
-  it("answers a follow-up question in its context", async () => {
+  test("answers a follow-up question in its context", async () => {
     expect((await answer("And what does it begin with?", "What is the secret of a webhook?")).text).toContain("Secrets begin with whsec_.");
   });
 
-  it.each([
+  test.each([
     ["What is the capital of France?"],
     ["what is the capital of france"],
     ["Do you have an office in Berlin?"],
@@ -215,23 +215,23 @@ describe("the extractive engine", () => {
     expect(await confidence(question)).toBeLessThan(DEFAULT_THRESHOLD);
   });
 
-  it("is unsure where only an earlier question would be answered", async () => {
+  test("is unsure where only an earlier question would be answered", async () => {
     const unsure = await confidence("What is the capital of France?", "How are webhook notifications signed?");
     expect(unsure).toBeLessThan(DEFAULT_THRESHOLD);
   });
 
-  it("has no answer where hardly anything was found", async () => {
+  test("has no answer where hardly anything was found", async () => {
     expect((await answer("Who wrote Faust?")).text).toBe("(no answer)");
   });
 
-  it("is surer of what the knowledge states than of what it mentions", async () => {
+  test("is surer of what the knowledge states than of what it mentions", async () => {
     const sure = await confidence("How are webhook notifications signed?");
     const unsure = await confidence("How are webhook notifications translated into Finnish?");
     expect(sure).toBeGreaterThan(0.7);
     expect(unsure).toBeLessThan(sure - 0.2);
   });
 
-  it("is less sure the more of the question's words the knowledge lacks", async () => {
+  test("is less sure the more of the question's words the knowledge lacks", async () => {
     const [all, some] = [
       await confidence("When are personal data deleted?"),
       await confidence("When are personal data deleted in Norway?"),
@@ -240,7 +240,7 @@ describe("the extractive engine", () => {
     expect(await confidence("When are personal data deleted in Norway, Sweden, Iceland?")).toBeLessThan(some);
   });
 
-  it("is much less sure of a question about a thing that no text is about, unless the thing is beside the question", async () => {
+  test("is much less sure of a question about a thing that no text is about, unless the thing is beside the question", async () => {
     const own = newIndex();
     await load(own, {
       costs: "# Costs\n\nThe price of a delivery is 5 euros, and that of a parcel 3 euros.",
@@ -265,14 +265,14 @@ describe("the extractive engine", () => {
       expect(await sureness(question), question).toBeGreaterThan(sure - 0.1);
   });
 
-  it("has no answer where nothing was taught", async () => {
+  test("has no answer where nothing was taught", async () => {
     const question = "How are webhooks signed?";
     const retrieval = await newIndex().search({ question, previousQuestions: [], limit: 8 });
     expect((await answerFrom(question, retrieval)).text).toBe("(no answer)");
   });
 });
 
-it("does not answer with a code example that contains the question", async () => {
+test("does not answer with a code example that contains the question", async () => {
   const index = newIndex();
   const example = 'curl /messages -d \'{"message": "What is the capital of France?"}\'';
   await load(index, { readme: `# Try it\n\nSend a question to the agent:\n\n\`\`\`sh\n${example}\n\`\`\`\n` });
@@ -297,11 +297,11 @@ describe("confidence with little knowledge", () => {
     return draftAnswer(question, retrieval).confidence;
   };
 
-  it.each(Object.values(TINY))("answers $known", async ({ text, known }) => {
+  test.each(Object.values(TINY))("answers $known", async ({ text, known }) => {
     expect(await confidence(text, known)).toBeGreaterThan(DEFAULT_THRESHOLD);
   });
 
-  it.each([
+  test.each([
     ["shop", "What is the capital of France?"],
     ["shop", "Is there free wifi?"],
     ["shop", "Can I open a bank account?"],

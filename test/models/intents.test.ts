@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { humanRequestLanguage, smallTalkOf, withoutSmallTalk } from "../../src/models/intents.ts";
 import { LANGUAGES } from "../../src/text/languages.ts";
 
@@ -22,13 +22,13 @@ test("every language has messages", () => {
 });
 
 describe.each(languages)("in $code", ({ code, human, not_human, talk }) => {
-  it("a request for a human is recognised, whatever the agent's language", () => {
+  test("a request for a human is recognised, whatever the agent's language", () => {
     expect(human.length).toBeGreaterThanOrEqual(60);
     const missed = human.filter((message) => !asksForHuman(message, "en"));
     expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(human.length * (1 - MIN_SHARE) + 1e-9);
   });
 
-  it("a question about people, agents or support is none", () => {
+  test("a question about people, agents or support is none", () => {
     expect(not_human.length).toBeGreaterThanOrEqual(60);
     for (const agentLanguage of ["en", code]) {
       expect(not_human.filter((message) => asksForHuman(message, agentLanguage))).toEqual([]);
@@ -36,7 +36,7 @@ describe.each(languages)("in $code", ({ code, human, not_human, talk }) => {
     }
   });
 
-  it.each(Object.entries(talk))("small talk is recognised: %s", (kind, messages) => {
+  test.each(Object.entries(talk))("small talk is recognised: %s", (kind, messages) => {
     expect(messages.length).toBeGreaterThanOrEqual(10);
     const wrong = messages.filter((message) => smallTalkOf(message, code)?.kind !== kind);
     expect(wrong.length, wrong.join("\n")).toBeLessThanOrEqual(messages.length * (1 - MIN_SHARE) + 1e-9);
@@ -45,7 +45,7 @@ describe.each(languages)("in $code", ({ code, human, not_human, talk }) => {
 });
 
 describe("a request for a human", () => {
-  it.each([
+  test.each([
     "talk to a human",
     "I want to talk to a human!",
     "Can I speak to a real person please?",
@@ -80,7 +80,7 @@ describe("a request for a human", () => {
     "speak with an agent about my bill",
   ])("is %j", (message) => expect(asksForHuman(message, "en")).toBe(true));
 
-  it.each([
+  test.each([
     "How does the human hand-off work?",
     "What happens when a visitor asks for a human?",
     "What happens if I want to talk to a human?",
@@ -116,7 +116,7 @@ describe("a request for a human", () => {
 });
 
 describe("small talk", () => {
-  it.each([
+  test.each([
     ["?", "unclear"],
     ["...", "unclear"],
     ["", "unclear"],
@@ -128,7 +128,7 @@ describe("small talk", () => {
     ["¡Hola, buenos días!", "greeting"],
   ])("%j is %s", (message, kind) => expect(smallTalkOf(message, "en")?.kind).toBe(kind));
 
-  it.each([
+  test.each([
     "hi, where is my order?",
     "hello world program",
     "Is this ok?",
@@ -137,7 +137,7 @@ describe("small talk", () => {
     "hi ".repeat(500),
   ])("%j is none", (message) => expect(smallTalkOf(message, "en")).toBeUndefined());
 
-  it("is in the agent's language where several have the phrase", () => {
+  test("is in the agent's language where several have the phrase", () => {
     expect(smallTalkOf("ok", "de-AT")).toEqual({ kind: "agreement", language: "de" });
     expect(smallTalkOf("hallo", "nl")).toEqual({ kind: "greeting", language: "nl" });
     expect(smallTalkOf("tusen takk", "nb-NO")).toEqual({ kind: "thanks", language: "no" });

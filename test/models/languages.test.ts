@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { draftAnswer } from "../../src/models/extractive.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import germanQuestions from "./languages/de.questions?raw";
@@ -40,7 +40,7 @@ async function ask(texts: string, questions: string): Promise<Counts> {
 }
 
 describe("a help centre in the language of its visitors", () => {
-  it.each([
+  test.each([
     ["English", englishTexts, englishQuestions, { right: 21, wrong: 1, answeredMisses: 2 }],
     ["German", germanTexts, germanQuestions, { right: 18, wrong: 1, answeredMisses: 1 }],
     ["French", frenchTexts, frenchQuestions, { right: 9, wrong: 0, answeredMisses: 0 }],

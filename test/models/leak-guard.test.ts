@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { LeakGuard } from "../../src/models/leak-guard.ts";
 import { HandoffError } from "../../src/models/model.ts";
 
@@ -18,19 +18,19 @@ function read(text: string, size = 3): { shown: string; isStopped: boolean } {
   }
 }
 
-it("other text passes without delay", () => {
+test("other text passes without delay", () => {
   const guard = newGuard();
   expect(guard.push("Refunds take five")).toBe("Refunds take five");
   expect(guard.push(" days")).toBe(" days");
   expect(read("We answer the visitors of a shop, as its owner, from quoted prices.").isStopped).toBe(false);
 });
 
-it.each([1, 3, 1_000])("a short run passes, in deltas of %d", (size) => {
+test.each([1, 3, 1_000])("a short run passes, in deltas of %d", (size) => {
   const text = "They are the visitors of a company as such. Then they leave, from quoted passages of its knowledge.";
   expect(read(text, size)).toEqual({ shown: text, isStopped: false });
 });
 
-it.each([
+test.each([
   RULES,
   RULES.toUpperCase().replaceAll(" ", "\n- **"),
   `Sure! ${RULES}`,
@@ -41,6 +41,6 @@ it.each([
   expect(shown.split(/\s+/).length).toBeLessThan(8);
 });
 
-it("a run ends at a word that the secret does not have there", () => {
+test("a run ends at a word that the secret does not have there", () => {
   expect(read("You answer the visitors of big company as its support agent, from said passages").isStopped).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Script } from "../stand-ins/openai.ts";
 import { scenarioOf } from "../stand-ins/scenarios.ts";
 import { converse, type Talk } from "./converse.ts";
@@ -31,13 +31,13 @@ async function shopReply(text: string, question = "When are refunds paid, and wh
 }
 
 describe("a reply without a header", () => {
-  it("is answered with the passages that support it", async () => {
+  test("is answered with the passages that support it", async () => {
     const talk = await shopReply(ANSWER);
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["refunds"] });
     expect(talk.confidence).toBeGreaterThan(0.5);
   });
 
-  it("is streamed sentence by sentence, from the first supported one on", async () => {
+  test("is streamed sentence by sentence, from the first supported one on", async () => {
     const text = "Sure! Refunds are paid within five working days. Parcels leave the warehouse at six. Let me know if you have questions.";
     const { deltas, cited } = await converse({ text: Array.from(text) }, { texts: SHOP, question: "When are refunds and parcels sent?" });
     expect(deltas[0]).toBe("Sure! Refunds are paid within five working days.");
@@ -46,7 +46,7 @@ describe("a reply without a header", () => {
     expect(cited.sort()).toEqual(["parcels", "refunds"]);
   });
 
-  it.each([
+  test.each([
     ["Refunds are paid within five working days. The moon is made of cheese.", ANSWER],
     ["The moon is made of cheese. Refunds are paid within five working days.", ANSWER],
     [
@@ -59,13 +59,13 @@ describe("a reply without a header", () => {
     expect(await shopReply(text)).toMatchObject({ outcome: "answered", text: shown, cited: ["refunds"] });
   });
 
-  it("is less sure the less of it is supported", async () => {
+  test("is less sure the less of it is supported", async () => {
     const sure = await shopReply(ANSWER);
     const unsure = await shopReply(`You can choose a gift card of our partner shop too. ${ANSWER}`);
     expect(unsure.confidence).toBeLessThan(sure.confidence * 0.7);
   });
 
-  it.each([
+  test.each([
     ["another number", "Refunds are paid within seven working days."],
     ["another number in digits", "Refunds are paid within 7 working days."],
     ["a number of another fact", "Refunds are paid every evening at six."],
@@ -85,7 +85,7 @@ describe("a reply without a header", () => {
     expect(await shopReply(text)).toMatchObject({ outcome: "handed_off", reason: "low_confidence", confidence: 0, text: "" });
   });
 
-  it.each([
+  test.each([
     "I'm sorry, but the passages do not mention gift cards.",
     "I don't have information about gift cards.\n\nPlease contact our support team.",
     "The provided context does not say that. However, refunds are paid within five working days.",
@@ -94,7 +94,7 @@ describe("a reply without a header", () => {
     expect(await shopReply(text, "Do you sell gift cards and pay refunds?")).toMatchObject({ outcome: "no_answer", text: "" });
   });
 
-  it("is read to a limit where the model does not stop", async () => {
+  test("is read to a limit where the model does not stop", async () => {
     const startedMs = Date.now();
     expect(await converse({ text: [`${ANSWER}\n`], isEndless: true }, { texts: SHOP })).toMatchObject({
       outcome: "answered",
@@ -104,7 +104,7 @@ describe("a reply without a header", () => {
     expect(Date.now() - startedMs).toBeLessThan(10_000);
   });
 
-  it("is small talk where it states no facts and the visitor asks for none", async () => {
+  test("is small talk where it states no facts and the visitor asks for none", async () => {
     expect(await shopReply("You're welcome! Let me know if you need anything else.", "Thanks!")).toMatchObject({
       outcome: "answered",
       text: "You're welcome! Let me know if you need anything else.",
@@ -115,7 +115,7 @@ describe("a reply without a header", () => {
 });
 
 describe("what small models write", () => {
-  it.each([
+  test.each([
     [`${ANSWER} [p1]`],
     ["Refunds are paid within five working days [p1]."],
     ["Refunds are paid within five working days (p1)."],
@@ -135,27 +135,27 @@ describe("what small models write", () => {
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["refunds"] });
   });
 
-  it("is Markdown, which stays as it is", async () => {
+  test("is Markdown, which stays as it is", async () => {
     const text =
       "### How to rotate a secret\n\nFollow these steps:\n\n1. Open **Settings**.\n2. Choose *Rotate secret*. [p1]\n3. Copy the new value within 10 minutes.\n\nIf you have any questions, feel free to ask!";
     const talk = await shopReply(text, "How do I rotate a secret?");
     expect(talk).toMatchObject({ outcome: "answered", text: text.replace(" [p1]", ""), cited: ["secrets"] });
   });
 
-  it("is a table, row by row", async () => {
+  test("is a table, row by row", async () => {
     const head = "| Plan | What it costs |\n| --- | --- |\n";
     const talk = await shopReply(`${head}| Starter | $20 |\n| Business | $20 |\n| Enterprise | $99 |`, "What do the plans cost?");
     expect(talk).toMatchObject({ outcome: "answered", text: `${head}| Starter | $20 |`, cited: ["plans"] });
   });
 
-  it("is several facts in one sentence, each number beside its own words", async () => {
+  test("is several facts in one sentence, each number beside its own words", async () => {
     const text = "Starter costs $20 and Business costs $50.";
     expect(await shopReply(text, "What do the plans cost?")).toMatchObject({ outcome: "answered", text, cited: ["plans"] });
     const swapped = "Starter costs $50 and Business costs $20.";
     expect(await shopReply(swapped, "What do the plans cost?")).toMatchObject({ outcome: "handed_off" });
   });
 
-  it("is in the visitor's language, which is believed only where it cites", async () => {
+  test("is in the visitor's language, which is believed only where it cites", async () => {
     const german = "Rückerstattungen werden innerhalb von 5 Werktagen bezahlt";
     expect(await shopReply(`${german} [p1].`, "When are refunds paid?")).toMatchObject({ text: `${german}.`, cited: ["refunds"] });
     expect(await shopReply(`${german.replace("5", "9")} [p1].`, "When are refunds paid?")).toMatchObject({ outcome: "handed_off" });
@@ -164,7 +164,7 @@ describe("what small models write", () => {
 });
 
 describe("a model that behaves as", () => {
-  it.each(["structured", "structured-fenced", "plain", "small", "markers", "reasoning", "reasoning-in-text"])(
+  test.each(["structured", "structured-fenced", "plain", "small", "markers", "reasoning", "reasoning-in-text"])(
     "%s is read as one that obeys",
     async (modelName) => {
       const question = "When do parcels leave the warehouse?";
@@ -175,13 +175,13 @@ describe("a model that behaves as", () => {
     },
   );
 
-  it("sorry gives no answer", async () => {
+  test("sorry gives no answer", async () => {
     expect(await converse(scenarioOf, { texts: SHOP, modelName: "sorry" })).toMatchObject({ outcome: "no_answer" });
   });
 });
 
 describe("structured output", () => {
-  it.each([
+  test.each([
     { answer: ANSWER, citations: ["p1"] },
     { answer: `${ANSWER} [p1]` },
     { response: ANSWER, sources: "p1, p9", confidence: 0.9 },
@@ -195,7 +195,7 @@ describe("structured output", () => {
     }
   });
 
-  it.each([
+  test.each([
     [
       { answer: "The moon is made of cheese.", citations: [] },
       { outcome: "handed_off", reason: "low_confidence" },
@@ -216,14 +216,14 @@ describe("structured output", () => {
     expect(await shopReply(JSON.stringify(reply))).toMatchObject(expected);
   });
 
-  it("is used as far as it goes where it is cut off", async () => {
+  test("is used as far as it goes where it is cut off", async () => {
     expect(await shopReply(`{"answer": "${ANSWER}", "citations": ["p`)).toMatchObject({ text: ANSWER, cited: ["refunds"] });
     expect(await shopReply('{"answer": "Refunds are pa')).toMatchObject({ outcome: "handed_off" });
   });
 });
 
 describe("reasoning", () => {
-  it.each([
+  test.each([
     ["<think>Refunds are paid within five working days.\n@unknown</think>", ANSWER],
     ["<think>\nThe visitor asks about refunds.\n</think>\n\n", `@sources p1\n${ANSWER}`],
     ["<thinking>Hm.</thinking>", `{"answer": "${ANSWER}", "citations": ["p1"]}`],
@@ -233,17 +233,17 @@ describe("reasoning", () => {
     expect(await shopReply(reasoning + reply, "When are refunds paid?")).toMatchObject({ text: ANSWER, cited: ["refunds"] });
   });
 
-  it("after the header or within the answer is not shown", async () => {
+  test("after the header or within the answer is not shown", async () => {
     expect(await shopReply(`@sources p1\n<think>Secret plan.</think>${ANSWER}`)).toMatchObject({ text: ANSWER });
     expect(await shopReply(`${ANSWER}<think>Refunds are paid within five working days.</think>`)).toMatchObject({ text: ANSWER });
   });
 
-  it("in a field of its own is not shown", async () => {
+  test("in a field of its own is not shown", async () => {
     const script: Script = { reasoning: ["Refunds are paid ", "within five working days."], text: [ANSWER] };
     expect(await converse(script, { texts: SHOP })).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["refunds"] });
   });
 
-  it("without an answer is a failure of the model", async () => {
+  test("without an answer is a failure of the model", async () => {
     await expect(converse({ text: [`<think>${ANSWER}`] }, { texts: SHOP })).rejects.toThrow("all reasoning");
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { claimOf, isNeutral, SupportingText } from "../../src/models/support.ts";
 
 const TEXT = `Parcels leave every evening at 6. Orders of $1,000 or more are insured, smaller ones are not.
@@ -12,7 +12,7 @@ Write to help@acme.test. The iPhone app needs version 4.2.1.`;
 const text = new SupportingText(TEXT, "Delivery and plans");
 
 describe("support of a sentence", () => {
-  it.each([
+  test.each([
     "The parcel leaves at six in the evening.",
     "Orders of 1000 dollars or more are insured.",
     "Orders over $1,000 are insured.",
@@ -25,7 +25,7 @@ describe("support of a sentence", () => {
     expect(text.supportOf(claimOf(sentence), false)).toBeGreaterThan(0.5);
   });
 
-  it.each([
+  test.each([
     "The parcel leaves at seven in the evening.",
     "Orders of 100 dollars or more are insured.",
     "Orders of $1,000 or more are not insured.",
@@ -39,13 +39,13 @@ describe("support of a sentence", () => {
     expect(text.supportOf(claimOf(sentence), false)).toBe(0);
   });
 
-  it("may rest on what a tool was called with", () => {
+  test("may rest on what a tool was called with", () => {
     const result = new SupportingText('{"status": "shipped", "eta": "2026-11-25"}', "", "Where is order A1?");
     expect(result.supportOf(claimOf("Your order A1 was shipped and its ETA is the 25th."), false)).toBeGreaterThan(0.5);
     expect(result.supportOf(claimOf("Your order A1 was shipped and its ETA is the 26th."), false)).toBe(0);
   });
 
-  it("is quick for long texts and sentences", () => {
+  test("is quick for long texts and sentences", () => {
     const long = new SupportingText(`${"The parcel of a customer leaves at 6, and arrives. ".repeat(500)}\n`.repeat(2));
     const startedMs = performance.now();
     for (let at = 0; at < 20; at++) long.supportOf(claimOf(`${"a1 B2, ".repeat(500)}@${"-.".repeat(500)}`), at % 2 === 0);
@@ -54,7 +54,7 @@ describe("support of a sentence", () => {
 });
 
 describe("a neutral sentence", () => {
-  it.each([
+  test.each([
     "Great question!",
     "Let me know if you have any other questions.",
     "Feel free to reach out to our support team.",
@@ -65,7 +65,7 @@ describe("a neutral sentence", () => {
     expect(isNeutral(sentence)).toBe(true);
   });
 
-  it.each([
+  test.each([
     "Support is free.",
     "We reply in 5 minutes.",
     "Write to help@acme.test.",

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
 import type { Tool, ToolOutcome } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
@@ -25,7 +25,7 @@ const call = (input: unknown, name = "order_status"): Script => ({ toolCalls: [{
 const lastOf = ({ messages }: ChatRequest) => messages.at(-1)!;
 
 describe("a tool", () => {
-  it("is run with input that fits its schema, and its result can be cited", async () => {
+  test("is run with input that fits its schema, and its result can be cited", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "It is in Rotterdam." }));
     const talk = await converse(
       (_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\n", "It is in Rotterdam [t1]."] }),
@@ -43,7 +43,7 @@ describe("a tool", () => {
     expect(quotationsOf(talk.requests[1]!).at(-1)).toEqual({ label: "result t1", text: "It is in Rotterdam." });
   });
 
-  it.each([{}, { order: 7 }, { order: "much too long for it" }, [], "text", null])(
+  test.each([{}, { order: 7 }, { order: "much too long for it" }, [], "text", null])(
     "is not run with %j, and the model reads why",
     async (input) => {
       const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
@@ -54,7 +54,7 @@ describe("a tool", () => {
     },
   );
 
-  it.each(['{"order": "A1"', "nonsense"])("is not run with arguments that are not JSON: %s", async (input) => {
+  test.each(['{"order": "A1"', "nonsense"])("is not run with arguments that are not JSON: %s", async (input) => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
     expect((await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] })).outcome).toBe(
       "no_answer",
@@ -62,13 +62,13 @@ describe("a tool", () => {
     expect(inputs).toEqual([]);
   });
 
-  it("that does not exist is not called", async () => {
+  test("that does not exist is not called", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
     const talk = await converse((_, count) => (count === 1 ? call({}, "delete_everything") : { text: ["@unknown"] }), { tools: [tool] });
     expect({ outcome: talk.outcome, inputs }).toEqual({ outcome: "no_answer", inputs: [] });
   });
 
-  it("that fails hands off", async () => {
+  test("that fails hands off", async () => {
     const log = vi.spyOn(console, "error").mockReturnValue();
     const { tool } = toolOf(() => Promise.reject(new Error("secret of the server")));
     const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources p1\nYes."] }), { tools: [tool] });
@@ -78,7 +78,7 @@ describe("a tool", () => {
     log.mockRestore();
   });
 
-  it("that takes too long is aborted and hands off", async () => {
+  test("that takes too long is aborted and hands off", async () => {
     let isStopped = false;
     const { tool } = toolOf((_, signal) => new Promise<never>(() => signal.addEventListener("abort", () => (isStopped = true))));
     const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), {
@@ -89,7 +89,7 @@ describe("a tool", () => {
     expect(isStopped).toBe(true);
   });
 
-  it("may set a longer timeout of its own", async () => {
+  test("may set a longer timeout of its own", async () => {
     const slow = toolOf(async () => {
       await new Promise((resolve) => setTimeout(resolve, 200));
       return { kind: "data", text: "It is in Rotterdam." };
@@ -101,7 +101,7 @@ describe("a tool", () => {
     expect(talk).toMatchObject({ outcome: "answered", text: "In Rotterdam." });
   });
 
-  it("may end the turn", async () => {
+  test("may end the turn", async () => {
     const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
     expect(await converse(() => call({ order: "A1" }), { tools: [tool] })).toMatchObject({
       outcome: "handed_off",
@@ -109,13 +109,13 @@ describe("a tool", () => {
     });
   });
 
-  it("that ends the turn interrupts the answer", async () => {
+  test("that ends the turn interrupts the answer", async () => {
     const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
     const talk = await converse(() => ({ text: ["@sources p1\nOne moment."], ...call({ order: "A1" }) }), { tools: [tool] });
     expect(talk).toMatchObject({ text: "One moment.", brokenBy: "customer_request" });
   });
 
-  it("has its result truncated", async () => {
+  test("has its result truncated", async () => {
     const { tool } = toolOf(() => ({ kind: "data", text: "x".repeat(100_000) }));
     const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), { tools: [tool] });
     expect(lastOf(talk.requests[1]!).content!.length).toBeLessThan(TOOL_RESULT_TOKENS * 3 + 200);
@@ -123,7 +123,7 @@ describe("a tool", () => {
 });
 
 describe("tool rounds", () => {
-  it("are limited to five; then the model has to answer", async () => {
+  test("are limited to five; then the model has to answer", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
     const talk = await converse((request) => (request.tool_choice === "none" ? { text: ["@unknown"] } : call({ order: "A1" })), {
       tools: [tool],
@@ -133,20 +133,20 @@ describe("tool rounds", () => {
     expect(talk.outcome).toBe("no_answer");
   });
 
-  it("end even if the model does not stop calling tools", async () => {
+  test("end even if the model does not stop calling tools", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
     await expect(converse(() => call({ order: "A1" }), { tools: [tool] })).rejects.toThrow();
     expect(inputs).toHaveLength(MAX_TOOL_ROUNDS);
   });
 
-  it("run at most ten calls in parallel", async () => {
+  test("run at most ten calls in parallel", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
     const many = { toolCalls: Array.from({ length: 40 }, () => ({ name: tool.name, arguments: { order: "A1" } })) };
     await converse((_, count) => (count === 1 ? many : { text: ["@unknown"] }), { tools: [tool] });
     expect(inputs).toHaveLength(10);
   });
 
-  it("drop the text before the header and join the text after it", async () => {
+  test("drop the text before the header and join the text after it", async () => {
     const { tool } = toolOf(() => ({ kind: "data", text: "In Rotterdam." }));
     const before = await converse(
       (_, count) => (count === 1 ? { text: ["Let me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }),
@@ -160,7 +160,7 @@ describe("tool rounds", () => {
     expect(after.text).toBe("Let me look.\n\nThere.");
   });
 
-  it("are retried one by one, so that no tool runs twice", async () => {
+  test("are retried one by one, so that no tool runs twice", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "In Rotterdam." }));
     const talk = await converse(
       (_, count) => (count === 1 ? call({ order: "A1" }) : count === 2 ? { status: 503 } : { text: ["@sources t1\nThere."] }),
@@ -171,7 +171,7 @@ describe("tool rounds", () => {
   });
 });
 
-it("passages that a tool finds get new ids and can be cited", async () => {
+test("passages that a tool finds get new ids and can be cited", async () => {
   const index = newIndex();
   await load(index, TEXTS);
   const search = toolOf(async ({ order }) => {

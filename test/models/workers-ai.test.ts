@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ModelReply, ModelRequest } from "../../src/models/model.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { type ChatRequest, type Script, thinking } from "../stand-ins/openai.ts";
@@ -23,14 +23,14 @@ async function ask(
 const textOf = async (reply: ModelReply) => (reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome);
 
 describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Workers AI with responses of the form %s", (shape) => {
-  it("answers from the passages", async () => {
+  test("answers from the passages", async () => {
     const { reply, runs } = await ask(shape, () => good);
     expect(await textOf(reply)).toBe(ANSWER);
     expect(runs[0]).toMatchObject({ model: "@cf/zai-org/glm-4.7-flash", inputs: { stream: true } });
     expect(runs[0]?.options?.gateway).toBeUndefined();
   });
 
-  it("calls tools", async () => {
+  test("calls tools", async () => {
     const inputs: unknown[] = [];
     const tool = {
       name: "order_status",
@@ -45,19 +45,19 @@ describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Wo
     expect(inputs).toEqual([{ order: "A1" }]);
   });
 
-  it("is retried once after a failure", async () => {
+  test("is retried once after a failure", async () => {
     const { reply, runs } = await ask(shape, (_, count) => (count === 1 ? { status: 3040 } : good));
     expect(await textOf(reply)).toBe(ANSWER);
     expect(runs).toHaveLength(2);
   });
 });
 
-it("a truncated stream is an error", async () => {
+test("a truncated stream is an error", async () => {
   const { reply } = await ask("choices", () => ({ ...good, endAt: 3 }));
   await expect(textOf(reply)).rejects.toThrow();
 });
 
-it("the configured gateway is used, with the agent's own model", async () => {
+test("the configured gateway is used, with the agent's own model", async () => {
   const { runs } = await ask("choices", () => good, { gateway: "support", modelName: "@cf/openai/gpt-oss-20b" });
   expect(runs[0]).toMatchObject({ model: "@cf/openai/gpt-oss-20b", options: { gateway: { id: "support" } } });
 });
@@ -65,7 +65,7 @@ it("the configured gateway is used, with the agent's own model", async () => {
 describe("thinking", () => {
   const fieldsOf = ({ inputs }: Run) => ({ thinks: inputs.chat_template_kwargs?.enable_thinking, effort: inputs.reasoning_effort });
 
-  it.each<Shape>(["choices", "choices-whole"])(
+  test.each<Shape>(["choices", "choices-whole"])(
     "of the default model, which it would do until its tokens are used up, is off: %s",
     async (shape) => {
       const { reply, runs } = await ask(shape, thinking(good));
@@ -74,7 +74,7 @@ describe("thinking", () => {
     },
   );
 
-  it.each<[string, ReturnType<typeof fieldsOf>]>([
+  test.each<[string, ReturnType<typeof fieldsOf>]>([
     ["@cf/openai/gpt-oss-20b", { thinks: undefined, effort: "low" }],
     ["@cf/zai-org/glm-4.7-flash", { thinks: false, effort: undefined }],
     ["@cf/meta/llama-3.3-70b-instruct-fp8-fast", { thinks: undefined, effort: undefined }],
@@ -84,7 +84,7 @@ describe("thinking", () => {
     expect(runs.map(fieldsOf)).toEqual([fields]);
   });
 
-  it.each<Shape>(["choices", "choices-whole"])("is switched off after a reply that is all reasoning: %s", async (shape) => {
+  test.each<Shape>(["choices", "choices-whole"])("is switched off after a reply that is all reasoning: %s", async (shape) => {
     const { reply, runs } = await ask(shape, thinking(good), { modelName: "@cf/some/thinker" });
     expect(await textOf(reply)).toBe(ANSWER);
     expect(runs.map(fieldsOf)).toEqual([

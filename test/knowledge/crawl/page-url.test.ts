@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isOfSite, normalisedUrl, onSite, pageKey, siteOf } from "../../../src/knowledge/crawl/urls.ts";
 
 describe("URLs of pages", () => {
-  it.each([
+  test.each([
     ["HTTPS://Docs.Acme.Example:443/Guide?a=1#top", "https://docs.acme.example/Guide?a=1"],
     ["http://a.example:80", "http://a.example/"],
     ["https://a.example./x", "https://a.example/x"],
@@ -22,7 +22,7 @@ describe("URLs of pages", () => {
     if (expected !== null) expect(normalisedUrl(expected)).toBe(expected);
   });
 
-  it("gives spellings of one page the same key", () => {
+  test("gives spellings of one page the same key", () => {
     const same = [
       "https://a.example/docs/",
       "https://a.example/docs",
@@ -33,7 +33,7 @@ describe("URLs of pages", () => {
     expect(pageKey("https://a.example/?b=2&a=1&b=1")).toBe(pageKey("https://a.example/?a=1&b=2&b=1"));
   });
 
-  it("gives different pages different keys", () => {
+  test("gives different pages different keys", () => {
     const different = [
       "https://a.example/Docs",
       "https://a.example/docs",
@@ -45,7 +45,7 @@ describe("URLs of pages", () => {
     expect(new Set(different.map(pageKey)).size).toBe(different.length);
   });
 
-  it("treats the host with and without www as one site, and no other host", () => {
+  test("treats the host with and without www as one site, and no other host", () => {
     const site = siteOf("https://www.a.example/start");
     for (const url of ["https://www.a.example/x", "https://a.example/x", "http://a.example/x"]) expect(isOfSite(url, site)).toBe(true);
     for (const url of ["https://docs.a.example/", "https://a.example.evil.example/", "https://a.example:8443/", "https://wwwa.example/"]) {

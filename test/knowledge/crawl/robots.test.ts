@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { BOT_TOKEN } from "../../../src/knowledge/extract/robots-directives.ts";
 import { MAX_ROBOTS_BYTES, parseRobots, robotsTextOf } from "../../../src/knowledge/crawl/robots.ts";
 
@@ -7,7 +7,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const allowed = (text: string, path: string): boolean => parseRobots(ROBOTS, text).isAllowed(`https://a.example${path}`);
 
 describe("robots.txt", () => {
-  it("the longest rule wins, and Allow among equals", () => {
+  test("the longest rule wins, and Allow among equals", () => {
     const text = "User-agent: *\nDisallow: /docs\nAllow: /docs/open\nDisallow: /x\nAllow: /x\nDisallow: /*.pdf$\nDisallow: /caf%C3%A9";
     expect(["/docs", "/docs/a", "/docs/open/b", "/x", "/a.pdf", "/a.pdf?b", "/caf%c3%a9", "/"].map((path) => allowed(text, path))).toEqual([
       false,
@@ -21,30 +21,30 @@ describe("robots.txt", () => {
     ]);
   });
 
-  it("the group with our name replaces the one for all", () => {
+  test("the group with our name replaces the one for all", () => {
     const text = `User-agent: *\nDisallow: /\n\nUser-Agent: other\nUser-agent: ${BOT_TOKEN.toUpperCase()}/2.0\nDisallow: /private\nCrawl-delay: 2`;
     expect(allowed(text, "/a")).toBe(true);
     expect(allowed(text, "/private/a")).toBe(false);
     expect(parseRobots(ROBOTS, text).delayInSeconds).toBe(2);
   });
 
-  it("Crawl-delay is bounded, and ignored if it is no number", () => {
+  test("Crawl-delay is bounded, and ignored if it is no number", () => {
     const delay = (value: string) => parseRobots(ROBOTS, `User-agent: *\nCrawl-delay: ${value}`).delayInSeconds;
     expect([delay("0.5"), delay("86400"), delay("soon"), delay("-1"), delay("")]).toEqual([0.5, 30, null, null, 0]);
   });
 
-  it("sitemaps are absolute URLs", () => {
+  test("sitemaps are absolute URLs", () => {
     expect(parseRobots(ROBOTS, "\ufeffSitemap: /map.xml\nsitemap: https://cdn.example/b.xml # all\nSitemap: http://[").sitemaps).toEqual([
       "https://a.example/map.xml",
       "https://cdn.example/b.xml",
     ]);
   });
 
-  it("rules do not apply to another host", () => {
+  test("rules do not apply to another host", () => {
     expect(parseRobots(ROBOTS, "").isAllowed("https://b.example/")).toBe(false);
   });
 
-  it("a missing file allows everything, and an unreachable one nothing", () => {
+  test("a missing file allows everything, and an unreachable one nothing", () => {
     const rules = bytes("User-agent: *\nDisallow: /");
     const answer = (status: number) => {
       const text = robotsTextOf(status, rules);
@@ -62,14 +62,14 @@ describe("robots.txt", () => {
     ]);
   });
 
-  it("only the first 500 KiB are read", () => {
+  test("only the first 500 KiB are read", () => {
     const padding = `# ${"x".repeat(998)}\n`.repeat(MAX_ROBOTS_BYTES / 1000);
     const text = robotsTextOf(200, bytes(`User-agent: *\nDisallow: /early\n${padding}${padding}Disallow: /late`));
     expect(["/early", "/late"].map((path) => allowed(text!, path))).toEqual([false, true]);
   });
 
   // Trying every way in which these rules could match would time out.
-  it("matches rules of many wildcards without backtracking", () => {
+  test("matches rules of many wildcards without backtracking", () => {
     const rules = `User-agent: *\n${`Disallow: /${"*a".repeat(240)}b\n`.repeat(5_000)}`;
     const parsed = parseRobots(ROBOTS, rules);
     expect(parsed.isAllowed(`https://a.example/${"a".repeat(1_900)}`)).toBe(true);

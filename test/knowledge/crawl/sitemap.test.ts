@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type SitemapEntry, sitemapEntries } from "../../../src/knowledge/crawl/sitemap.ts";
 
 const MAP = "https://a.example/maps/sitemap.xml";
@@ -43,12 +43,12 @@ describe("sitemaps", () => {
     { kind: "page", url: "https://a.example/relative" },
   ];
 
-  it("list pages, in whatever pieces they arrive", async () => {
+  test("list pages, in whatever pieces they arrive", async () => {
     expect(await entries(URLSET)).toEqual(expected);
     for (const pieceBytes of [1, 7, 64]) expect(await entries(URLSET, pieceBytes)).toEqual(expected);
   });
 
-  it("may be gzipped and truncated", async () => {
+  test("may be gzipped and truncated", async () => {
     const bytes = await packed(URLSET);
     expect(await entries(bytes)).toEqual(expected);
     expect(await entries(bytes, 1)).toEqual(expected);
@@ -62,13 +62,13 @@ describe("sitemaps", () => {
     expect(found.length).toBeLessThan(30_000);
   });
 
-  it("may be an index, under a prefix too", async () => {
+  test("may be an index, under a prefix too", async () => {
     const index =
       '<sm:sitemapindex xmlns:sm="x"><sm:sitemap><sm:loc>https://a.example/1.xml.gz</sm:loc><sm:lastmod>2026-01-02T03:04:05Z</sm:lastmod></sm:sitemap></sm:sitemapindex>';
     expect(await entries(index)).toEqual([{ kind: "sitemap", url: "https://a.example/1.xml.gz" }]);
   });
 
-  it("may be lines, RSS or Atom", async () => {
+  test("may be lines, RSS or Atom", async () => {
     expect(await urls("https://a.example/1\r\nsome words\nhttps://a.example/2")).toEqual(["https://a.example/1", "https://a.example/2"]);
     expect(
       await urls(
@@ -82,12 +82,12 @@ describe("sitemaps", () => {
     ).toEqual(["https://a.example/1"]);
   });
 
-  it("are empty when the content is something else", async () => {
+  test("are empty when the content is something else", async () => {
     for (const body of ["", "   ", "<!doctype html><html><body><a href='/x'>x</a></body></html>", '{"a":1}', "\u0000\u0001"])
       expect(await urls(body)).toEqual([]);
   });
 
-  it("end at their limits", async () => {
+  test("end at their limits", async () => {
     const many = `<urlset>${Array.from({ length: 60_000 }, (_, at) => `<url><loc>https://a.example/${at}</loc></url>`).join("")}</urlset>`;
     expect(await urls(many)).toHaveLength(50_000);
     expect(await urls(`<urlset>${"<a>".repeat(500_000)}<url><loc>https://a.example/</loc></url>`)).toEqual([]);
@@ -97,7 +97,7 @@ describe("sitemaps", () => {
     expect(await urls(`<urlset><url a="${"x".repeat(4_000_000)}"><loc>https://a.example/</loc></url></urlset>`)).toEqual([]);
   });
 
-  it("do not unpack beyond the limit", async () => {
+  test("do not unpack beyond the limit", async () => {
     const after = (blanks: number) => packed(`${" ".repeat(blanks)}https://a.example/`);
     expect(await urls(await after(49 * 1024 * 1024))).toEqual(["https://a.example/"]);
     expect(await urls(await after(50 * 1024 * 1024))).toEqual([]);

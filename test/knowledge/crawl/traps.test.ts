@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sketchOf } from "../../../src/knowledge/crawl/sketch.ts";
 import { reasonToSkip } from "../../../src/knowledge/crawl/urls.ts";
 import { hasDate, variablesOf } from "../../../src/knowledge/crawl/variables.ts";
@@ -6,7 +6,7 @@ import { hasDate, variablesOf } from "../../../src/knowledge/crawl/variables.ts"
 const at = (path: string): string => `https://a.example${path}`;
 
 describe("URLs that are skipped", () => {
-  it.each([
+  test.each([
     "/logo.PNG",
     "/a.zip?v=1",
     "/app.js",
@@ -19,7 +19,7 @@ describe("URLs that are skipped", () => {
     "/w/index.php?title=X&action=edit",
   ])("skips %s", (path) => expect(reasonToSkip(at(path))).toBe("not_a_page"));
 
-  it.each([
+  test.each([
     "/",
     "/guide.pdf",
     "/notes.txt",
@@ -33,7 +33,7 @@ describe("URLs that are skipped", () => {
     "/cart-rules",
   ])("reads %s", (path) => expect(reasonToSkip(at(path))).toBeNull());
 
-  it("skips URLs that look endless", () => {
+  test("skips URLs that look endless", () => {
     expect(reasonToSkip(at("/a/b/a/b/a/b/"))).toBe("looks_endless");
     expect(reasonToSkip(at("/docs/docs/docs/docs"))).toBe("looks_endless");
     expect(reasonToSkip(at(`/${"x/".repeat(40)}`))).toBe("looks_endless");
@@ -42,7 +42,7 @@ describe("URLs that are skipped", () => {
   });
 
   // With a pattern that backtracks this never ends.
-  it("keeps a long path that almost repeats", () => {
+  test("keeps a long path that almost repeats", () => {
     expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`))).toBe("looks_endless");
   });
 });
@@ -50,7 +50,7 @@ describe("URLs that are skipped", () => {
 describe("variables", () => {
   const named = (path: string): string[] => variablesOf(at(path)).map(({ name }) => name);
 
-  it.each<[string, string[]]>([
+  test.each<[string, string[]]>([
     ["/", []],
     ["/about", ["/*"]],
     ["/calendar/2026/11/21", ["/calendar/#"]],
@@ -61,29 +61,35 @@ describe("variables", () => {
     ["/?page=2", ["?page"]],
   ])("of %s are %j", (path, names) => expect(named(path)).toEqual(names));
 
-  it("are equal in pages that differ in them alone", () => {
+  test("are equal in pages that differ in them alone", () => {
     const restOf = (path: string, name: string) => variablesOf(at(path)).find((variable) => variable.name === name)?.rest;
     expect(restOf("/shop?colour=red&size=2", "?colour")).toBe(restOf("/shop/?size=2&colour=blue", "?colour"));
     expect(restOf("/shop?colour=red&size=2", "?colour")).not.toBe(restOf("/shop?colour=red&size=3", "?colour"));
     expect(restOf("/s3f9/help/refunds", "/#")).toBe(restOf("/s4aa/help/refunds", "/#"));
   });
 
-  it.each(["/list?page=2", "/list?q=x&p=17", "/list/page/40", "/p/3", "/list/seite-3.html", "/list?offset=200"])(
+  test.each(["/list?page=2", "/list?q=x&p=17", "/list/page/40", "/p/3", "/list/seite-3.html", "/list?offset=200"])(
     "%s is a page of a list",
     (path) => expect(variablesOf(at(path)).some(({ isPageNumber }) => isPageNumber)).toBe(true),
   );
 
-  it.each(["/product/3", "/list?page=20261121", "/calendar/2026/11", "/show?item=3", "/page/about"])("%s is no page of a list", (path) =>
+  test.each(["/product/3", "/list?page=20261121", "/calendar/2026/11", "/show?item=3", "/page/about"])("%s is no page of a list", (path) =>
     expect(variablesOf(at(path)).some(({ isPageNumber }) => isPageNumber)).toBe(false),
   );
 
-  it.each(["/calendar/2026/11/21", "/events/2026-11", "/x?date=2026-11-21", "/x?week=7", "/calendar/7", "/20261121", "/2026/nov/a-title"])(
-    "%s has a date",
-    (path) => expect(hasDate(at(path))).toBe(true),
-  );
+  test.each([
+    "/calendar/2026/11/21",
+    "/events/2026-11",
+    "/x?date=2026-11-21",
+    "/x?week=7",
+    "/calendar/7",
+    "/20261121",
+    "/2026/nov/a-title",
+  ])("%s has a date", (path) => expect(hasDate(at(path))).toBe(true));
 
-  it.each(["/articles/1950", "/kb/201101", "/kb/20269999", "/product/7?size=12", "/releases/v2", "/x?start=40"])("%s has no date", (path) =>
-    expect(hasDate(at(path))).toBe(false),
+  test.each(["/articles/1950", "/kb/201101", "/kb/20269999", "/product/7?size=12", "/releases/v2", "/x?start=40"])(
+    "%s has no date",
+    (path) => expect(hasDate(at(path))).toBe(false),
   );
 });
 
@@ -91,7 +97,7 @@ describe("what pages say", () => {
   const isSame = (one: [string, string], other: [string, string]): boolean =>
     JSON.stringify(sketchOf(at(one[0]), one[1])) === JSON.stringify(sketchOf(at(other[0]), other[1]));
 
-  it.each<[string, string, string, string]>([
+  test.each<[string, string, string, string]>([
     ["/cal?d=2026-11-21", "Saturday, 21 November 2026\nNo events.", "/cal?d=2031-01-03", "Friday, 3 January 2031\nNo events."],
     ["/cal?next=7", "Vom 3. März 2026 bis 9.3.2026", "/cal?next=8", "Vom 10. Mai 2026 bis 16.5.2026"],
     ["/cal/week/7", "Week 7 of 52: nothing", "/cal/week/8", "Week 8 of 52: nothing"],
@@ -102,14 +108,14 @@ describe("what pages say", () => {
     expect(isSame([path, text], [otherPath, otherText])).toBe(true),
   );
 
-  it.each<[string, string, string, string]>([
+  test.each<[string, string, string, string]>([
     ["/product/7", "Product 7", "/product/8", "Product 8"],
     ["/list?page=7", "Products 61 to 70", "/list?page=8", "Products 71 to 80"],
     ["/2026/11/a", "How we ship", "/2026/11/b", "How we bill"],
     ["/a", "The same text", "/help/b", "The same text"],
   ])("%s differs from its like", (path, text, otherPath, otherText) => expect(isSame([path, text], [otherPath, otherText])).toBe(false));
 
-  it("are sketched in a bounded number of hashes", () => {
+  test("are sketched in a bounded number of hashes", () => {
     const text = Array.from({ length: 20_000 }, (_, word) => `word${word}`).join(" ");
     const { shingles, oneOf } = sketchOf(at("/long"), text);
     expect(shingles.length).toBeLessThanOrEqual(32);

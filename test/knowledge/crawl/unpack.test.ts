@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { unpacked } from "../../../src/knowledge/extract/unpack.ts";
 
 const KIB = 1024;
@@ -14,17 +14,17 @@ const gzip = (bytes: Uint8Array): ReadableStream<Uint8Array> => new Blob([bytes]
 describe("a body that may be gzipped", () => {
   const bytes = new Uint8Array(100 * KIB).map((_, at) => Math.imul(at, 2654435761) >>> 24);
 
-  it("is the same with and without gzip", async () => {
+  test("is the same with and without gzip", async () => {
     expect(await unpackedOf(gzip(bytes), 200 * KIB)).toEqual(bytes);
     expect(await unpackedOf(new Blob([bytes]).stream(), 200 * KIB)).toEqual(bytes);
   });
 
-  it("ends exactly at the limit of output", async () => {
+  test("ends exactly at the limit of output", async () => {
     expect((await unpackedOf(gzip(new Uint8Array(5_000 * KIB)), 70 * KIB)).length).toBe(70 * KIB);
     expect(await unpackedOf(new Blob([bytes]).stream(), 70 * KIB)).toEqual(bytes.subarray(0, 70 * KIB));
   });
 
-  it("cancels a body without end", async () => {
+  test("cancels a body without end", async () => {
     let isLetGo = false;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(KIB)),

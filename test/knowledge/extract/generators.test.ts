@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chunks, cleanText } from "../../../src/knowledge/indexing/chunk.ts";
 import docusaurus from "./fixtures/docusaurus.html?raw";
 import docusaurusText from "./fixtures/docusaurus.md?raw";
@@ -33,13 +33,13 @@ const PAGES: [string, string, string, object][] = [
 ];
 
 describe("pages of site generators", () => {
-  it.each(PAGES)("reads %s", async (_, html, text, facts) => {
+  test.each(PAGES)("reads %s", async (_, html, text, facts) => {
     const page = await pageOf(html);
     expect(page.text).toBe(text.trimEnd());
     expect(page).toMatchObject({ truncated: false, ...facts });
   });
 
-  it.each(PAGES)("gives the headings and blocks of %s to the chunks", async (_, html) => {
+  test.each(PAGES)("gives the headings and blocks of %s to the chunks", async (_, html) => {
     const page = await pageOf(html);
     const found = [...chunks(cleanText(page.text))];
     expect(found.length).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ describe("pages of site generators", () => {
     }
   });
 
-  it("keeps the links of navigation, which the text does not have", async () => {
+  test("keeps the links of navigation, which the text does not have", async () => {
     const { links } = await pageOf(docusaurus, "https://docs.harbour.example/cli/install");
     expect(links.map(({ url }) => url)).toEqual([
       "https://docs.harbour.example/",

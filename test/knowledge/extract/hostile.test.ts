@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { pageOf, textOf } from "./page.ts";
 
 const MIB = 1024 * 1024;
@@ -31,24 +31,24 @@ describe("hostile pages", () => {
     "cells that span everything": `<p>Begin</p><table>${`<tr>${`<td rowspan=65534 colspan=1000>${"x".repeat(100)}`.repeat(5)}`.repeat(3_000)}</table>`,
   };
 
-  it.each(Object.entries(pages))("bounds %s", async (_, html) => {
+  test.each(Object.entries(pages))("bounds %s", async (_, html) => {
     // Without a bound this takes minutes, so that the test would time out.
     const page = await pageOf(html);
     expect(page.text.startsWith("Begin")).toBe(true);
     expect(page.text.length).toBeLessThanOrEqual(MIB);
   });
 
-  it("bounds a title that is a line of dashes", async () => {
+  test("bounds a title that is a line of dashes", async () => {
     const { title } = await pageOf(`<title>${"-".repeat(500_000)}x | Site</title><p>Begin</p>`);
     expect(title.length).toBeLessThanOrEqual(300);
   });
 
-  it("says that a page was cut", async () => {
+  test("says that a page was cut", async () => {
     expect((await pageOf(pages["one text of ten megabytes"]!)).truncated).toBe(true);
     expect((await pageOf("<p>Short</p>")).truncated).toBe(false);
   });
 
-  it("never throws for random HTML, and never shows scripts or styles", async () => {
+  test("never throws for random HTML, and never shows scripts or styles", async () => {
     const tags =
       "div p ul li table tr td th h1 h2 pre code a span b main article nav aside dl dt dd details summary button br img svg form section x-y".split(
         " ",

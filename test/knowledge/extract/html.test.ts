@@ -1,44 +1,44 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { pageOf, textOf } from "./page.ts";
 
 describe("text of HTML", () => {
-  it("joins inline elements, and breaks at blocks and line breaks", async () => {
+  test("joins inline elements, and breaks at blocks and line breaks", async () => {
     expect(await textOf("<p>un<b>believ</b>able, <i>is</i>n't it?<br>Yes&hellip;</p><div>Next<span>door</span></div>")).toBe(
       "unbelievable, isn't it?\nYes…\n\nNextdoor",
     );
   });
 
-  it("decodes entities once, and drops invisible characters", async () => {
+  test("decodes entities once, and drops invisible characters", async () => {
     expect(await textOf("<p>&amp;lt; 5&nbsp;&euro;&#x20;&#8217; soft&shy;hyphen zero\u200bwidth of\ufb01ce \u{e0041}tag</p>")).toBe(
       "&lt; 5 € ’ softhyphen zerowidth office tag",
     );
   });
 
-  it("reads tags that were never closed", async () => {
+  test("reads tags that were never closed", async () => {
     const text = await textOf("<h2>One<p>a<p>b<ul><li>x<li>y<ul><li>z</ul></ul><table><tr><th>H<th>I<tr><td>1<td>2</table><p>after");
     expect(text).toContain("- x\n- y\n  - z");
     expect(text).toContain("| H | I |\n| --- | --- |\n| 1 | 2 |");
     expect(text).toContain("after");
   });
 
-  it("keeps code as it is", async () => {
+  test("keeps code as it is", async () => {
     expect(await textOf('<pre><code class="language-js">if (a &lt; b) {\n\treturn  "x";\n\n}\n</code></pre>')).toBe(
       '```js\nif (a < b) {\n\treturn  "x";\n\n}\n```',
     );
     expect(await textOf("<pre>a ``` b</pre>")).toBe("~~~~\na ``` b\n~~~~");
   });
 
-  it("treats a table that contains blocks as layout", async () => {
+  test("treats a table that contains blocks as layout", async () => {
     const inner = "<table><tr><td>k</td><td>v</td></tr></table>";
     expect(await textOf(`<table><tr><td><h2>Menu</h2><p>Left</p></td><td>${inner}</td></tr></table>`)).toBe("## Menu\n\nLeft\n\n| k | v |");
   });
 
-  it("drops the permalink of a heading, with and without an address", async () => {
+  test("drops the permalink of a heading, with and without an address", async () => {
     const permalinks = '<a class="headerlink" href="#a" title="Permalink">#</a><a class="anchor">¶</a>';
     expect(await textOf(`<h2>Refunds${permalinks}</h2><p>In five days.</p>`)).toBe("## Refunds\n\nIn five days.");
   });
 
-  it("repeats what spans rows, and pads what spans columns", async () => {
+  test("repeats what spans rows, and pads what spans columns", async () => {
     const rows =
       '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>';
     expect(await textOf(`<table>${rows}</table>`)).toBe(
@@ -46,7 +46,7 @@ describe("text of HTML", () => {
     );
   });
 
-  it("drops hidden elements, and keeps panels that a click opens", async () => {
+  test("drops hidden elements, and keeps panels that a click opens", async () => {
     const hidden = '<p hidden>a</p><p aria-hidden="true">b</p><p style="color:red; display : none">c</p><span class="sr-only">d</span>';
     const opened =
       '<div role="tabpanel" hidden>tab</div><button aria-expanded="false" aria-controls="x">Costs</button><div id="x" hidden>panel</div>';
@@ -55,23 +55,23 @@ describe("text of HTML", () => {
     );
   });
 
-  it("drops controls, and keeps buttons that are questions", async () => {
+  test("drops controls, and keeps buttons that are questions", async () => {
     const form =
       '<form><label for="q">Mail</label><input id="q" value="v"><select><option>One</select><textarea>t</textarea><button>Send</button></form>';
     expect(await textOf(`${form}<button>Is it free?</button><p>It is.</p><button>Buy</button>`)).toBe("## Is it free?\n\nIt is.");
   });
 
-  it("reads a page that is one form", async () => {
+  test("reads a page that is one form", async () => {
     const text = "The text of a page of an old framework, which wraps all of it in one form. ".repeat(8).trim();
     expect(await textOf(`<form id="aspnetForm"><input type="hidden" value="x"><p>${text}</p></form>`)).toBe(text);
   });
 
-  it("keeps descriptions of images, and no file names", async () => {
+  test("keeps descriptions of images, and no file names", async () => {
     const images = ["A red door", "IMG_2034", "logo", "door.png", ""].map((alt) => `<img src="i.png" alt="${alt}">`).join("");
     expect(await textOf(`<p>Knock at ${images}twice.</p>`)).toBe("Knock at A red door twice.");
   });
 
-  it("keeps a chapter whose id is a word of boilerplate", async () => {
+  test("keeps a chapter whose id is a word of boilerplate", async () => {
     const chapters = ["cookies", "newsletter", "share", "navigation", "comments"].map(
       (id) => `<section id="${id}"><h2 id="${id}-1">${id}</h2><p>About ${id}.</p></section>`,
     );
@@ -79,7 +79,7 @@ describe("text of HTML", () => {
     expect((await textOf(`<main>${chapters.join("")}</main>`)).match(/About/g)).toHaveLength(5);
   });
 
-  it("prefers the main part, but not one that is empty", async () => {
+  test("prefers the main part, but not one that is empty", async () => {
     const text =
       "Here stands what the page has to say, at some length, so that there is no doubt about where its text is to be found. ".repeat(3);
     const beside = "<div><p>Beside it.</p></div>";
@@ -88,7 +88,7 @@ describe("text of HTML", () => {
     expect(await textOf(`${beside}<div class="post"><div class="entry-content"><p>${text}</p></div></div>`)).toBe(text.trim());
   });
 
-  it("falls back on the whole body when every part is marked as boilerplate", async () => {
+  test("falls back on the whole body when every part is marked as boilerplate", async () => {
     const text = "All of this stands in an element with an unhappy name, and yet it is the page's own text, which is to be read. "
       .repeat(3)
       .trim();
@@ -100,7 +100,7 @@ describe("metadata of HTML", () => {
   const titled = async (head: string, body = "", url?: string): Promise<string> =>
     (await pageOf(`<html><head>${head}</head><body>${body}</body></html>`, url)).title;
 
-  it("takes the title without the site's name", async () => {
+  test("takes the title without the site's name", async () => {
     const url = "https://docs.acme.example/guide/first-steps.html";
     expect(await titled("<title>Refunds | Acme Docs</title>", "", url)).toBe("Refunds");
     expect(await titled("<title>Acme Help Center - Refunds - Billing</title>", "", url)).toBe("Refunds - Billing");
@@ -112,11 +112,11 @@ describe("metadata of HTML", () => {
     expect(await titled("", "<p>x</p>", "https://acme.example/")).toBe("acme.example");
   });
 
-  it("does not use the title of an SVG", async () => {
+  test("does not use the title of an SVG", async () => {
     expect(await titled("", "<svg><title>Logo</title></svg><h1>Refunds</h1>")).toBe("Refunds");
   });
 
-  it("obeys robots' directives for all and for us", async () => {
+  test("obeys robots' directives for all and for us", async () => {
     const directives = async (head: string, headers = {}) => {
       const { noindex, nofollow } = await pageOf(`<head>${head}</head><body><p>x`, undefined, headers);
       return [noindex, nofollow];
@@ -129,7 +129,7 @@ describe("metadata of HTML", () => {
     expect(await directives("", { "x-robots-tag": "unavailable_after: 25 Jun 2010 15:00:00 PST, noindex" })).toEqual([true, false]);
   });
 
-  it("finds the canonical address in the page, in a header and in a refresh", async () => {
+  test("finds the canonical address in the page, in a header and in a refresh", async () => {
     const canonical = async (head: string, headers = {}) =>
       (await pageOf(`<head>${head}</head><body>x`, "https://a.example/b/c?d", headers)).canonicalUrl;
     expect(await canonical('<link rel="canonical" href="../e">')).toBe("https://a.example/e");
@@ -138,7 +138,7 @@ describe("metadata of HTML", () => {
     expect(await canonical('<link rel="canonical" href="javascript:alert(1)">')).toBeNull();
   });
 
-  it("takes links by the base, each once, and none that lead nowhere", async () => {
+  test("takes links by the base, each once, and none that lead nowhere", async () => {
     const hrefs = [
       "x",
       "/y?a=1&amp;b=2",
@@ -162,7 +162,7 @@ describe("metadata of HTML", () => {
     ]);
   });
 
-  it("adds the description to a page that says little, once", async () => {
+  test("adds the description to a page that says little, once", async () => {
     const page = (body: string) =>
       pageOf(`<head><meta name="description" content="We repair clocks of any kind in Leeds."></head><body>${body}`);
     expect((await page("<h1>Clocks</h1><p>Call us.</p>")).text).toBe("# Clocks\n\nWe repair clocks of any kind in Leeds.\n\nCall us.");

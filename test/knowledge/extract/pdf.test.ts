@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { linesOf, paragraphsOf, type PdfLine, withoutRunningHeads } from "../../../src/knowledge/extract/pdf.ts";
 import type { Extraction } from "../../../src/knowledge/extract/response.ts";
 import { read } from "./page.ts";
@@ -35,7 +35,7 @@ describe("PDF", () => {
     page(3, [{ text: "The end of it all.", y: 700 }]),
   ];
 
-  it("is read in paragraphs, without running heads, over the ends of lines and pages", async () => {
+  test("is read in paragraphs, without running heads, over the ends of lines and pages", async () => {
     expect(await readPdf(pdfFile({ pages, title: "Acme guide" }))).toEqual({
       kind: "page",
       title: "Acme guide",
@@ -55,20 +55,20 @@ describe("PDF", () => {
     });
   });
 
-  it("is known by its mark, whatever the server calls it, and titled by its heading or its file", async () => {
+  test("is known by its mark, whatever the server calls it, and titled by its heading or its file", async () => {
     expect(await readPdf(pdfFile({ pages, title: "Microsoft Word - guide.docx" }), "application/octet-stream")).toMatchObject({
       title: "Safety",
     });
     expect(await readPdf(pdfFile({ pages: [pages[2]!] }))).toMatchObject({ title: "User guide" });
   });
 
-  it("is read inside of a Durable Object too", async () => {
+  test("is read inside of a Durable Object too", async () => {
     const stub = env.INDEX.getByName(`${crypto.randomUUID()}/pdf`);
     const found = await runInDurableObject(stub, () => readPdf(pdfFile({ pages })));
     expect(found.kind).toBe("page");
   });
 
-  it("is skipped where it cannot be read", async () => {
+  test("is skipped where it cannot be read", async () => {
     const whole = pdfFile({ pages });
     expect(await readPdf(pdfFile({ pages, encrypted: true }))).toEqual({ kind: "skipped", reason: "pdf_encrypted" });
     expect(await readPdf(new TextEncoder().encode("%PDF-1.7\nnothing more"))).toEqual({ kind: "skipped", reason: "pdf_damaged" });
@@ -76,7 +76,7 @@ describe("PDF", () => {
     expect((await readPdf(whole.subarray(0, whole.length - 300))).kind).toMatch(/page|skipped/);
   });
 
-  it("is skipped where it would unpack to more than memory holds", async () => {
+  test("is skipped where it would unpack to more than memory holds", async () => {
     const bomb = await deflated(new Uint8Array(100 * MIB).fill(32));
     expect(bomb.length).toBeLessThan(MIB);
     const content = { dictionary: "/Filter /FlateDecode", bytes: bomb };
@@ -85,7 +85,7 @@ describe("PDF", () => {
     expect(await readPdf(pdfFile({ pages, content: twice }))).toEqual({ kind: "skipped", reason: "pdf_too_large" });
   });
 
-  it("is read where its content is packed", async () => {
+  test("is read where its content is packed", async () => {
     const bytes = await deflated(new TextEncoder().encode("BT /F1 10 Tf 72 700 Td (Packed as every real document is.) Tj ET"));
     expect(await readPdf(pdfFile({ pages: [[]], content: { dictionary: "/Filter /FlateDecode", bytes } }))).toMatchObject({
       text: "Packed as every real document is.",
@@ -96,12 +96,12 @@ describe("PDF", () => {
 describe("lines of a PDF", () => {
   const line = (text: string, y: number, size = 10): PdfLine => ({ text, y, size });
 
-  it("are made of items of one height", () => {
+  test("are made of items of one height", () => {
     const items = ["Two ", "words", "below"].map((text, at) => ({ text, y: at === 2 ? 80 : 100, size: 10, endsLine: false }));
     expect(linesOf(items).map(({ text }) => text)).toEqual(["Two words", "below"]);
   });
 
-  it("lose page numbers, but no line that stands on two pages for a reason", () => {
+  test("lose page numbers, but no line that stands on two pages for a reason", () => {
     const pages = [1, 2].map((number) => [line("Warning", 700), line(`Text ${number}`, 600), line(`- ${number} -`, 20)]);
     expect(withoutRunningHeads(pages).map((page) => page.map(({ text }) => text))).toEqual([
       ["Warning", "Text 1"],
@@ -109,7 +109,7 @@ describe("lines of a PDF", () => {
     ]);
   });
 
-  it("keep a compound's hyphen before a capital", () => {
+  test("keep a compound's hyphen before a capital", () => {
     expect(paragraphsOf([[line("the Franco-", 100), line("German border", 88)]])).toBe("the Franco- German border");
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { read } from "./page.ts";
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
@@ -14,7 +14,7 @@ const text = async (body: string | Uint8Array, type: string | null, url?: string
 };
 
 describe("encodings", () => {
-  it.each([
+  test.each([
     ["the header", "text/html; charset=windows-1252", bytes("<p>caf", [0xe9], " ", [0x80], "5"), "café €5"],
     ["the header in quotes", 'text/html;Charset="Shift_JIS"', bytes("<p>", [0x83, 0x65, 0x83, 0x58]), "テス"],
     ["meta charset", "text/html", bytes('<meta charset="iso-8859-15"><p>', [0xa4]), "€"],
@@ -35,22 +35,22 @@ describe("encodings", () => {
     expect(await text(body, type)).toBe(expected);
   });
 
-  it("looks for a declaration in the first 1,024 bytes alone", async () => {
+  test("looks for a declaration in the first 1,024 bytes alone", async () => {
     expect(await text(bytes(`<!-- ${"x".repeat(1024)} --><meta charset="windows-1252"><p>`, [0xc3, 0xa9]), "text/html")).toBe("é");
   });
 });
 
 describe("kinds of responses", () => {
-  it("leaves HTML that is served as text as it is", async () => {
+  test("leaves HTML that is served as text as it is", async () => {
     expect(await text("<p>Hello</p>", "text/plain")).toBe("<p>Hello</p>");
   });
 
-  it("recognises HTML without a type", async () => {
+  test("recognises HTML without a type", async () => {
     expect(await text("<!-- x -->\n<!DOCTYPE html><p>Hello</p>", null)).toBe("Hello");
     expect(await text("Just words.", "application/octet-stream")).toBe("Just words.");
   });
 
-  it("skips other content with its reason", async () => {
+  test("skips other content with its reason", async () => {
     expect(await text("x", "image/png")).toBe("unsupported_type");
     expect(await text('{"a":1}', "application/json")).toBe("unsupported_type");
     expect(await text(bytes("PK", [3, 4, 0, 0]), "application/octet-stream")).toBe("unsupported_type");
@@ -58,18 +58,18 @@ describe("kinds of responses", () => {
     expect(await text("", "text/html")).toBe("empty");
   });
 
-  it("skips a type that is the name of an object property", async () => {
+  test("skips a type that is the name of an object property", async () => {
     expect(await text("<p>Hello</p>", "constructor")).toBe("unsupported_type");
     expect(await text("<p>Hello</p>", "__proto__")).toBe("unsupported_type");
   });
 
-  it("recognises quickly what begins with many comments", async () => {
+  test("recognises quickly what begins with many comments", async () => {
     const comments = "<!---->".repeat(140);
     expect(await text(`${comments}words`, null)).toBe(`${comments}words`);
     expect(await text(`${comments}<p>Hello</p>`, null)).toBe("Hello");
   });
 
-  it("reads plain text as it is, titled by its file", async () => {
+  test("reads plain text as it is, titled by its file", async () => {
     expect(await read("a\r\n  b\r\n", "text/plain", "https://a.example/notes/release_notes-2.txt")).toMatchObject({
       title: "Release notes 2",
       text: "a\n  b",
@@ -77,7 +77,7 @@ describe("kinds of responses", () => {
     });
   });
 
-  it("reads Markdown without its front matter", async () => {
+  test("reads Markdown without its front matter", async () => {
     const body = '---\ntitle: "Set up"\ndraft: false\n---\n# Heading\n\nText <b>as is</b>.';
     expect(await read(body, "text/markdown")).toMatchObject({ title: "Set up", text: "# Heading\n\nText <b>as is</b>." });
     const unnamed = `---\ntitle: x${" ".repeat(19_000)}x\n---\n# Heading`;
@@ -85,7 +85,7 @@ describe("kinds of responses", () => {
     expect(await read("Intro\n\n## Use it ##\n\nText.", "text/plain", "https://a.example/readme.md")).toMatchObject({ title: "Use it" });
   });
 
-  it("cuts a text that is too long at a line, and says so", async () => {
+  test("cuts a text that is too long at a line, and says so", async () => {
     const found = await read("A line of a log.\n".repeat(100_000), "text/plain");
     expect(found).toMatchObject({ kind: "page", truncated: true });
     expect(found.kind === "page" && found.text.endsWith("A line of a log.")).toBe(true);

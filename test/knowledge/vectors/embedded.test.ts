@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EmbeddedVectors, EMBEDDED_TABLE } from "../../../src/knowledge/vectors/embedded-vectors.ts";
 import { NEAREST } from "../../../src/knowledge/vectors/vector-index.ts";
 import { sketchOf, Sketches } from "../../../src/knowledge/vectors/sketches.ts";
@@ -57,14 +57,14 @@ const SMALL = "object/1/1/small:own";
 const LARGE = "object/1/1/large:own";
 
 describe("without Vectorize", () => {
-  it("a question in other words finds its passage", async () => {
+  test("a question in other words finds its passage", async () => {
     const index = await newTaughtIndex();
     expect((await found(index, "recompense"))[0]).toBe("refunds");
     expect((await found(index, "automobiles"))[0]).toBe("cars");
     expect(await storedVectors(index)).toEqual({ [SMALL]: 3 });
   });
 
-  it("vectors survive an eviction, and no text is embedded twice", async () => {
+  test("vectors survive an eviction, and no text is embedded twice", async () => {
     const index = await newTaughtIndex();
     await evictDurableObject(index);
     server.embedded.length = 0;
@@ -73,7 +73,7 @@ describe("without Vectorize", () => {
     expect(server.embedded).toEqual([{ model: "small", text: "recompense" }]);
   });
 
-  it("texts that are added after a search are found by the next", async () => {
+  test("texts that are added after a search are found by the next", async () => {
     const index = await newTaughtIndex({ shipping: TEXTS.shipping });
     expect(await found(index, "recompense")).not.toContain("refunds");
     await load(index, { refunds: TEXTS.refunds });
@@ -81,7 +81,7 @@ describe("without Vectorize", () => {
     expect((await found(index, "recompense"))[0]).toBe("refunds");
   });
 
-  it("removing a source removes its vectors", async () => {
+  test("removing a source removes its vectors", async () => {
     const index = await newTaughtIndex();
     expect((await found(index, "recompense"))[0]).toBe("refunds");
     await index.removeSource("refunds");
@@ -92,7 +92,7 @@ describe("without Vectorize", () => {
     expect(names).toHaveLength(2);
   });
 
-  it("vectors of a removed source are deleted even after the model was switched off", async () => {
+  test("vectors of a removed source are deleted even after the model was switched off", async () => {
     const index = await newTaughtIndex();
     bind({ OPENAI_EMBEDDING_MODEL: "" });
     await evictDurableObject(index);
@@ -102,7 +102,7 @@ describe("without Vectorize", () => {
     expect(await storedVectors(index)).toEqual({ [SMALL]: 2 });
   });
 
-  it("erasing leaves nothing", async () => {
+  test("erasing leaves nothing", async () => {
     const index = await newTaughtIndex();
     await index.erase();
     const { sqlite_sequence: _, ...tables } = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
@@ -110,7 +110,7 @@ describe("without Vectorize", () => {
     expect(await found(index, "recompense")).toEqual([]);
   });
 
-  it("chunks of a generation that is being built are not found", async () => {
+  test("chunks of a generation that is being built are not found", async () => {
     const index = await newTaughtIndex();
     const section = (at: number) => `## Offer ${at}\n\nA reimbursement number ${at} is offered for every purchase that was made today.`;
     await index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"), ROOM);
@@ -121,7 +121,7 @@ describe("without Vectorize", () => {
     expect((await found(index, "reimbursement number 7"))[0]).toBe("offers");
   });
 
-  it("an object that is full embeds no more, and the other chunks are found by their words", async () => {
+  test("an object that is full embeds no more, and the other chunks are found by their words", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
     bind({ MAX_EMBEDDED_VECTORS: "2" });
     const index = await newTaughtIndex({ refunds: TEXTS.refunds, shipping: TEXTS.shipping });
@@ -136,7 +136,7 @@ describe("without Vectorize", () => {
     expect((await found(index, "automobiles"))[0]).toBe("cars");
   });
 
-  it("a question costs no more round trips", async () => {
+  test("a question costs no more round trips", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     await learn(workspace, agent.id, TEXTS.refunds);
@@ -148,7 +148,7 @@ describe("without Vectorize", () => {
 });
 
 describe("when the server fails", () => {
-  it("search is lexical while it is down, and the log says so once", async () => {
+  test("search is lexical while it is down, and the log says so once", async () => {
     const index = await newTaughtIndex();
     server.isDown = true;
     const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -157,7 +157,7 @@ describe("when the server fails", () => {
     expect(log.mock.calls.filter(([line]) => String(line).includes("semantic_search_failed"))).toHaveLength(1);
   });
 
-  it("vectors of other dimensions are not stored, and a question of other dimensions is answered by words", async () => {
+  test("vectors of other dimensions are not stored, and a question of other dimensions is answered by words", async () => {
     const index = await newTaughtIndex();
     server.models.set("small", 300);
     const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -176,7 +176,7 @@ describe("when the server fails", () => {
 });
 
 describe("another model", () => {
-  it("embeds everything again while the vectors of the old one serve", async () => {
+  test("embeds everything again while the vectors of the old one serve", async () => {
     const index = await newTaughtIndex();
     configure("large");
     server.isDown = "large";
@@ -198,7 +198,7 @@ describe("another model", () => {
     expect(server.embedded).toEqual([{ model: "large", text: "recompense" }]);
   });
 
-  it("search is lexical until the new vectors are there, where the server no longer has the old model", async () => {
+  test("search is lexical until the new vectors are there, where the server no longer has the old model", async () => {
     const index = await newTaughtIndex();
     configure("large");
     server.models.delete("small");
@@ -214,7 +214,7 @@ describe("another model", () => {
     expect(await storedVectors(index)).toEqual({ [LARGE]: 3 });
   });
 
-  it("a return to the old model embeds nothing", async () => {
+  test("a return to the old model embeds nothing", async () => {
     const index = await newTaughtIndex();
     configure("large");
     server.isDown = "large";
@@ -234,7 +234,7 @@ describe("another model", () => {
 });
 
 describe("with Vectorize", () => {
-  it("a small agent never calls it", async () => {
+  test("a small agent never calls it", async () => {
     const setup = setUpVectors();
     bind({ OPENAI_EMBEDDING_MODEL: "", MAX_EMBEDDED_VECTORS: "" });
     await load(setup.index, TEXTS);
@@ -243,7 +243,7 @@ describe("with Vectorize", () => {
     expect(setup.vectors.calls).toEqual([]);
   });
 
-  it("an agent moves to it when it has become too large, and back at half of that", async () => {
+  test("an agent moves to it when it has become too large, and back at half of that", async () => {
     const setup = setUpVectors();
     bind({ OPENAI_EMBEDDING_MODEL: "", MAX_EMBEDDED_VECTORS: "2" });
     const { shipping, refunds, cars } = TEXTS;
@@ -276,7 +276,7 @@ describe("with Vectorize", () => {
     expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
-  it("an object from before the embedded vectors keeps those that it has in Vectorize", async () => {
+  test("an object from before the embedded vectors keeps those that it has in Vectorize", async () => {
     const setup = setUpVectors();
     bind({ OPENAI_EMBEDDING_MODEL: "" });
     await load(setup.index, TEXTS);
@@ -319,7 +319,7 @@ describe("the scan", () => {
   };
   const set = { workspaceId: "", agentId: "", version: "one" };
 
-  it("finds the nearest of many vectors, whose dimensions are no multiple of eight", async () => {
+  test("finds the nearest of many vectors, whose dimensions are no multiple of eight", async () => {
     await runInDurableObject(newIndex(), async (_, { storage: { sql } }) => {
       sql.exec(EMBEDDED_TABLE);
       const vectors = new EmbeddedVectors(sql);
@@ -346,7 +346,7 @@ describe("the scan", () => {
     });
   });
 
-  it("gives the memory of agents that were not searched lately to others", () => {
+  test("gives the memory of agents that were not searched lately to others", () => {
     const large = () => {
       const sketches = new Sketches(4_096);
       const sketch = sketchOf(Int8Array.from({ length: 4_096 }, () => 1));

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createAgent, createWorkspace, deliver, learn, operate, query } from "../../harness.ts";
 import { dump, found, load } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, type VectorSetup, makeAllDue, setUpVectors, runAlarm } from "./setup.ts";
@@ -30,7 +30,7 @@ async function expectNothing(setup: VectorSetup): Promise<void> {
   expect(await alarmAt(setup.index)).toBe(null);
 }
 
-it("erasing deletes all content immediately, and the names of vectors once these are deleted", async () => {
+test("erasing deletes all content immediately, and the names of vectors once these are deleted", async () => {
   const setup = setUpVectors();
   await load(setup.index, TEXTS);
   await setup.index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern." });
@@ -52,7 +52,7 @@ it("erasing deletes all content immediately, and the names of vectors once these
   await expectNothing(setup);
 });
 
-it("erasing deletes everything immediately where no vector was sent", async () => {
+test("erasing deletes everything immediately where no vector was sent", async () => {
   const setup = setUpVectors();
   setup.ai.faults.set("embed", "fails");
   await load(setup.index, TEXTS);
@@ -64,7 +64,7 @@ it("erasing deletes everything immediately where no vector was sent", async () =
   await expectNothing(setup);
 });
 
-it("vectors that are being written during an erasure are deleted too", async () => {
+test("vectors that are being written during an erasure are deleted too", async () => {
   const setup = setUpVectors();
   await load(setup.index, TEXTS);
   setup.vectors.isPrompt = false;
@@ -77,7 +77,7 @@ it("vectors that are being written during an erasure are deleted too", async () 
   await expectNothing(setup);
 });
 
-it("an agent can be taught again while its erasure is under way", async () => {
+test("an agent can be taught again while its erasure is under way", async () => {
   const setup = setUpVectors();
   await load(setup.index, TEXTS);
   await catchUp(setup.index);
@@ -89,7 +89,7 @@ it("an agent can be taught again while its erasure is under way", async () => {
   expect(await found(setup.index, "refunds")).toEqual(["refunds"]);
 });
 
-it("without a vector index the names are kept until there is one again", async () => {
+test("without a vector index the names are kept until there is one again", async () => {
   const setup = setUpVectors();
   await load(setup.index, TEXTS);
   await catchUp(setup.index);
@@ -105,7 +105,7 @@ it("without a vector index the names are kept until there is one again", async (
   await expectNothing(setup);
 });
 
-it("what was written after an erasure is erased by the next one, also while there is no vector index", async () => {
+test("what was written after an erasure is erased by the next one, also while there is no vector index", async () => {
   const setup = setUpVectors();
   await load(setup.index, TEXTS);
   await catchUp(setup.index);
@@ -122,7 +122,7 @@ it("what was written after an erasure is erased by the next one, also while ther
   await expectNothing(setup);
 });
 
-it.each(["agent", "workspace"])("no vector of an erased %s stays, even if the vector index is down at first", async (what) => {
+test.each(["agent", "workspace"])("no vector of an erased %s stays, even if the vector index is down at first", async (what) => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const setup = setUpVectors(env.INDEX.getByName(`${workspace.id}/${agent.id}`));

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { reciprocalRankFusion } from "../../../src/knowledge/retrieval/hybrid-search.ts";
 import { costOf, createAgent, createNeighbour, createWorkspace, learn } from "../../harness.ts";
 import { found, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
@@ -25,7 +25,7 @@ async function setUpWithTexts(texts: Record<string, string> = TEXTS, index = new
 }
 
 describe("reciprocal rank fusion", () => {
-  it("puts ids of both rankings first, then sorts by rank", () => {
+  test("puts ids of both rankings first, then sorts by rank", () => {
     expect(
       reciprocalRankFusion([
         [1, 2, 3],
@@ -42,7 +42,7 @@ describe("reciprocal rank fusion", () => {
     ).toEqual([1, 2]);
   });
 
-  it("weighs two ranks of 61 more than one first rank, and lower ones less", () => {
+  test("weighs two ranks of 61 more than one first rank, and lower ones less", () => {
     const at = (rank: number, from: number) => Array.from({ length: rank }, (_, before) => (before === rank - 1 ? 2 : from + before));
     const place = (rank: number, id: number) => reciprocalRankFusion([[1], at(rank, 100), at(rank, 1_000)]).indexOf(id);
     expect(place(61, 2)).toBeLessThan(place(61, 1));
@@ -51,7 +51,7 @@ describe("reciprocal rank fusion", () => {
 });
 
 describe("semantic search", () => {
-  it("finds chunks that share no word with the question", async () => {
+  test("finds chunks that share no word with the question", async () => {
     const setup = await setUpWithTexts();
     expect(await found(setup.index, "recompense")).toContain("refunds");
     expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
@@ -60,7 +60,7 @@ describe("semantic search", () => {
     for (const { score } of passages) expect(score > 0 && score <= 1).toBe(true);
   });
 
-  it("starts when the vectors are visible; until then search is lexical", async () => {
+  test("starts when the vectors are visible; until then search is lexical", async () => {
     const setup = setUpVectors();
     setup.vectors.isPrompt = false;
     await load(setup.index, TEXTS);
@@ -72,7 +72,7 @@ describe("semantic search", () => {
     expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
-  it("embeds a question that needs context together with the one before it", async () => {
+  test("embeds a question that needs context together with the one before it", async () => {
     const setup = await setUpWithTexts();
     setup.ai.clear();
     await search(setup.index, "And how long does that take?", "I want a recompense");
@@ -80,14 +80,14 @@ describe("semantic search", () => {
     expect(setup.ai.embedded).toEqual(["I want a recompense\nAnd how long does that take?", "Where do parcels leave in the evening?"]);
   });
 
-  it("embeds the same question once", async () => {
+  test("embeds the same question once", async () => {
     const setup = await setUpWithTexts();
     setup.ai.clear();
     for (let time = 0; time < 3; time++) expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     expect(setup.ai.embedded).toEqual(["recompense"]);
   });
 
-  it("does not return deleted chunks whose vectors are still visible", async () => {
+  test("does not return deleted chunks whose vectors are still visible", async () => {
     const setup = await setUpWithTexts();
     setup.vectors.isPrompt = false;
     await setup.index.removeSource("refunds");
@@ -95,7 +95,7 @@ describe("semantic search", () => {
     expect(setup.vectors.visible.size).toBe(3);
   });
 
-  it("does not return chunks of a generation that is being built", async () => {
+  test("does not return chunks of a generation that is being built", async () => {
     const setup = await setUpWithTexts();
     const section = (at: number) => `## Offer ${at}\n\nA reimbursement number ${at} is offered for every purchase that was made today.`;
     await setup.index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"), ROOM);
@@ -107,7 +107,7 @@ describe("semantic search", () => {
     expect((await found(setup.index, "reimbursement number 7"))[0]).toBe("offers");
   });
 
-  it("does not return chunks of another agent or workspace, even if the vector index mixes them up", async () => {
+  test("does not return chunks of another agent or workspace, even if the vector index mixes them up", async () => {
     const workspaceId = crypto.randomUUID();
     const [own, colleague, stranger] = [`${workspaceId}/${crypto.randomUUID()}`, `${workspaceId}/${crypto.randomUUID()}`, undefined].map(
       (name) => (name === undefined ? newIndex() : env.INDEX.getByName(name)),
@@ -130,7 +130,7 @@ describe("semantic search", () => {
 });
 
 describe("when embeddings or the vector index fail", () => {
-  it.each(["embed", "query"] as const)("search is lexical when %s fails, and logs it once", async (part) => {
+  test.each(["embed", "query"] as const)("search is lexical when %s fails, and logs it once", async (part) => {
     const setup = await setUpWithTexts();
     if (part === "embed") setup.ai.faults.set("embed", "fails");
     else setup.vectors.faults.set("query", "fails");
@@ -144,7 +144,7 @@ describe("when embeddings or the vector index fail", () => {
     expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
-  it.each(["embed", "query"] as const)("a slow %s times out, and is skipped for a while", async (part) => {
+  test.each(["embed", "query"] as const)("a slow %s times out, and is skipped for a while", async (part) => {
     const setup = await setUpWithTexts();
     if (part === "embed") setup.ai.faults.set("embed", "hangs");
     else setup.vectors.faults.set("query", "hangs");
@@ -156,7 +156,7 @@ describe("when embeddings or the vector index fail", () => {
     expect(setup.ai.embedded).toEqual([]);
   });
 
-  it("an empty index makes no calls", async () => {
+  test("an empty index makes no calls", async () => {
     const setup = setUpVectors();
     expect(await found(setup.index, "refund")).toEqual([]);
     expect([setup.ai.batches, setup.vectors.calls]).toEqual([[], []]);
@@ -170,7 +170,7 @@ describe("reranking", () => {
   };
   const QUESTION = "refund of a cancelled subscription that automobile drivers have";
 
-  it("decides the order where it is switched on", async () => {
+  test("decides the order where it is switched on", async () => {
     bind({ RERANK_PASSAGES: "true" });
     const setup = await setUpWithTexts({ ...PAIR, cars: TEXTS.cars });
     const { passages } = await search(setup.index, QUESTION);
@@ -180,7 +180,7 @@ describe("reranking", () => {
     expect(passages.map(({ score }) => score)).toEqual(passages.map(({ score }) => score).toSorted((a, b) => b - a));
   });
 
-  it.each(["fails", "nonsense", "hangs"] as const)("keeps the order when it %s", async (fault) => {
+  test.each(["fails", "nonsense", "hangs"] as const)("keeps the order when it %s", async (fault) => {
     bind({ RERANK_PASSAGES: "true" });
     const setup = await setUpWithTexts(PAIR);
     setup.ai.faults.set("rerank", fault);
@@ -193,7 +193,7 @@ describe("reranking", () => {
   });
 });
 
-it("semantic search adds no object hops and D1 trips", async () => {
+test("semantic search adds no object hops and D1 trips", async () => {
   const workspace = await createWorkspace();
   await createNeighbour(workspace);
   const agent = await createAgent(workspace);
@@ -205,7 +205,7 @@ it("semantic search adds no object hops and D1 trips", async () => {
   expect(await costOf(ask)).toMatchObject({ object_hops: 2, d1_trips: 1 });
 });
 
-it("vector ids fill exactly the 64 bytes that Vectorize allows", async () => {
+test("vector ids fill exactly the 64 bytes that Vectorize allows", async () => {
   const setup = await setUpWithTexts();
   const ids = [...setup.vectors.visible.keys()];
   expect(ids.map((id) => new TextEncoder().encode(id).length)).toEqual([64, 64, 64]);

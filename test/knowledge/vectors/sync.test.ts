@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { expect, it, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "../agent-index.ts";
@@ -19,7 +19,7 @@ async function sync(index: Index, sourceId: string, text: string, runId = crypto
   expect(await ingest(index, sourceId, runId)).toMatchObject({ outcome: "ready" });
 }
 
-it("every chunk is embedded, within the limits of model and vector index", async () => {
+test("every chunk is embedded, within the limits of model and vector index", async () => {
   const setup = setUpVectors();
   await sync(setup.index, "long", longText(2_500));
   await catchUp(setup.index);
@@ -39,7 +39,7 @@ it("every chunk is embedded, within the limits of model and vector index", async
   expect([most("deleteByIds"), most("getByIds")]).toEqual([100, 20]);
 }, 60_000);
 
-it("a call with long texts stays within the token limit of the model", async () => {
+test("a call with long texts stays within the token limit of the model", async () => {
   const setup = setUpVectors();
   const long = Array.from({ length: 60 }, (_, at) => `## Part ${at}\n\n${`Absatz${at} Rückerstattung 退款 `.repeat(100)}`).join("\n\n");
   await sync(setup.index, "long", long);
@@ -50,7 +50,7 @@ it("a call with long texts stays within the token limit of the model", async () 
   expect(Math.max(...setup.ai.batches) * Math.min(...bytes)).toBeLessThanOrEqual(120_000);
 });
 
-it.each(["embed", "upsert"] as const)("a sync catches up after %s was down", async (part) => {
+test.each(["embed", "upsert"] as const)("a sync catches up after %s was down", async (part) => {
   const setup = setUpVectors();
   if (part === "embed") setup.ai.faults.set("embed", "fails");
   else setup.vectors.faults.set("upsert", "fails");
@@ -67,7 +67,7 @@ it.each(["embed", "upsert"] as const)("a sync catches up after %s was down", asy
   expect(countVisible(setup)).toBe(2);
 });
 
-it("the backoff grows up to 15 minutes", async () => {
+test("the backoff grows up to 15 minutes", async () => {
   const setup = setUpVectors();
   setup.vectors.faults.set("upsert", "fails");
   await sync(setup.index, "animals", sections(["zebra"]));
@@ -81,7 +81,7 @@ it("the backoff grows up to 15 minutes", async () => {
   expect(waits.at(-1)).toBeLessThanOrEqual(900);
 });
 
-it("a text that the model refuses is skipped and retried the next day", async () => {
+test("a text that the model refuses is skipped and retried the next day", async () => {
   const setup = setUpVectors();
   setup.ai.refused = "okapi";
   await sync(setup.index, "animals", sections(["zebra", "okapi", "lemur", "camel", "tapir"]));
@@ -94,7 +94,7 @@ it("a text that the model refuses is skipped and retried the next day", async ()
   expect(countVisible(setup)).toBe(5);
 });
 
-it("invalid vectors are not stored", async () => {
+test("invalid vectors are not stored", async () => {
   const setup = setUpVectors();
   setup.ai.faults.set("embed", "nonsense");
   await sync(setup.index, "animals", sections(["zebra"]));
@@ -103,7 +103,7 @@ it("invalid vectors are not stored", async () => {
   expect((await queuedTasks(setup.index)).vectors).toMatchObject([{ task: "put" }]);
 });
 
-it("a re-sync embeds only what changed", async () => {
+test("a re-sync embeds only what changed", async () => {
   const setup = setUpVectors();
   const words = ["zebra", "okapi", "lemur", "camel", "tapir"];
   await sync(setup.index, "animals", sections(words));
@@ -122,7 +122,7 @@ it("a re-sync embeds only what changed", async () => {
   expect(setup.ai.embedded).toEqual([]);
 });
 
-it("equal texts share one vector until the last of them is deleted", async () => {
+test("equal texts share one vector until the last of them is deleted", async () => {
   const setup = setUpVectors();
   await sync(setup.index, "one", sections(["zebra"]));
   await sync(setup.index, "two", sections(["zebra"]));
@@ -137,7 +137,7 @@ it("equal texts share one vector until the last of them is deleted", async () =>
   expect(countVisible(setup)).toBe(0);
 });
 
-it("no vector of an abandoned generation stays", async () => {
+test("no vector of an abandoned generation stays", async () => {
   const setup = setUpVectors();
   await setup.index.stageText("long", "Animals", longText(300), ROOM);
   await setup.index.ingestText("long", "first");
@@ -148,7 +148,7 @@ it("no vector of an abandoned generation stays", async () => {
   expect(countVisible(setup)).toBe(0);
 });
 
-it("vectors are deleted even if the index is down at first, and their deletion is verified", async () => {
+test("vectors are deleted even if the index is down at first, and their deletion is verified", async () => {
   const setup = setUpVectors();
   await sync(setup.index, "animals", sections(["zebra", "okapi"]));
   await catchUp(setup.index);
@@ -174,7 +174,7 @@ it("vectors are deleted even if the index is down at first, and their deletion i
   expect(await queuedTasks(setup.index)).toEqual(DONE);
 });
 
-it("a vector that is being removed is put again when its text comes back", async () => {
+test("a vector that is being removed is put again when its text comes back", async () => {
   const setup = setUpVectors();
   await sync(setup.index, "animals", sections(["zebra"]));
   await catchUp(setup.index);
@@ -187,7 +187,7 @@ it("a vector that is being removed is put again when its text comes back", async
   expect([countVisible(setup), await queuedTasks(setup.index)]).toEqual([1, DONE]);
 });
 
-it("another model version embeds every chunk again", async () => {
+test("another model version embeds every chunk again", async () => {
   const setup = setUpVectors();
   await sync(setup.index, "animals", sections(["zebra", "okapi"]));
   await catchUp(setup.index);
@@ -207,7 +207,7 @@ it("another model version embeds every chunk again", async () => {
   }
 });
 
-it("chunks from before the vector index are embedded", async () => {
+test("chunks from before the vector index are embedded", async () => {
   bind({ AI: undefined, VECTORS: undefined });
   const index = newIndex();
   await sync(index, "animals", sections(["zebra", "okapi"]));
@@ -221,7 +221,7 @@ it("chunks from before the vector index are embedded", async () => {
   expect(countVisible(setup)).toBe(2);
 });
 
-it("a write that is rolled back queues no vectors", async () => {
+test("a write that is rolled back queues no vectors", async () => {
   const setup = setUpVectors();
   await load(setup.index, { first: "The zebra lives in Africa and eats grass all day long." });
   await catchUp(setup.index);
@@ -234,7 +234,7 @@ it("a write that is rolled back queues no vectors", async () => {
   expect(await queuedTasks(setup.index)).toEqual(DONE);
 });
 
-it("the listener is called once for a committed write, and not for one that failed", async () => {
+test("the listener is called once for a committed write, and not for one that failed", async () => {
   await runInDurableObject(newIndex(), (_, { storage }) => {
     const onWrite = vi.fn();
     const store = new IndexStore(storage, onWrite);
