@@ -10,12 +10,12 @@ import { forEach } from "./answers/service.ts";
 import { bundle, startWorker } from "./service.ts";
 
 /*
- * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/models/answer-ranking.ts on the trades of
- * bench/trades and on collections of questions, and writes them to src/models/answer-fit.ts with the figures reached. All
+ * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/extractive/ranking.ts on the trades of
+ * bench/trades and on collections of questions, and writes them to src/extractive/ranking-fit.ts with the figures reached. All
  * figures are of questions that the fit has not seen: each trade in turn is left out, and each third of a collection.
  */
 
-const TARGET = "src/models/answer-fit.ts";
+const TARGET = "src/extractive/ranking-fit.ts";
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
@@ -234,7 +234,7 @@ function source(ranking: Features, confidence: Features, lines: readonly string[
  * Written by \`npm run fit:answers\`. Of questions that the fit has not seen:
 ${lines.map((line) => ` * ${line}`).join("\n")}
  */
-import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./answer-ranking.ts";
+import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./ranking.ts";
 
 export const ANSWER_WEIGHTS: Weights<SegmentFeatures> = {
 ${table(ranking)}

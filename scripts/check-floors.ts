@@ -15,7 +15,7 @@ const FLOORS = [
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",
   "leads", "conversations", "knowledge",
-  "agents", "models", "text",
+  "agents", "grounded", "extractive", "models", "text",
   "events", "workspaces",
   "platform",
 ];

@@ -2,8 +2,8 @@ import { DurableObject } from "cloudflare:workers";
 import { TextIngestion } from "../../src/knowledge/indexing/ingest.ts";
 import { IndexStore } from "../../src/knowledge/indexing/store.ts";
 import { languageOfQuestion, rankChunks } from "../../src/knowledge/retrieval/lexical-search.ts";
-import { candidatesOf, confidenceFeatures } from "../../src/models/answer-ranking.ts";
-import { composeAnswer } from "../../src/models/compose.ts";
+import { candidatesOf, confidenceFeatures } from "../../src/extractive/ranking.ts";
+import { composeAnswer } from "../../src/extractive/compose.ts";
 
 /*
  * Answers what the service does not show: the features of a question's candidates. The path names a corpus; PUT teaches it

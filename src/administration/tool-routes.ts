@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { inputProblem } from "../models/tool-runner.ts";
+import { inputProblem } from "../grounded/tool-runner.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";

@@ -1,6 +1,6 @@
 import { searchIndex } from "../knowledge/search.ts";
 import { addLead } from "../leads/leads.ts";
-import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
+import { smallTalkOf, withoutSmallTalk } from "../text/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { Fault } from "../platform/telemetry/errors.ts";

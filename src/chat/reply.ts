@@ -5,7 +5,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/passages.ts";
-import { humanRequestLanguage } from "../models/intents.ts";
+import { humanRequestLanguage } from "../text/intents.ts";
 import { HandoffError, type HistoryMessage, type Model, type ModelObserver, type ModelReply, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";

@@ -1,7 +1,7 @@
 import { findAgent } from "../agents/store.ts";
 import { announce } from "../events/live-channel.ts";
 import type { Model } from "../models/model.ts";
-import { modelFor } from "../models/providers.ts";
+import { modelFor } from "../grounded/model-for.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";

@@ -1,4 +1,4 @@
-import { claimOf, isNeutral, SupportingText } from "../models/support.ts";
+import { claimOf, isNeutral, SupportingText } from "../grounded/support.ts";
 import type { answerDrafts } from "../platform/db/schema.ts";
 import { LANGUAGES } from "../text/languages.ts";
 import { phraseWords } from "../text/phrases.ts";

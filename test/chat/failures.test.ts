@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { ExtractiveEngine } from "../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import { type Answer, createAgent, createWorkspace, envWith, query, send } from "../harness.ts";
 import { openStream } from "../stream-client.ts";
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/models/providers.ts";
+import { modelFor } from "../../src/grounded/model-for.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
-import { LIMITS } from "../models/converse.ts";
+import { LIMITS } from "../grounded/converse.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
 

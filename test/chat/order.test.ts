@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { toTurn, type Turn, type TurnRequest } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { ExtractiveEngine } from "../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";

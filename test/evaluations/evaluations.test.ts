@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { continueEvaluation } from "../../src/evaluations/consumer.ts";
-import { modelFor } from "../../src/models/providers.ts";
+import { modelFor } from "../../src/grounded/model-for.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { HANDBOOK } from "../chat/handbook.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../harness.ts";
-import { LIMITS } from "../models/converse.ts";
+import { LIMITS } from "../grounded/converse.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
 

@@ -2,7 +2,7 @@ import { evictDurableObject, listDurableObjectIds, runDurableObjectAlarm, runInD
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { ExtractiveEngine } from "../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Model } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { prune } from "../../src/privacy/retention.ts";

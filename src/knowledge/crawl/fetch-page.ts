@@ -13,7 +13,7 @@ import { PIPELINE_VERSION } from "../indexing/ingest.ts";
 import { type FetchFailure, type FetchResult, PAGE_TIMEOUT_MS, type PageResult, type PageToFetch } from "./protocol.ts";
 import { MAX_ROBOTS_BYTES, robotsTextOf } from "./robots.ts";
 import { sitemapEntries } from "./sitemap.ts";
-import { sketchOf } from "./sketch.ts";
+import { textSketchOf } from "./sketch.ts";
 import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
 
 /** How sites' logs and robots rules name the crawler. */
@@ -119,7 +119,7 @@ async function contentResult(page: PageToFetch, read: ExtractedPage, headers: He
     text,
     hash: `${PIPELINE_VERSION}:${await sha256Hex(`${title}\n${text}`)}`,
     blocks: blockFingerprints(text),
-    sketch: sketchOf(page.url, text),
+    sketch: textSketchOf(page.url, text),
     links: linksOf(page, read),
     canonicalUrl: read.canonicalUrl,
     noindex: read.noindex,

@@ -25,7 +25,7 @@ export interface TextSketch {
  * Sketches a page's text, so that it can be compared with other pages of its site whose paths have the same shape. Dates, times and
  * words of its address count as equal everywhere: the days of a calendar say the same, the numbered items of a list do not.
  */
-export function sketchOf(url: string, text: string): TextSketch {
+export function textSketchOf(url: string, text: string): TextSketch {
   const echoed = echoedFrom(url);
   const seed = hashOf([shapeOf(url)], 0, FNV_BASIS);
   const hashes = new Set<number>();

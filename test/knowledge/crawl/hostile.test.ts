@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runTimeSlice } from "../../../src/knowledge/consumer.ts";
 import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
-import { sketchOf } from "../../../src/knowledge/crawl/sketch.ts";
+import { textSketchOf } from "../../../src/knowledge/crawl/sketch.ts";
 import { envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
 import { pdfFile } from "../extract/pdf-file.ts";
@@ -136,7 +136,7 @@ test("pages of a batch that were not fetched for lack of time do not count as fa
       text: `The page ${url}`,
       hash: url,
       blocks: [],
-      sketch: sketchOf(url, url),
+      sketch: textSketchOf(url, url),
       canonicalUrl: null,
       noindex: false,
     };

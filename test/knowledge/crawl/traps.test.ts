@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sketchOf } from "../../../src/knowledge/crawl/sketch.ts";
+import { textSketchOf } from "../../../src/knowledge/crawl/sketch.ts";
 import { reasonToSkip } from "../../../src/knowledge/crawl/urls.ts";
 import { hasDate, variablesOf } from "../../../src/knowledge/crawl/variables.ts";
 
@@ -95,7 +95,7 @@ describe("variables", () => {
 
 describe("what pages say", () => {
   const isSame = (one: [string, string], other: [string, string]): boolean =>
-    JSON.stringify(sketchOf(at(one[0]), one[1])) === JSON.stringify(sketchOf(at(other[0]), other[1]));
+    JSON.stringify(textSketchOf(at(one[0]), one[1])) === JSON.stringify(textSketchOf(at(other[0]), other[1]));
 
   test.each<[string, string, string, string]>([
     ["/cal?d=2026-11-21", "Saturday, 21 November 2026\nNo events.", "/cal?d=2031-01-03", "Friday, 3 January 2031\nNo events."],
@@ -117,7 +117,7 @@ describe("what pages say", () => {
 
   test("are sketched in a bounded number of hashes", () => {
     const text = Array.from({ length: 20_000 }, (_, word) => `word${word}`).join(" ");
-    const { shingles, oneOf } = sketchOf(at("/long"), text);
+    const { shingles, oneOf } = textSketchOf(at("/long"), text);
     expect(shingles.length).toBeLessThanOrEqual(32);
     expect(shingles.length).toBeGreaterThan(8);
     expect(oneOf).toBeGreaterThan(100);

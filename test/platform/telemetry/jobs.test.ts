@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { TurnRunner } from "../../../src/chat/turn.ts";
 import worker from "../../../src/index.ts";
-import { ExtractiveEngine } from "../../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../../src/extractive/engine.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { consume } from "../../../src/queues.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";

@@ -1,7 +1,7 @@
 import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
 import { cosine, generalWeight, meanVector, rarityOf, RELATED_COSINE, wordVector } from "../text/word-vectors.ts";
 import { askedTerms } from "./answer-type.ts";
-import { type QueryTerm, totalWeight } from "./retrieval.ts";
+import { type QueryTerm, totalWeight } from "../models/retrieval.ts";
 import { termMatch } from "./segments.ts";
 
 /** Whether the knowledge has neither a term nor anything that may stand for it. */
@@ -13,7 +13,7 @@ export function isUnknown({ documentFrequency, alternatives }: QueryTerm): boole
 const IS_NUMBER = /^\d/;
 
 /** A query with what comparing many texts to it needs. */
-export class Query {
+export class QueryMatcher {
   readonly terms: readonly QueryTerm[];
   /** The terms with their parts and alternatives. */
   readonly allTerms: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claimOf, isNeutral, SupportingText } from "../../src/models/support.ts";
+import { claimOf, isNeutral, SupportingText } from "../../src/grounded/support.ts";
 
 const TEXT = `Parcels leave every evening at 6. Orders of $1,000 or more are insured, smaller ones are not.
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { draftAnswer } from "../../src/models/extractive.ts";
+import { draftAnswer } from "../../src/extractive/engine.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import germanQuestions from "./languages/de.questions?raw";
 import germanTexts from "./languages/de.md?raw";

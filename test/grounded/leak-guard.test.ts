@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LeakGuard } from "../../src/models/leak-guard.ts";
+import { LeakGuard } from "../../src/grounded/leak-guard.ts";
 import { HandoffError } from "../../src/models/model.ts";
 
 const RULES = "You answer the visitors of a company as its support agent, from quoted passages of its knowledge and from nothing else.";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { humanRequestLanguage, smallTalkOf, withoutSmallTalk } from "../../src/models/intents.ts";
+import { humanRequestLanguage, smallTalkOf, withoutSmallTalk } from "../../src/text/intents.ts";
 import { LANGUAGES } from "../../src/text/languages.ts";
 
 /** What people type, written apart from the tables of phrases. */

@@ -1,10 +1,10 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { ChatMessage, ModelCall, ToolCall } from "./chat-model.ts";
+import type { ChatMessage, ModelCall, ToolCall } from "../models/chat-model.ts";
 import type { Evidence } from "./evidence.ts";
-import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
-import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from "./model.ts";
-import { describeFailure, rejectOnAbort } from "./stream-with-retry.ts";
+import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "../models/limits.ts";
+import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from "../models/model.ts";
+import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
 /** One retry: a tool that fails twice is down, and the visitor waits. */

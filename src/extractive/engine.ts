@@ -1,9 +1,9 @@
 import { sentenceSpans } from "../text/sentences.ts";
-import { candidatesOf, rankAnswers } from "./answer-ranking.ts";
+import { bestCandidate, candidatesOf } from "./ranking.ts";
 import { composeAnswer } from "./compose.ts";
-import { smallTalkReply, withoutSmallTalk } from "./intents.ts";
-import { type Model, type ModelReply, type ModelRequest, singleDelta, SMALL_TALK_CONFIDENCE } from "./model.ts";
-import type { Passage, Retrieval } from "./retrieval.ts";
+import { smallTalkAnswer, withoutSmallTalk } from "../text/intents.ts";
+import { type Model, type ModelReply, type ModelRequest, singleDelta, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
+import type { Passage, Retrieval } from "../models/retrieval.ts";
 
 /** Below it an answer is far more likely wrong than right. */
 const MIN_CONFIDENCE = 0.35;
@@ -23,9 +23,9 @@ export class ExtractiveEngine implements Model {
   }
 
   private reply(request: ModelRequest): ModelReply {
-    const politeReply = smallTalkReply(request);
-    if (politeReply !== undefined) {
-      return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(politeReply) };
+    const smallTalk = smallTalkAnswer(request);
+    if (smallTalk !== undefined) {
+      return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(smallTalk) };
     }
     const question = withoutSmallTalk(request.question, request.language);
     const { text, cited, confidence } = draftAnswer(question, request.retrieval);
@@ -53,8 +53,8 @@ interface Draft {
 }
 
 export function draftAnswer(question: string, retrieval: Retrieval): Draft {
-  const ranked = rankAnswers(candidatesOf(question, retrieval));
-  if (ranked === undefined) return { text: "", cited: [], confidence: 0 };
-  const { best, confidence } = ranked;
+  const found = bestCandidate(candidatesOf(question, retrieval));
+  if (found === undefined) return { text: "", cited: [], confidence: 0 };
+  const { best, confidence } = found;
   return { text: composeAnswer(best.segments, best.at), cited: [best.passage], confidence };
 }

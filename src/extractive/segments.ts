@@ -2,7 +2,7 @@ import { LruCache } from "../platform/lru-cache.ts";
 import { blocks, LIST_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
-import { type Passage, passageText, type QueryTerm } from "./retrieval.ts";
+import { type Passage, passageText, type QueryTerm } from "../models/retrieval.ts";
 
 /** The smallest part of a passage that can be quoted by itself or with its lead-in. */
 export interface Segment {

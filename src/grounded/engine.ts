@@ -1,12 +1,12 @@
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { ChatMessage, ChatModel, FinishReason, ModelCall, ModelPart, ToolCall } from "./chat-model.ts";
+import type { ChatMessage, ChatModel, FinishReason, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
 import { Evidence, Quoter } from "./evidence.ts";
-import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
-import { HandoffError, type Model, type ModelCallReport, type ModelObserver, type ModelReply, type ModelRequest } from "./model.ts";
+import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "../models/limits.ts";
+import { HandoffError, type Model, type ModelCallReport, type ModelObserver, type ModelReply, type ModelRequest } from "../models/model.ts";
 import { promptOf } from "./prompt.ts";
-import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
-import { ReplyReader } from "./reply.ts";
-import { describeFailure, StreamError, streamWithRetry } from "./stream-with-retry.ts";
+import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "../models/reasoning.ts";
+import { ReplyReader } from "./reply-reader.ts";
+import { describeFailure, StreamError, streamWithRetry } from "../models/stream-with-retry.ts";
 import { ToolRunner } from "./tool-runner.ts";
 
 /** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */

@@ -3,13 +3,13 @@ import { truncate } from "../platform/text.ts";
 import { AllowedLinks, AnswerFilter, REMOVED_LINK } from "./answer-filter.ts";
 import type { Evidence } from "./evidence.ts";
 import { type HeaderMatch, HeaderParser, parseHeader, type ReplyHeader } from "./header.ts";
-import type { ReplyEvent } from "./language-model.ts";
+import type { ReplyEvent } from "./engine.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
-import { MAX_ANSWER_LENGTH } from "./limits.ts";
-import { HandoffError, type ModelReply, singleDelta, SMALL_TALK_CONFIDENCE } from "./model.ts";
+import { MAX_ANSWER_LENGTH } from "../models/limits.ts";
+import { HandoffError, type ModelReply, singleDelta, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
 import { PlainAnswer } from "./plain-answer.ts";
-import type { Passage } from "./retrieval.ts";
-import { StreamError } from "./stream-with-retry.ts";
+import type { Passage } from "../models/retrieval.ts";
+import { StreamError } from "../models/stream-with-retry.ts";
 import { looksStructured, parseStructuredReply, type StructuredReply } from "./structured-reply.ts";
 
 /** Small talk is short and has neither links nor digits: anything else is an answer without sources. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answerTypeOf, askedTerms } from "../../src/models/answer-type.ts";
+import { answerTypeOf, askedTerms } from "../../src/extractive/answer-type.ts";
 
 describe("the answer type that a question expects", () => {
   test.each([

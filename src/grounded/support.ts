@@ -1,5 +1,5 @@
 import { allTokens, terms, type Token } from "../text/terms.ts";
-import { type Segment, segmentsOf } from "./segments.ts";
+import { type Segment, segmentsOf } from "../extractive/segments.ts";
 
 /*
  * Whether a text says what a sentence of an answer says: it has most of its words, all of its names, and each of its numbers

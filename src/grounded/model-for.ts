@@ -1,10 +1,10 @@
 import { aiGateway, languageServer } from "../platform/config.ts";
-import type { ChatModel } from "./chat-model.ts";
-import { openAiModel, workersAiModel } from "./chat-servers.ts";
-import { ExtractiveEngine } from "./extractive.ts";
-import { LanguageModelEngine } from "./language-model.ts";
-import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_MODELS } from "./limits.ts";
-import type { Model } from "./model.ts";
+import type { ChatModel } from "../models/chat-model.ts";
+import { openAiModel, workersAiModel } from "../models/chat-servers.ts";
+import { ExtractiveEngine } from "../extractive/engine.ts";
+import { LanguageModelEngine } from "./engine.ts";
+import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_MODELS } from "../models/limits.ts";
+import type { Model } from "../models/model.ts";
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 

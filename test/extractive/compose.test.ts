@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { composeAnswer } from "../../src/models/compose.ts";
-import { segmentsOf } from "../../src/models/segments.ts";
+import { composeAnswer } from "../../src/extractive/compose.ts";
+import { segmentsOf } from "../../src/extractive/segments.ts";
 
 function answerFrom(content: string, text: string): string {
   const segments = segmentsOf({ content, title: "Help", heading: null });

@@ -1,7 +1,7 @@
-import { draftAnswer } from "./extractive.ts";
-import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "./limits.ts";
+import { draftAnswer } from "../extractive/engine.ts";
+import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
 import { estimateTokens, truncateToTokens } from "./prompt.ts";
-import type { Passage, Retrieval } from "./retrieval.ts";
+import type { Passage, Retrieval } from "../models/retrieval.ts";
 import { type Claim, SupportingText } from "./support.ts";
 
 interface Search {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import webhooksGuide from "../../docs/webhooks.md?raw";
-import { draftAnswer, ExtractiveEngine } from "../../src/models/extractive.ts";
+import { draftAnswer, ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Retrieval } from "../../src/models/retrieval.ts";
 import { type Index, load, newIndex } from "../knowledge/agent-index.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AllowedLinks, AnswerFilter } from "../../src/models/answer-filter.ts";
+import { AllowedLinks, AnswerFilter } from "../../src/grounded/answer-filter.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
 

@@ -4,7 +4,7 @@
  * MTRAG-UN, IBM Cloud documentation: right first 0.872, from 0.5 on answered rightly 0.791, wrongly 0.081, unanswerable answered 0.194, from 0.55 on answered rightly 0.767, wrongly 0.058, unanswerable answered 0.167, from 0.6 on answered rightly 0.721, wrongly 0.058, unanswerable answered 0.083, AUROC answerable 0.890, refused at 90 % 0.750, calibration error 0.089
  * MTRAG-UN, CLAPNQ (encyclopaedia): right first 0.892, from 0.5 on answered rightly 0.759, wrongly 0.024, unanswerable answered 0.227, from 0.55 on answered rightly 0.735, wrongly 0.024, unanswerable answered 0.182, from 0.6 on answered rightly 0.699, wrongly 0.024, unanswerable answered 0.136, AUROC answerable 0.853, refused at 90 % 0.455, calibration error 0.079
  */
-import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./answer-ranking.ts";
+import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./ranking.ts";
 
 export const ANSWER_WEIGHTS: Weights<SegmentFeatures> = {
   own: 0.728,

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { quotable } from "../../scripts/dev/quotable.ts";
-import { ExtractiveEngine } from "../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import { type Index, load, newIndex, search } from "../knowledge/agent-index.ts";
 
 /* What a newcomer asks the demo agent, which knows the README and the guides and has no language model. */

@@ -1,6 +1,5 @@
-import { type Language, languageCode, languageOf, LANGUAGES, possibleLanguages } from "../text/languages.ts";
-import { PhraseBook, phraseWords } from "../text/phrases.ts";
-import type { ModelRequest } from "./model.ts";
+import { type Language, languageCode, languageOf, LANGUAGES, possibleLanguages } from "./languages.ts";
+import { PhraseBook, phraseWords } from "./phrases.ts";
 
 /*
  * What a message wants, where it is no question to be answered from knowledge: a human, or small talk. The tables of
@@ -128,8 +127,19 @@ export function withoutSmallTalk(message: string, expected: string): string {
   return from === to || to - from === clauses.length ? message : clauses.slice(from, to).join(" ");
 }
 
-/** The service's own reply to small talk; undefined for a message that is none. */
-export function smallTalkReply(request: ModelRequest): string | undefined {
+interface SmallTalkRequest {
+  question: string;
+  /** The agent's language, as a BCP 47 tag. */
+  language: string;
+  agentName: string;
+  /** The operator's greeting of new visitors; empty where they have none of their own. */
+  welcomeMessage: string;
+  /** What the agent knows about, in a few names. */
+  topics?: readonly string[];
+}
+
+/** The service's own answer to small talk; undefined for a message that is none. */
+export function smallTalkAnswer(request: SmallTalkRequest): string | undefined {
   const { question, language: expected, agentName, welcomeMessage, topics = [] } = request;
   const talk = smallTalkOf(question, expected);
   if (!talk) return undefined;

@@ -1,4 +1,4 @@
-import { HandoffError } from "./model.ts";
+import { HandoffError } from "../models/model.ts";
 
 /** A text that an answer must not repeat more than `maxWords` consecutive words of. */
 export interface Secret {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HeaderParser, parseHeader } from "../../src/models/header.ts";
+import { HeaderParser, parseHeader } from "../../src/grounded/header.ts";
 
 /** The header of a reply with these deltas. */
 function read(...deltas: string[]) {

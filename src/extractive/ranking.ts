@@ -1,14 +1,14 @@
 import { tokens } from "../text/terms.ts";
-import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
+import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./ranking-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
-import { isUnknown, Query } from "./query.ts";
-import type { Passage, QueryTerm, Retrieval } from "./retrieval.ts";
+import { isUnknown, QueryMatcher } from "./query-matcher.ts";
+import type { Passage, QueryTerm, Retrieval } from "../models/retrieval.ts";
 import { type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
  * Which segment of the passages that were found answers a question, and how surely: a linear model ranks the segments, and
- * a logistic one judges the best of them. Both are fitted by `npm run fit:answers` (answer-fit.ts). Their features are
+ * a logistic one judges the best of them. Both are fitted by `npm run fit:answers` (ranking-fit.ts). Their features are
  * shares, ranks and margins, so that they mean the same in small and large knowledge and in any trade.
  */
 
@@ -86,13 +86,13 @@ interface Candidate {
 /** The candidates of a question, and what the passages tell about it. */
 export interface Candidates {
   candidates: Candidate[];
-  query: Query;
+  query: QueryMatcher;
   isFollowUp: boolean;
   passages: readonly Passage[];
 }
 
 /** The best segment and the probability, 0..1, that it answers the question. */
-export interface RankedAnswer {
+export interface BestCandidate {
   best: Candidate;
   confidence: number;
 }
@@ -111,7 +111,7 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   const { passages, questionTerms, previousTerms, previousQuestion, language } = retrieval;
   const isFollowUp = previousQuestion !== null;
   // The terms of the question before help to find passages, but a complete question is answered by itself.
-  const query = new Query(question, questionTerms, isFollowUp ? previousTerms : [], language);
+  const query = new QueryMatcher(question, questionTerms, isFollowUp ? previousTerms : [], language);
   const ownType = answerTypeOf(question);
   // "And by bus?" asks for what the question before it asked for.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
@@ -141,7 +141,7 @@ function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
 }
 
 /** The most probable answer; undefined where there is no candidate. */
-export function rankAnswers(found: Candidates): RankedAnswer | undefined {
+export function bestCandidate(found: Candidates): BestCandidate | undefined {
   const scores = found.candidates.map(({ features }) => weightedSum(ANSWER_WEIGHTS, features));
   const features = confidenceFeatures(found, scores);
   if (features === undefined) return undefined;
@@ -167,7 +167,7 @@ class PassageContext {
   private readonly closest: number;
 
   constructor(
-    private readonly query: Query,
+    private readonly query: QueryMatcher,
     { passage, terms, titleTerms }: Omit<ReadPassage, "segments"> & { passage: Passage },
     topScore: number,
   ) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toTurn } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/models/providers.ts";
+import { modelFor } from "../../src/grounded/model-for.ts";
 import type { Tool } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

@@ -1,9 +1,9 @@
 import { truncateBytes } from "../platform/text.ts";
-import type { ChatMessage } from "./chat-model.ts";
+import type { ChatMessage } from "../models/chat-model.ts";
 import type { Evidence, Quoter } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
-import { HISTORY_TOKENS } from "./limits.ts";
-import type { ModelRequest, HistoryMessage } from "./model.ts";
+import { HISTORY_TOKENS } from "../models/limits.ts";
+import type { ModelRequest, HistoryMessage } from "../models/model.ts";
 
 /** An answer may repeat this many words of the rules in a row, which happens by chance. */
 const MAX_RULE_WORDS = 12;
