@@ -142,7 +142,7 @@ CREATE TABLE `api_keys` (
 	`scopes` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	`revoked_at` integer,
-	`secret_id` text,
+	`secret_id` text NOT NULL,
 	`outdated_use_at` integer
 );
 --> statement-breakpoint

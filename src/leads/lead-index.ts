@@ -57,18 +57,6 @@ INSERT INTO lead_index (lead_index, rank) VALUES ('secure-delete', 1);
 `;
 const POSITIONS_PER_MS = 1_024;
 
-/** Converts an index of the former schema, which had a full-text table for short texts too. */
-const FROM_ENTRIES = `
-INSERT INTO leads (position, lead_id, created_at, agent_id, text, digits)
-  SELECT created_at * ${POSITIONS_PER_MS} + row_number() OVER (PARTITION BY created_at ORDER BY lead_id) - 1,
-    lead_id, created_at, agent_id, text, digits FROM entries JOIN agents ON number = agent;
-INSERT INTO lead_index (lead_index) VALUES ('rebuild');
-DROP TABLE trigrams;
-DROP TABLE short_grams;
-DROP TABLE entries;
-DROP TABLE agents;
-`;
-
 const INSERT = "INSERT INTO leads (position, lead_id, created_at, agent_id, text, digits) VALUES (?, ?, ?, ?, ?, ?)";
 const INDEX =
   "INSERT INTO lead_index (rowid, text, digits, agent_mark) SELECT position, text, digits, agent_mark FROM leads WHERE lead_id = ?";
@@ -112,7 +100,6 @@ export class LeadIndex extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.sql = ctx.storage.sql;
-    if (this.hasTable("entries")) ctx.storage.transactionSync(() => this.sql.exec(SCHEMA + FROM_ENTRIES));
   }
 
   /** Adds leads. A lead never changes, so one that is already indexed stays as it is. */

@@ -28,8 +28,8 @@ export interface CallerKey {
 export interface KnownKey {
   key: CallerKey;
   isRevoked: boolean;
-  /** Which secret signed it; null until that is recorded. */
-  secretId: string | null;
+  /** The id of the secret that signed it last. */
+  secretId: string;
   /** When it was last used under an outdated secret, Unix milliseconds, at most an hour ago. */
   outdatedUseAtMs: number | null;
 }

@@ -98,7 +98,7 @@ export function findKey(db: Database, workspaceId: string, keyId: string) {
  * @param granterId the key that grants it: it must be valid and hold every scope; undefined for the operator.
  */
 export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKeys: number, granterId: string | undefined) {
-  const { id, workspaceId, scopes = [], hash, prefix, secretId = null } = key;
+  const { id, workspaceId, scopes = [], hash, prefix, secretId } = key;
   const others = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL AND id <> ${id}`;
   const conditions = [
     sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${workspaceId} AND deleted_at IS NULL)`,

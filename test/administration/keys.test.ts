@@ -121,8 +121,8 @@ test("a key over the plan's limit is 403, also when keys are added concurrently"
 
 test("of the revoked keys, the latest 100 are kept", async () => {
   const workspace = await createWorkspace();
-  const insert = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, scopes, created_at, revoked_at)
-    SELECT 'old-' || value, ?, 'Old', 'sk', 'old-' || value, '[]', 1, value FROM json_each(?)`;
+  const insert = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, scopes, secret_id, created_at, revoked_at)
+    SELECT 'old-' || value, ?, 'Old', 'sk', 'old-' || value, '[]', 'secret', 1, value FROM json_each(?)`;
   await query(workspace.id, insert, workspace.id, JSON.stringify(Array.from({ length: 150 }, (_, at) => at + 1)));
   const { body } = await add(workspace, ["agents:read"]);
   await workspace.call("DELETE", `/keys/${body.id}`);

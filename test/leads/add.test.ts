@@ -1,4 +1,3 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
@@ -149,44 +148,6 @@ test("leads are found in the order of the list, in whatever order they are index
   const hits = await env.LEADS.getByName(workspace.id).search({ q: "lead 1", limit: 200, offset: 0 });
   const names = new Map(made.map(({ id, name }) => [id, name!]));
   expect(hits.ids).toEqual(newestFirst.filter((id) => names.get(id)!.startsWith("Lead 1")));
-});
-
-/** The tables of the index: the leads, and the full-text table with those that SQLite keeps for it. */
-const INDEX_TABLES = ["leads", "lead_index", "lead_index_data", "lead_index_idx", "lead_index_config"];
-
-/** The tables that the index had before. */
-const FORMER_SCHEMA = `
-CREATE TABLE agents (number INTEGER PRIMARY KEY, agent_id TEXT NOT NULL UNIQUE);
-CREATE TABLE entries (
-  label INTEGER PRIMARY KEY, lead_id TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, agent INTEGER NOT NULL,
-  text TEXT NOT NULL, digits TEXT NOT NULL);
-CREATE INDEX entries_order ON entries (created_at, lead_id);
-CREATE VIRTUAL TABLE trigrams USING fts5 (text, digits, content='', columnsize=0, tokenize='trigram case_sensitive 1');
-CREATE VIRTUAL TABLE short_grams USING fts5 (words, content='', columnsize=0, detail=none, tokenize='ascii');
-INSERT INTO trigrams (trigrams, rank) VALUES ('secure-delete', 1);
-INSERT INTO short_grams (short_grams, rank) VALUES ('secure-delete', 1);
-`;
-
-test("an index with the former tables is converted when it is next used", async () => {
-  const { workspace, agents } = await createOffice();
-  const made = Array.from({ length: 3 }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Ada ${at}`, phone: `+1 20${at}` }));
-  const index = env.LEADS.getByName(workspace.id);
-  await runInDurableObject(index, (_, { storage: { sql } }) => {
-    sql.exec(FORMER_SCHEMA);
-    for (const [at, agentId] of agents.entries()) sql.exec("INSERT INTO agents VALUES (?, ?)", at + 1, agentId);
-    for (const [at, lead] of made.entries()) {
-      const { text, digits } = toSearchText(lead);
-      const row = [at * 8_192, lead.id, lead.createdAtMs, agents.indexOf(lead.agentId) + 1, text, digits];
-      sql.exec("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", ...row);
-      sql.exec("INSERT INTO trigrams (rowid, text, digits) VALUES (?, ?, ?)", at * 8_192, text, digits);
-    }
-  });
-  await evictDurableObject(index);
-  expect(await index.search({ q: "ada", limit: 2, offset: 0 })).toEqual({ ids: [made[2]!.id, made[1]!.id, made[0]!.id], total: 3 });
-  expect((await index.search({ q: "1201", limit: 2, offset: 0 })).ids).toEqual([made[1]!.id]);
-  expect((await index.search({ q: "ada", agentId: agents[1], limit: 2, offset: 0 })).ids).toEqual([made[1]!.id]);
-  await put(workspace, made);
-  expect(await indexStorage(workspace)).toMatchObject({ tables: INDEX_TABLES, rows: { length: 3 } });
 });
 
 test("a list costs one D1 trip, a search one hop more, and neither reads more D1 rows in a larger workspace", async () => {

@@ -109,8 +109,8 @@ describe("DELETE /workspaces/{id}/keys/{key_id}", () => {
 
   test("of the revoked keys the latest 100 are kept", async () => {
     const workspace = await createWorkspace();
-    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, created_at, revoked_at)
-      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 1, value FROM json_each(?)`;
+    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, secret_id, created_at, revoked_at)
+      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 'secret', 1, value FROM json_each(?)`;
     await query(workspace.id, copy, workspace.id, JSON.stringify(Array.from({ length: 120 }, (_, at) => 1000 + at)));
     const { id } = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);

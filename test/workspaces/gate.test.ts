@@ -334,8 +334,8 @@ describe("refused keys", () => {
     const workspace = await createWorkspace();
     const { key } = await createKey(workspace, ["*"]);
     const revoke = "UPDATE api_keys SET revoked_at = 1000 WHERE workspace_id = ? AND name = 'Extra'";
-    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, created_at, revoked_at)
-      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 1, value FROM json_each(?)`;
+    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, secret_id, created_at, revoked_at)
+      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 'secret', 1, value FROM json_each(?)`;
     await query(workspace.id, revoke, workspace.id);
     await query(workspace.id, copy, workspace.id, JSON.stringify(Array.from({ length: 99 }, (_, at) => 1001 + at)));
     await env.GATE.getByName(workspace.id).reload();

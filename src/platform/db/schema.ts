@@ -172,8 +172,8 @@ export const apiKeys = sqliteTable(
     scopes: list("scopes"),
     createdAt: createdAt(),
     revokedAt: integer("revoked_at"),
-    /** Which value of KEY_SECRET signed it; null for a key from before this column, until it is used. */
-    secretId: text("secret_id"),
+    /** The value of KEY_SECRET that signed it last. */
+    secretId: text("secret_id").notNull(),
     /** When it was last used while that value was no longer the first, to the hour. */
     outdatedUseAt: integer("outdated_use_at"),
   },

@@ -152,7 +152,11 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.listRows": ROWS_PARTS.flatMap((part) =>
     [null, part.key.map(({ dataType }) => (dataType === "number" ? 1 : ID))].map((after) => [part, WORKSPACE, after, 250]),
   ),
-  "workspaces/store.createKey": [undefined, OTHER].map((granterId) => [{ ...RECORD, scopes: ["agents:read"] }, 10, granterId]),
+  "workspaces/store.createKey": [undefined, OTHER].map((granterId) => [
+    { ...RECORD, hash: "hash", prefix: "sk_live_", secretId: "secret", scopes: ["agents:read"] },
+    10,
+    granterId,
+  ]),
   "workspaces/store.revokeKey": [true, false].map((keepsLast) => [WORKSPACE, ID, { nowMs: NOW, keepsLast }]),
   "operator/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", { sender: "", startMs: NOW }]],
   "evaluations/store.createEvaluation": [
