@@ -15,7 +15,7 @@ import {
   updateAgent,
 } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { eraseAgentEvaluations } from "../evaluations/store.ts";
+import { eraseEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
@@ -157,8 +157,8 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
   // The index first: if this fails halfway, the agent is still listed and can be deleted again.
   await indexOf(env, meter, workspaceId, agentId).erase();
   await db.batch([
+    ...eraseEvaluations(db, workspaceId, agentId),
     ...eraseAgentKnowledge(db, workspaceId, agentId),
-    ...eraseAgentEvaluations(db, workspaceId, agentId),
     eraseAgent(db, workspaceId, agentId),
     ...op.record(db, { targetId: agentId }),
   ]);

@@ -1,9 +1,9 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import type { Plan, StoredTool } from "../platform/db/columns.ts";
 import { agents, emailDirectory, workspaces } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfAgent, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 
 type NewAgent = typeof agents.$inferInsert;
@@ -15,19 +15,22 @@ export const listAgents = compiled((db, workspaceId: string, { limit, offset }: 
 
 /** How many agents the workspace has; no row when there is no such workspace. */
 export const findAgentsCount = compiled((db, workspaceId: string) =>
-  db
-    .select({ count: workspaces.agentsCount })
-    .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt))),
+  db.select({ count: workspaces.agentsCount }).from(workspaces).where(isWorkspace(workspaceId)),
 );
 
 export const findAgent = compiled((db, workspaceId: string, agentId: string) =>
-  db.select().from(agents).where(isAgent(workspaceId, agentId)),
+  db
+    .select()
+    .from(agents)
+    .where(isOwn(agents, workspaceId, agentId)),
 );
 
 /** What most requests about an agent ask of it. Its whole row has some thirty columns, which cost as much as two more statements. */
 export const findAgentBrief = compiled((db, workspaceId: string, agentId: string) =>
-  db.select({ language: agents.language, answersCount: agents.answersCount }).from(agents).where(isAgent(workspaceId, agentId)),
+  db
+    .select({ language: agents.language, answersCount: agents.answersCount })
+    .from(agents)
+    .where(isOwn(agents, workspaceId, agentId)),
 );
 
 /** An agent by its id alone, with its workspace's plan, unless the workspace is deleted. */
@@ -47,29 +50,28 @@ export function findAgentWithPlan(db: Database, agentId: string) {
 /** Adds an agent, unless the workspace is deleted, is at its limit or has one with this slug. One with the same id stays as it is. */
 export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {
   const { workspaceId, slug } = agent;
-  const condition = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}
-      AND ${workspaces.deletedAt} IS NULL AND ${workspaces.agentsCount} < ${maxAgents})
-    AND NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.workspaceId} = ${workspaceId} AND ${agents.slug} = ${slug})`;
-  return insertWhere(db, agents, agent, condition).onConflictDoNothing();
+  const hasRoom = workspaceExists(workspaceId, lt(workspaces.agentsCount, maxAgents));
+  return insertWhere(db, agents, agent, sql`${hasRoom} AND NOT ${exists(agents, hasSlug(workspaceId, slug))}`).onConflictDoNothing();
 }
 
 export function findAgentBySlug(db: Database, workspaceId: string, slug: string) {
-  return db
-    .select({ id: agents.id })
-    .from(agents)
-    .where(and(eq(agents.workspaceId, workspaceId), eq(agents.slug, slug)));
+  return db.select({ id: agents.id }).from(agents).where(hasSlug(workspaceId, slug));
+}
+
+function hasSlug(workspaceId: string, slug: string) {
+  return and(eq(agents.workspaceId, workspaceId), eq(agents.slug, slug));
 }
 
 /** Changes an agent, unless another of the workspace has its new slug; returns it if it was changed. */
 export function updateAgent(db: Database, workspaceId: string, agentId: string, changes: Partial<NewAgent>) {
-  const slugIsFree: SQL | undefined =
+  const slugIsFree =
     changes.slug === undefined
       ? undefined
       : sql`NOT EXISTS (SELECT 1 FROM agents other WHERE other.workspace_id = ${workspaceId} AND other.slug = ${changes.slug} AND other.id <> ${agentId})`;
   return db
     .update(agents)
     .set(changes)
-    .where(and(isAgent(workspaceId, agentId), slugIsFree))
+    .where(and(isOwn(agents, workspaceId, agentId), slugIsFree))
     .returning();
 }
 
@@ -83,7 +85,7 @@ export function replaceTools(
   return db
     .update(agents)
     .set({ tools })
-    .where(and(isAgent(workspaceId, agentId), eq(agents.updatedAt, savedAtMs)));
+    .where(and(isOwn(agents, workspaceId, agentId), eq(agents.updatedAt, savedAtMs)));
 }
 
 /** Replaces an agent's identity secret; the one before is valid until then. `once`: not if that was done at this very time. */
@@ -101,7 +103,9 @@ export function replaceIdentitySecret(
       previousIdentitySecretUntil: sql`CASE WHEN ${agents.identitySecret} IS NOT NULL THEN ${previousUntilMs} END`,
       updatedAt: nowMs,
     })
-    .where(and(isAgent(workspaceId, agentId), once ? sql`${agents.previousIdentitySecretUntil} IS NOT ${previousUntilMs}` : undefined));
+    .where(
+      and(isOwn(agents, workspaceId, agentId), once ? sql`${agents.previousIdentitySecretUntil} IS NOT ${previousUntilMs}` : undefined),
+    );
 }
 
 /** The same, but the one before and its visitors' tokens are invalid from then on. */
@@ -114,21 +118,20 @@ export function revokeIdentitySecret(
   return db
     .update(agents)
     .set({ identitySecret, previousIdentitySecret: null, previousIdentitySecretUntil: null, tokensEndedAt: nowMs, updatedAt: nowMs })
-    .where(and(isAgent(workspaceId, agentId), once ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}` : undefined));
+    .where(and(isOwn(agents, workspaceId, agentId), once ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}` : undefined));
 }
 
 /** Erases the agent's row alone. */
 export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
-  return db.delete(agents).where(isAgent(workspaceId, agentId)).returning({ id: agents.id });
+  return db
+    .delete(agents)
+    .where(isOwn(agents, workspaceId, agentId))
+    .returning({ id: agents.id });
 }
 
 /** Condition of another write: the agent is the workspace's, and meets a condition on its columns. */
 export function agentExists(workspaceId: string, agentId: string, condition?: SQL): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${and(isAgent(workspaceId, agentId), condition)})`;
-}
-
-function isAgent(workspaceId: string, agentId: string) {
-  return and(eq(agents.id, agentId), eq(agents.workspaceId, workspaceId));
+  return exists(agents, isOwn(agents, workspaceId, agentId), condition);
 }
 
 // --- Their mail addresses, in the directory of shard 0 ----------------------------------------------------------------
@@ -145,6 +148,6 @@ export function findAddress(directory: Database, address: string) {
 
 /** Releases every mail address of an agent except `kept`. */
 export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
-  const isOfAgent = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
-  return directory.delete(emailDirectory).where(and(isOfAgent, sql`${emailDirectory.address} IS NOT ${kept}`));
+  const isAnother = sql`${emailDirectory.address} IS NOT ${kept}`;
+  return directory.delete(emailDirectory).where(and(isOfAgent(emailDirectory, workspaceId, agentId), isAnother));
 }

@@ -1,12 +1,12 @@
 import { type Column, getTableColumns, getTableName, isNotNull, isNull, type SQL } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { WorkspaceTable } from "../operator/erasure-store.ts";
 import * as schema from "../platform/db/schema.ts";
+import type { TableOf } from "../platform/db/sql.ts";
 
 /** Rows of a table, ordered by `key`: an index holds the workspace's id and these columns. */
 export interface RowsPart {
   kind: "rows" | "counts";
-  table: WorkspaceTable;
+  table: TableOf;
   key: readonly Column[];
   only?: SQL;
 }
@@ -14,13 +14,11 @@ export interface RowsPart {
 /** A part of an export: rows of a table, the content of the agents' knowledge objects, or the workspace's own row. */
 export type Part = RowsPart | { kind: "knowledge" } | { kind: "workspace" };
 
-const rows = <Table extends WorkspaceTable>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) =>
-  partOfTable("rows", table, key);
+const rows = <Table extends TableOf>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) => partOfTable("rows", table, key);
 /** Counts that triggers update. They include deleted rows, so an import replaces what was counted while it added rows. */
-const counts = <Table extends WorkspaceTable>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) =>
-  partOfTable("counts", table, key);
+const counts = <Table extends TableOf>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) => partOfTable("counts", table, key);
 
-function partOfTable(kind: RowsPart["kind"], table: WorkspaceTable, key: string[]): RowsPart {
+function partOfTable(kind: RowsPart["kind"], table: TableOf, key: string[]): RowsPart {
   return { kind, table, key: key.map((name) => getTableColumns(table)[name]!) };
 }
 
@@ -129,7 +127,7 @@ export function primaryKeyOf(table: SQLiteTable): SQLiteColumn[] {
 }
 
 /** The columns that refer to another table, by name. */
-const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
+const REFERENCES: Record<string, TableOf<"id">> = {
   agent_id: schema.agents,
   conversation_id: schema.conversations,
   visitor_id: schema.visitors,

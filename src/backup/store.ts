@@ -3,7 +3,7 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { eraseSomeRows } from "../operator/erasure-store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { agents, workspaceImports, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { exists, insertWhere, isAmong } from "../platform/db/sql.ts";
 import type { Jurisdiction } from "../platform/db/regions.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 import type { Position } from "./wire.ts";
@@ -78,13 +78,7 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
   return db
     .update(workspaceImports)
     .set(changes)
-    .where(
-      and(
-        eq(workspaceImports.workspaceId, key.workspaceId),
-        eq(workspaceImports.exportId, key.exportId),
-        isNull(workspaceImports.completedAt),
-      ),
-    );
+    .where(and(isUnfinished(key.workspaceId), eq(workspaceImports.exportId, key.exportId)));
 }
 
 /**
@@ -119,11 +113,10 @@ export function clearCounts(db: Database, key: ImportKey, limit: number) {
 
 /** The agents of the workspace among these. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
-  const isOneOf = sql`${agents.id} IN ${jsonIds(agentIds)}`;
   return db
     .select({ id: agents.id })
     .from(agents)
-    .where(and(isOneOf, eq(agents.workspaceId, workspaceId)));
+    .where(isAmong(agents, workspaceId, agentIds));
 }
 
 /** What an imported workspace's own row has of this deployment. */
@@ -145,11 +138,15 @@ export function cancelImport(db: Database, workspaceId: string, { jurisdiction, 
   // Without `pruneAt`: a workspace that is being erased is not pruned.
   const times = { createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
   const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, jurisdiction, ...times };
-  const isUnfinished = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
+  const isCancelled = isUnfinished(workspaceId);
   return [
-    insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isUnfinished})`).onConflictDoNothing(),
-    db.delete(workspaceImports).where(isUnfinished).returning({ workspaceId: workspaceImports.workspaceId }),
+    insertWhere(db, workspaces, deleted, exists(workspaceImports, isCancelled)).onConflictDoNothing(),
+    db.delete(workspaceImports).where(isCancelled).returning({ workspaceId: workspaceImports.workspaceId }),
   ] as const;
+}
+
+function isUnfinished(workspaceId: string) {
+  return and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt));
 }
 
 /** Columns that are not exported get their default, or their value in `own`. */

@@ -20,7 +20,7 @@ import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from 
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, transactNamed } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transactNamed } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -142,13 +142,14 @@ function listTopics(db: Database, { workspaceId, agentId }: Turn) {
   return db
     .select({ name: sources.name })
     .from(sources)
-    .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId), eq(sources.status, "ready")))
+    .where(and(isOfAgent(sources, workspaceId, agentId), eq(sources.status, "ready")))
     .orderBy(sources.id)
     .limit(MAX_TOPICS);
 }
 
 /** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
-function listHistory(db: Database, { workspaceId, conversationId, questionId }: Turn) {
+function listHistory(db: Database, turn: Turn) {
+  const { conversationId, questionId } = turn;
   const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;
   const askedAt = sql`(SELECT created_at FROM ${messages} WHERE id = ${questionId})`;
   return db
@@ -156,8 +157,7 @@ function listHistory(db: Database, { workspaceId, conversationId, questionId }: 
     .from(messages)
     .where(
       and(
-        eq(messages.workspaceId, workspaceId),
-        eq(messages.conversationId, conversationId),
+        isOfConversation(messages, turn),
         sql`${messages.createdAt} > coalesce(${reopenedAfter}, 0)`,
         sql`${messages.createdAt} < coalesce(${askedAt}, ${Number.MAX_SAFE_INTEGER})`,
         ne(messages.role, "system"),
@@ -188,8 +188,7 @@ function createConversation(db: Database, turn: Turn, isAdmitted: SQL) {
 
 /** Writing to a resolved conversation opens it again; a visitor who had no name has one from now on. */
 function continueConversation(db: Database, turn: Turn, isAdmitted: SQL) {
-  const isFirstRun = sql`NOT EXISTS (SELECT 1 FROM ${messages} WHERE id = ${turn.questionId})`;
-  const where = sql`${isAdmitted} AND ${isFirstRun}`;
+  const where = sql`${isAdmitted} AND NOT ${exists(messages, eq(messages.id, turn.questionId))}`;
   const visitorId = visitorIdOf(turn);
   const attach = db
     .update(conversations)
@@ -310,7 +309,7 @@ export function refundQuota(db: Database, { workspaceId, questionId }: Turn) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })
-    .where(and(eq(messages.id, questionId), eq(messages.workspaceId, workspaceId)));
+    .where(isOwn(messages, workspaceId, questionId));
 }
 
 /** SQL condition: the agent is active, and the month's quota is not used up. */
@@ -365,12 +364,12 @@ export const findAnswer = compiled((db, workspaceId: string, conversationId: str
   db
     .select(storedAnswerColumns)
     .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), isAnswer(conversationId, messageId))),
+    .where(isAnswer(workspaceId, conversationId, messageId)),
 );
 
-/** For a query of messages: it is an agent's answer, in this conversation. */
-export function isAnswer(conversationId: string, messageId: string): SQL {
-  return and(eq(messages.id, messageId), eq(messages.conversationId, conversationId), eq(messages.role, "assistant"))!;
+/** SQL condition on `messages`: it is an agent's answer, in this conversation. */
+export function isAnswer(workspaceId: string | SQL, conversationId: string, messageId: string): SQL {
+  return and(isOwn(messages, workspaceId, messageId), eq(messages.conversationId, conversationId), eq(messages.role, "assistant"))!;
 }
 
 // --- Visitors --------------------------------------------------------------------------------------------------------
@@ -416,14 +415,14 @@ function mergeVisitor(
 ) {
   const { workspaceId, nowMs } = turn;
   const person = resolveVisitorId(workspaceId, anonId);
-  const isMerged = sql`EXISTS (SELECT 1 FROM ${visitors} WHERE id = ${joins} AND workspace_id = ${workspaceId} AND merged_into = ${person})`;
+  const isMerged = exists(visitors, isOwn(visitors, workspaceId, joins), eq(visitors.mergedInto, person));
   const own = sql`(SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id = ${joins})`;
   const isAnonymous = and(isNull(visitors.externalId), isNull(visitors.mergedInto));
   return [
     db
       .update(visitors)
       .set({ mergedInto: person, updatedAt: nowMs })
-      .where(and(eq(visitors.id, joins), eq(visitors.workspaceId, workspaceId), isAnonymous, isAdmitted)),
+      .where(and(isOwn(visitors, workspaceId, joins), isAnonymous, isAdmitted)),
     db
       .update(messages)
       .set({ authorId: person })

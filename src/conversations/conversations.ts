@@ -52,7 +52,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   const isChanged = Object.values(changes).some((value) => value !== undefined);
   const writes = [
     // Before the transition, whose event shows the changes.
-    ...(isChanged ? [changeForTeam(db, op, changes, op.nowMs)] : []),
+    ...(isChanged ? [changeForTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
     ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
   const { written, after } = await transact(db, { writes, after: [findConversationRecord(db, workspaceId, conversationId)] });

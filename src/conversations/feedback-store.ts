@@ -2,9 +2,8 @@ import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { RATINGS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import type { Page } from "../platform/db/page.ts";
 import { conversations, feedbackDays, messageFeedback, messages } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { insertWhere, type Page } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { ConversationKey } from "./store.ts";
 
@@ -42,36 +41,32 @@ export interface FeedbackFilter {
   sinceMs?: number | undefined;
 }
 
-/** Which index and counter is read depends on it. */
-const CHOICES = ["rating"];
-
 /** One page of ratings, newest first, plus one row when there is another page; then the total. */
 export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, page: Page) {
-  return [
-    selectPage(db, workspaceId, filter, { ...page, limit: page.limit + 1 }),
-    countFeedback(db, workspaceId, filter, Math.ceil((filter.sinceMs ?? 0) / DAY_MS)),
-  ] as const;
+  const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
+  return [selectPage(db, workspaceId, filter, page), countFeedback(db, workspaceId, filter, nextDay)] as const;
 }
 
 const selectPage = compiled((db, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) => {
   const { createdAt, id } = messageFeedback;
   const ranges = rangesOf(workspaceId, filter, cursor && sql`(${createdAt}, ${id}) < (${cursor.atMs}, ${cursor.id})`);
-  const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}))`;
+  const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit} + 1 OFFSET ${offset}))`;
   return db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id));
-}, CHOICES);
+});
 
 /** Sums the daily counters that triggers maintain from a day on; of the day before, on which the range begins, it counts the rows. */
 const countFeedback = compiled((db, workspaceId: string, filter: FeedbackFilter, nextDay: number) => {
   const { agentId, rating } = filter;
   const isBefore = lt(messageFeedback.createdAt, sql`${nextDay} * ${DAY_MS}`);
   const ofDay = sql`(SELECT count(*) FROM (${rangesOf(workspaceId, filter, isBefore)}))`;
-  const counters = (rating ? [rating] : RATINGS).map((name) => sql`${feedbackDays[name]}`);
+  const { up, down } = feedbackDays;
+  const ratings = rating ? sql`CASE ${rating} WHEN 'up' THEN ${up} ELSE ${down} END` : sql`${up} + ${down}`;
   const isAgent = agentId === undefined ? undefined : eq(feedbackDays.agentId, agentId);
   return db
-    .select({ total: sql<number>`coalesce(sum(${sql.join(counters, sql` + `)}), 0) + ${ofDay}`.as("total") })
+    .select({ total: sql<number>`coalesce(sum(${ratings}), 0) + ${ofDay}`.as("total") })
     .from(feedbackDays)
     .where(and(eq(feedbackDays.workspaceId, workspaceId), gte(feedbackDays.day, nextDay), isAgent));
-}, CHOICES);
+});
 
 /** The ratings that match, as a range of an index for each of the two. */
 function rangesOf(workspaceId: string, { agentId, rating, sinceMs }: FeedbackFilter, further: SQL | undefined): SQL {

@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import type { Page } from "../platform/db/page.ts";
+import { isAmong, type Page } from "../platform/db/sql.ts";
 import { conversationCounts, conversations, conversationSpans, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { PREVIEW_LENGTH } from "./store.ts";
@@ -28,10 +28,9 @@ const SPAN_DAYS = 32;
  */
 const DEEP_OFFSET = 2_000;
 
-interface ReadPage extends Page {
+interface ReadPage extends Omit<Page, "limit"> {
+  limit: number | SQL;
   isDeep: boolean;
-  /** One more than the page holds. */
-  readLimit: number;
 }
 
 /** The first day, and the first span, that lie whole after the time of a filter. */
@@ -45,27 +44,18 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
   const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
   const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
-  return selectPage(db, workspaceId, filter, { ...page, isDeep, readLimit: page.limit + 1 }, since);
+  return selectPage(db, workspaceId, filter, { ...page, isDeep }, since);
 }
 
-/** Which indexes and counters are read depends on the status. */
-const selectPage = compiled(
-  (db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {
-    const shown = pageIds(workspaceId, filter, page);
-    const read = pageIds(workspaceId, filter, { ...page, limit: page.readLimit });
-    return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter, since)] as const;
-  },
-  ["status"],
-);
+const selectPage = compiled((db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {
+  const shown = pageIds(workspaceId, filter, page);
+  const read = pageIds(workspaceId, filter, { ...page, limit: sql`${page.limit} + 1` });
+  return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter, since)] as const;
+});
 
 /** These conversations by last activity, newest first, with their visitors and latest hand-offs. */
-export function listWithRecords(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  return selectListed(db, workspaceId, JSON.stringify(conversationIds));
-}
-
-const selectListed = compiled((db, workspaceId: string, ids: string) => {
-  const isListed = sql`id IN (SELECT value FROM json_each(${ids}))`;
-  const listed = sql`(SELECT id FROM ${conversations} WHERE +workspace_id = ${workspaceId} AND ${isListed})`;
+export const listWithRecords = compiled((db, workspaceId: string, conversationIds: readonly string[]) => {
+  const listed = sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, conversationIds)})`;
   return selectWithRecords(db, workspaceId, listed, listed);
 });
 
@@ -94,8 +84,7 @@ function selectWithRecords(db: Database, workspaceId: string, read: SQL, shown: 
     db
       .select()
       .from(visitors)
-      // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than visitors.
-      .where(and(sql`+${visitors.workspaceId} = ${workspaceId}`, inArray(visitors.id, visitorIds))),
+      .where(isAmong(visitors, workspaceId, visitorIds)),
     db
       .select()
       .from(handoffs)
@@ -174,9 +163,10 @@ type Counters = typeof conversationCounts | typeof conversationSpans;
 
 /** SQL: the sum of the counters of the filter's status, or of all. */
 function sumOf(counters: Counters, { status }: ConversationFilter): SQL {
-  const statuses = status === undefined ? CONVERSATION_STATUSES : [status];
-  const columns = statuses.map((name) => sql`${counters[name]}`);
-  return sql`sum(${sql.join(columns, sql` + `)})`;
+  const columns = CONVERSATION_STATUSES.map((name) => counters[name]);
+  if (status === undefined) return sql`sum(${sql.join(columns, sql` + `)})`;
+  const cases = columns.map((column) => sql`WHEN ${column.name} THEN ${column}`);
+  return sql`sum(CASE ${status} ${sql.join(cases, sql` `)} END)`;
 }
 
 /** Counts the rows of the first day, and sums the counters of the days and spans after it. */

@@ -1,8 +1,7 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, count, eq, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { compiled } from "../platform/db/compiled.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
-import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfConversation, isOwn, jsonIds } from "../platform/db/sql.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
@@ -35,28 +34,24 @@ export function createNote(
 
 /** Moves the conversation to the top of the list, if the note is stored. Its time changes in every case, by which a search finds it. */
 export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
-  const isStored = sql`EXISTS (SELECT 1 FROM ${notes} WHERE id = ${noteId})`;
   return db
     .update(conversations)
     .set({ updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})` })
-    .where(and(isConversation(key), isStored));
+    .where(and(isConversation(key), exists(notes, eq(notes.id, noteId))));
 }
 
 /** One note. */
-export const findNote = compiled((db, workspaceId: string, noteId: string) =>
-  db
+export function findNote(db: Database, workspaceId: string, noteId: string) {
+  return db
     .select()
     .from(notes)
-    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.id, noteId))),
-);
+    .where(isOwn(notes, workspaceId, noteId));
+}
 
 /** How many notes a conversation has. */
-export const countNotes = compiled((db, workspaceId: string, conversationId: string) =>
-  db
-    .select({ count: sql<number>`count(*)`.as("count") })
-    .from(notes)
-    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.conversationId, conversationId))),
-);
+export function countNotes(db: Database, workspaceId: string, conversationId: string) {
+  return db.select({ count: count() }).from(notes).where(isOfConversation(notes, { workspaceId, conversationId }));
+}
 
 /** A page of the notes of these conversations after another, by conversation, oldest first. */
 export function listNotesAfter(

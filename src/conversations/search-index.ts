@@ -1,5 +1,5 @@
 import { type Database, workspaceDb } from "../platform/db/client.ts";
-import type { Page } from "../platform/db/page.ts";
+import type { Page } from "../platform/db/sql.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { ConversationFilter } from "./list-store.ts";

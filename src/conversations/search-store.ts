@@ -2,7 +2,7 @@ import { eq, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import type { Position } from "../platform/db/page.ts";
+import { isAmong, type Position } from "../platform/db/sql.ts";
 import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
 
 /** What the index holds of a conversation besides its texts. */
@@ -82,7 +82,7 @@ export function idNumber(id: string): number {
 
 /** Those of these conversations that exist. */
 export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  return selectForIndex(db, isAmong(conversations, workspaceId, JSON.stringify(conversationIds)));
+  return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));
 }
 
 /** How far the index has read a conversation. */
@@ -132,11 +132,7 @@ export function listUnread(db: Database, workspaceId: string, limit: number) {
 }
 
 /** The contents of these messages and notes. */
-export function listContents(db: Database, workspaceId: string, ids: readonly string[]) {
-  return selectContents(db, workspaceId, JSON.stringify(ids));
-}
-
-const selectContents = compiled((db, workspaceId: string, ids: string) => {
+export const listContents = compiled((db, workspaceId: string, ids: readonly string[]) => {
   const of = (table: typeof messages | typeof notes) =>
     db
       .select({ id: table.id, content: table.content })
@@ -144,8 +140,3 @@ const selectContents = compiled((db, workspaceId: string, ids: string) => {
       .where(isAmong(table, workspaceId, ids));
   return [of(messages), of(notes)] as const;
 });
-
-/** @param ids as JSON. The unary plus keeps the planner off the workspace's index: there are fewer identifiers than records. */
-function isAmong(table: typeof conversations | typeof messages | typeof notes, workspaceId: string, ids: string): SQL {
-  return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN (SELECT value FROM json_each(${ids}))`;
-}

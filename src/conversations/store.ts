@@ -1,13 +1,12 @@
-import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import type { Page } from "../platform/db/page.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { exists, importCompleted, insertWhere, isOfConversation, isOwn, jsonIds, type Page } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
@@ -20,7 +19,10 @@ export type ConversationKey = { workspaceId: string; conversationId: string };
 
 /** One conversation of a workspace. */
 export const findConversation = compiled((db, workspaceId: string, conversationId: string) =>
-  db.select().from(conversations).where(isConversation({ workspaceId, conversationId })),
+  db
+    .select()
+    .from(conversations)
+    .where(isOwn(conversations, workspaceId, conversationId)),
 );
 
 const c = alias(conversations, "c");
@@ -30,31 +32,29 @@ export const findConversationRecord = compiled((db, workspaceId: string, convers
   db
     .select({ record: CONVERSATION_JSON.mapWith((json: string) => JSON.parse(json) as ConversationRecord).as("record") })
     .from(c)
-    .where(and(eq(c.id, conversationId), eq(c.workspaceId, workspaceId))),
+    .where(isOwn(c, workspaceId, conversationId)),
 );
 
-/** How many messages a conversation has; no row where the workspace has none such. */
-export const findMessageCount = compiled((db, workspaceId: string, conversationId: string) =>
-  db.select({ messages: conversations.messageCount }).from(conversations).where(isConversation({ workspaceId, conversationId })),
-);
+/** How many messages a conversation has; no row where the workspace has no such conversation. */
+export function findMessageCount(db: Database, workspaceId: string, conversationId: string) {
+  return db
+    .select({ messages: conversations.messageCount })
+    .from(conversations)
+    .where(isOwn(conversations, workspaceId, conversationId));
+}
 
 /** The conversation's visitor. */
 export const findConversationVisitor = compiled((db, workspaceId: string, conversationId: string) => {
-  const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId}`;
+  const visitorId = sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
   return db
     .select()
     .from(visitors)
-    .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, workspaceId)));
+    .where(isOwn(visitors, workspaceId, visitorId));
 });
 
 /** The conversation's latest hand-off. */
 export const findLatestHandoff = compiled((db, workspaceId: string, conversationId: string) =>
-  db
-    .select()
-    .from(handoffs)
-    .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
-    .orderBy(desc(handoffs.id))
-    .limit(1),
+  db.select().from(handoffs).where(isOfConversation(handoffs, { workspaceId, conversationId })).orderBy(desc(handoffs.id)).limit(1),
 );
 
 /** The order of a transcript. By time first: an id may be older than its message. */
@@ -73,14 +73,10 @@ const noteAsMessage = {
 };
 
 /** The latest messages and notes of a conversation, newest first: those before a position, if one is given. */
-export const listTranscript = compiled((db, { workspaceId, conversationId }: ConversationKey, { limit, cursor }: Omit<Page, "offset">) => {
+export const listTranscript = compiled((db, key: ConversationKey, { limit, cursor }: Omit<Page, "offset">) => {
+  // The comparison is left out where there is no position, since it costs a twentieth of the request.
   const isShown = (table: typeof messages | typeof notes) =>
-    and(
-      eq(table.workspaceId, workspaceId),
-      eq(table.conversationId, conversationId),
-      // Left out where it would compare nothing, since it costs a twentieth of the request.
-      cursor && sql`(${table.createdAt}, ${table.id}) < (${cursor.atMs}, ${cursor.id})`,
-    );
+    and(isOfConversation(table, key), cursor && sql`(${table.createdAt}, ${table.id}) < (${cursor.atMs}, ${cursor.id})`);
   const ofNotes = db.select(noteAsMessage).from(notes).where(isShown(notes)) as never;
   return db
     .select()
@@ -128,7 +124,7 @@ export function findMessage(db: Database, workspaceId: string, messageId: string
   return db
     .select()
     .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.id, messageId)));
+    .where(isOwn(messages, workspaceId, messageId));
 }
 
 /** What a team member changes of a conversation, besides its status. */
@@ -145,32 +141,29 @@ export interface Member {
 }
 
 /** Changes what is given. Reading is no activity, so it leaves the conversation's place in the list. */
-export function changeForTeam(db: Database, key: ConversationKey, { tags, assignee, read }: TeamChanges, nowMs: number) {
-  const { workspaceId, conversationId } = key;
-  return updateForTeam(db, { workspaceId, conversationId }, { tags: tags && JSON.stringify(tags), assignee, read }, nowMs);
-}
-
-/** With the tags as JSON. */
-type TeamValues = Omit<TeamChanges, "tags"> & { tags: string | undefined };
-
-const updateForTeam = compiled((db, key: ConversationKey, { tags, assignee, read }: TeamValues, nowMs: number) => {
+export const changeForTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
+  const { tags, assignee, read } = changes;
   const set = {
-    ...(tags !== undefined && { tags: sql`${tags}` }),
+    ...(tags !== undefined && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
     ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };
-  return db.update(conversations).set(set).where(isConversation(key));
+  return db
+    .update(conversations)
+    .set(set)
+    .where(isOwn(conversations, workspaceId, conversationId));
 });
 
 /** Adds a human's message if the conversation exists and has room, and so has each window. */
 export function createReply(
   db: Database,
-  { workspaceId, conversationId }: ConversationKey,
+  key: ConversationKey,
   reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number },
   windows: readonly VisitorWindow[],
 ) {
-  const hasRoom = sql`(SELECT message_count FROM ${conversations} WHERE id = ${conversationId}) < ${reply.maxMessages}`;
+  const { workspaceId, conversationId } = key;
+  const hasRoom = exists(conversations, isConversation(key), lt(conversations.messageCount, reply.maxMessages));
   const row = {
     id: reply.id,
     workspaceId,
@@ -180,10 +173,9 @@ export function createReply(
     authorId: reply.author?.id ?? null,
     authorName: reply.author?.name ?? null,
     content: reply.content,
-    createdAt: messageTime({ conversationId }, reply.nowMs),
+    createdAt: messageTime(key, reply.nowMs),
   };
-  const condition = sql`${conversationExists({ workspaceId, conversationId })} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`;
-  return insertWhere(db, messages, row, condition).onConflictDoNothing();
+  return insertWhere(db, messages, row, sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing();
 }
 
 /** SQL condition: since some time, somebody was erased whom one of the hashes names, alone or with a person (persons.ts). */
@@ -197,7 +189,7 @@ export function erasureExists(workspaceId: string, sinceMs: number, subjectHashe
 
 /** SQL condition: the message is stored. */
 function messageExists(messageId: string): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${messages} WHERE id = ${messageId})`;
+  return exists(messages, eq(messages.id, messageId));
 }
 
 /** Records when a human first replied. */
@@ -242,7 +234,7 @@ interface HandoffCause {
 export function createHandoff(db: Database, { workspaceId, conversationId, agentId, nowMs }: HandoffKey, cause: HandoffCause) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
-  const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
+  const isWaiting = exists(conversations, isOwn(conversations, workspaceId, conversationId), eq(conversations.status, "needs_human"));
   const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
   return [
     insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
@@ -338,8 +330,7 @@ export function transitionHandoff(
     })
     .where(
       and(
-        eq(handoffs.workspaceId, key.workspaceId),
-        eq(handoffs.conversationId, key.conversationId),
+        isOfConversation(handoffs, key),
         sql`${handoffs.status} <> 'resolved'`,
         sql`${reached} IS NOT NULL`,
         messageId ? messageExists(messageId) : undefined,
@@ -348,13 +339,13 @@ export function transitionHandoff(
 }
 
 /** SQL condition: the workspace has the conversation. */
-export function conversationExists({ workspaceId, conversationId }: ConversationKey): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+export function conversationExists(key: ConversationKey): SQL {
+  return exists(conversations, isConversation(key));
 }
 
 /** SQL condition on `conversations`: it is this one, of this workspace. */
 export function isConversation({ workspaceId, conversationId }: ConversationKey): SQL {
-  return and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId))!;
+  return isOwn(conversations, workspaceId, conversationId);
 }
 
 /** A function of the status as a SQL expression. */

@@ -1,4 +1,4 @@
-import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, count, eq, gte, inArray, lt, not, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import {
   agents,
@@ -10,7 +10,7 @@ import {
   messages,
   workspaces,
 } from "../platform/db/schema.ts";
-import { importCompleted } from "../platform/db/sql.ts";
+import { deleteSome, exists, importCompleted } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
 /** The mailbox with one of these addresses. */
@@ -42,8 +42,7 @@ export function countArrivals(db: Database, workspaceId: string, senderKey: stri
 
 /** Deletes the records of up to `limit` old mails. */
 export function pruneArrivals(db: Database, beforeMs: number, limit: number) {
-  const old = sql`SELECT rowid FROM ${emailArrivals} WHERE ${emailArrivals.createdAt} < ${beforeMs} LIMIT ${limit}`;
-  return db.delete(emailArrivals).where(sql`rowid IN (${old})`);
+  return deleteSome(db, emailArrivals, lt(emailArrivals.createdAt, beforeMs), limit);
 }
 
 /** Which of these conversations are mail threads of the agent with this sender. */
@@ -84,8 +83,8 @@ export function upsertThread(db: Database, thread: Omit<typeof emailThreads.$inf
 
 /** Erases a thread without a conversation, whose first mail was refused. */
 export function eraseThread(db: Database, conversationId: string) {
-  const hasNoConversation = sql`NOT EXISTS (SELECT 1 FROM ${conversations} WHERE ${conversations.id} = ${conversationId})`;
-  return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), hasNoConversation));
+  const hasConversation = exists(conversations, eq(conversations.id, conversationId));
+  return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), not(hasConversation)));
 }
 
 // --- Outbound --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import { callerDb, flowLimited, needsScope } from "../workspaces/checks.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { wakeEvaluation } from "./consumer.ts";
-import { addCase, countEvaluations, createEvaluation, eraseEvaluation, findEvaluation, listCases, listEvaluations } from "./store.ts";
+import { addCase, countEvaluations, createEvaluation, eraseEvaluations, findEvaluation, listCases, listEvaluations } from "./store.ts";
 import {
   caseInSchema,
   caseSchema,
@@ -178,7 +178,7 @@ const deleteEvaluationRoute = createRoute({
 evaluationRoutes.openapi(deleteEvaluationRoute, async (c) => {
   const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
   const db = callerDb(c);
-  const [, [deleted]] = await db.batch(eraseEvaluation(db, c.get("caller").workspace.id, agentId, evaluationId));
+  const [, [deleted]] = await db.batch(eraseEvaluations(db, c.get("caller").workspace.id, agentId, evaluationId));
   if (!deleted) throw notFound("evaluation");
   return c.body(null, 204);
 });

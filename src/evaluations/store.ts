@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { Expectation } from "../platform/db/columns.ts";
-import { evaluationCases, evaluations, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { evaluationCases, evaluations } from "../platform/db/schema.ts";
+import { exists, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -43,7 +43,7 @@ export function createEvaluation(
     sql`${countUnfinished(workspaceId)} < ${maxUnfinished}`,
     mayBeSent(workspaceId, [window], cases.length),
   )!;
-  const added = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${id} AND workspace_id = ${workspaceId} AND status = 'pending')`;
+  const added = exists(evaluations, isOwn(evaluations, workspaceId, id), eq(evaluations.status, "pending"));
   const row = {
     workspaceId,
     evaluationId: id,
@@ -80,13 +80,13 @@ export function addCase(
   const same = sql`(SELECT position ${cases} AND ${asked})`;
   const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
   const hasRoom = and(
-    isOfAgent(workspaceId, agentId),
+    isOfAgent(evaluations, workspaceId, agentId),
     eq(evaluations.id, evaluationId),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
   );
   const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
-  const condition = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE ${hasRoom}) AND ${mayBeSent(workspaceId, [window])}`;
+  const condition = sql`${exists(evaluations, hasRoom)} AND ${mayBeSent(workspaceId, [window])}`;
   const notRun = { verdict: null, answer: null, confidence: null, sourceFound: null, trace: {} };
   const count = sql`(SELECT count(*) ${cases})`;
   // Whoever runs the evaluation may be asking what is replaced, whose result must not become that of the new case.
@@ -124,14 +124,20 @@ const IS_UNFINISHED = sql`status IN ('pending', 'running')`;
 
 /** One page of an agent's evaluations, newest first. */
 export function listEvaluations(db: Database, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) {
-  return db.select().from(evaluations).where(isOfAgent(workspaceId, agentId)).orderBy(desc(evaluations.id)).limit(limit).offset(offset);
+  return db
+    .select()
+    .from(evaluations)
+    .where(isOfAgent(evaluations, workspaceId, agentId))
+    .orderBy(desc(evaluations.id))
+    .limit(limit)
+    .offset(offset);
 }
 
 export function countEvaluations(db: Database, workspaceId: string, agentId: string) {
   return db
-    .select({ count: sql<number>`count(*)`.as("count") })
+    .select({ count: count() })
     .from(evaluations)
-    .where(isOfAgent(workspaceId, agentId));
+    .where(isOfAgent(evaluations, workspaceId, agentId));
 }
 
 /** The evaluation, if it is the agent's. */
@@ -139,7 +145,7 @@ export function findEvaluation(db: Database, workspaceId: string, agentId: strin
   return db
     .select()
     .from(evaluations)
-    .where(and(eq(evaluations.id, evaluationId), eq(evaluations.workspaceId, workspaceId), eq(evaluations.agentId, agentId)));
+    .where(and(eq(evaluations.id, evaluationId), isOfAgent(evaluations, workspaceId, agentId)));
 }
 
 /** The cases of an evaluation, in their order. */
@@ -166,7 +172,6 @@ export interface Lease {
 /** Claims an evaluation that waits, or whose consumer died, unless its workspace is deleted. */
 export function claimEvaluation(db: Database, key: EvaluationKey, { leaseId, untilMs }: Lease, nowMs: number) {
   const { leaseUntil, startedAt } = evaluations;
-  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${key.workspaceId} AND deleted_at IS NULL)`;
   return db
     .update(evaluations)
     .set({
@@ -176,7 +181,7 @@ export function claimEvaluation(db: Database, key: EvaluationKey, { leaseId, unt
       startedAt: sql`coalesce(${startedAt}, ${nowMs})`,
       updatedAt: nowMs,
     })
-    .where(and(isEvaluation(key), IS_UNFINISHED, or(isNull(leaseUntil), lt(leaseUntil, nowMs)), isLive))
+    .where(and(isEvaluation(key), IS_UNFINISHED, or(isNull(leaseUntil), lt(leaseUntil, nowMs)), workspaceExists(key.workspaceId)))
     .returning();
 }
 
@@ -198,7 +203,7 @@ export function recordResults(
   nowMs: number,
 ) {
   const { workspaceId, evaluationId } = key;
-  const isHeld = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${evaluationId} AND lease_id = ${leaseId})`;
+  const isHeld = exists(evaluations, eq(evaluations.id, evaluationId), eq(evaluations.leaseId, leaseId));
   const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
   const isLeft = sql`EXISTS (SELECT 1 ${cases} AND verdict IS NULL)`;
   return {
@@ -249,22 +254,16 @@ export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: n
     .where(isNextInTurn(WAITING.evaluations, where, limit));
 }
 
-/** Deletes an evaluation, which ends it if it runs. */
-export function eraseEvaluation(db: Database, workspaceId: string, agentId: string, evaluationId: string) {
-  const isOwn = and(isOfAgent(workspaceId, agentId), eq(evaluations.id, evaluationId));
-  const own = db.select({ id: evaluations.id }).from(evaluations).where(isOwn);
+/** Deletes an evaluation of an agent, which ends it if it runs, or all of them. */
+export function eraseEvaluations(db: Database, workspaceId: string, agentId: string, evaluationId?: string) {
+  const isErased = and(
+    isOfAgent(evaluations, workspaceId, agentId),
+    evaluationId === undefined ? undefined : eq(evaluations.id, evaluationId),
+  );
+  const erased = db.select({ id: evaluations.id }).from(evaluations).where(isErased);
   return [
-    db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, own))),
-    db.delete(evaluations).where(isOwn).returning({ id: evaluations.id }),
-  ] as const;
-}
-
-/** Deletes all evaluations of an agent. */
-export function eraseAgentEvaluations(db: Database, workspaceId: string, agentId: string) {
-  const own = db.select({ id: evaluations.id }).from(evaluations).where(isOfAgent(workspaceId, agentId));
-  return [
-    db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, own))),
-    db.delete(evaluations).where(isOfAgent(workspaceId, agentId)),
+    db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, erased))),
+    db.delete(evaluations).where(isErased).returning({ id: evaluations.id }),
   ] as const;
 }
 
@@ -275,12 +274,8 @@ function countVerdicts({ workspaceId, evaluationId }: EvaluationKey): SQL {
   return sql`(SELECT json_group_object(verdict, cases) FROM (${counted}))`;
 }
 
-function isOfAgent(workspaceId: string, agentId: string): SQL {
-  return and(eq(evaluations.workspaceId, workspaceId), eq(evaluations.agentId, agentId))!;
-}
-
 function isEvaluation({ workspaceId, evaluationId }: EvaluationKey): SQL {
-  return and(eq(evaluations.id, evaluationId), eq(evaluations.workspaceId, workspaceId))!;
+  return isOwn(evaluations, workspaceId, evaluationId);
 }
 
 function isOf({ workspaceId, evaluationId }: EvaluationKey): SQL {

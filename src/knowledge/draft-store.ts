@@ -1,10 +1,10 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, ne, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
-import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { exists, insertWhere, isAmong, isOfAgent, isOwn, jsonIds } from "../platform/db/sql.ts";
 
 /** A question of a curated answer has no more characters. */
 const MAX_QUESTION_CHARS = 2_000;
@@ -44,7 +44,7 @@ export const listDrafts = compiled((db, workspaceId: string, agentId: string) =>
   db
     .select()
     .from(answerDrafts)
-    .where(and(eq(answerDrafts.workspaceId, workspaceId), eq(answerDrafts.agentId, agentId)))
+    .where(isOfAgent(answerDrafts, workspaceId, agentId))
     .orderBy(answerDrafts.id),
 );
 
@@ -60,14 +60,14 @@ export function listDraftsOf(db: Database, workspaceId: string, conversationIds:
 /** Inserts a curated answer, unless the draft is accepted already or the agent has `maxAnswers`. */
 export function createAcceptedAnswer(db: Database, answer: typeof answers.$inferInsert, draftId: string, maxAnswers: number) {
   const { workspaceId, agentId } = answer;
-  const isOpen = sql`EXISTS (SELECT 1 FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId} AND status <> 'accepted')`;
-  const hasRoom = agentExists(workspaceId, agentId, sql`${agents.answersCount} < ${maxAnswers}`);
+  const isOpen = exists(answerDrafts, isOwn(answerDrafts, workspaceId, draftId), ne(answerDrafts.status, "accepted"));
+  const hasRoom = agentExists(workspaceId, agentId, lt(agents.answersCount, maxAnswers));
   return insertWhere(db, answers, answer, sql`${isOpen} AND ${hasRoom}`).onConflictDoNothing();
 }
 
 /** Marks drafts as accepted, if the curated answer that they became is stored. */
 export function acceptDrafts(db: Database, workspaceId: string, draftIds: readonly string[], answerId: string, nowMs: number) {
-  const isStored = sql`EXISTS (SELECT 1 FROM ${answers} WHERE id = ${answerId})`;
+  const isStored = exists(answers, eq(answers.id, answerId));
   return db
     .update(answerDrafts)
     .set({ status: "accepted", answerId, updatedAt: nowMs })
@@ -88,10 +88,9 @@ export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: st
   return db
     .select()
     .from(answers)
-    .where(and(eq(answers.id, answerId), eq(answers.workspaceId, workspaceId)));
+    .where(isOwn(answers, workspaceId, answerId));
 }
 
-/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than drafts. */
 function areOpen(workspaceId: string, draftIds: readonly string[]) {
-  return sql`+${answerDrafts.workspaceId} = ${workspaceId} AND ${answerDrafts.id} IN ${jsonIds(draftIds)} AND ${answerDrafts.status} <> 'accepted'`;
+  return and(isAmong(answerDrafts, workspaceId, draftIds), ne(answerDrafts.status, "accepted"));
 }

@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, isAmong, isOfAgent, timestampJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { MetadataFilter } from "./metadata-wire.ts";
 
@@ -16,7 +16,7 @@ export const listSources = compiled((db, workspaceId: string, agentId: string) =
   db
     .select()
     .from(sources)
-    .where(isAgents(sources, workspaceId, agentId))
+    .where(isOfAgent(sources, workspaceId, agentId))
     .orderBy(sources.id),
 );
 
@@ -25,13 +25,13 @@ export const findSource = compiled((db, workspaceId: string, agentId: string, so
   db
     .select()
     .from(sources)
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId))),
+    .where(isAgents(sources, workspaceId, agentId, sourceId)),
 );
 
 /** Inserts a source, if the agent exists and has fewer than `maxSources`; an existing row stays. */
 export function createSource(db: Database, source: NewSource, maxSources: number) {
-  const condition = agentExists(source.workspaceId, source.agentId, sql`${agents.sourcesCount} < ${maxSources}`);
-  return insertWhere(db, sources, source, condition).onConflictDoNothing();
+  const hasRoom = agentExists(source.workspaceId, source.agentId, lt(agents.sourcesCount, maxSources));
+  return insertWhere(db, sources, source, hasRoom).onConflictDoNothing();
 }
 
 /** The lease of a source whose text is not stored yet: nothing was acknowledged, and no run may claim it. */
@@ -42,31 +42,30 @@ export function endStaging(db: Database, sourceId: string, changes: Partial<NewS
   return db
     .update(sources)
     .set({ ...changes, leaseId: null, leaseUntil: null })
-    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE)))
+    .where(isClaimed(sourceId, STAGING_LEASE))
     .returning();
 }
 
 /** Removes a source whose request died before its text was stored. */
 export function eraseUnstaged(db: Database, sourceId: string, nowMs: number) {
-  return db.delete(sources).where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE), lt(sources.leaseUntil, nowMs)));
+  return db.delete(sources).where(and(isClaimed(sourceId, STAGING_LEASE), lt(sources.leaseUntil, nowMs)));
 }
 
 /** Removes a source's row. */
 export function eraseSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
   return db
     .delete(sources)
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .where(isAgents(sources, workspaceId, agentId, sourceId))
     .returning({ id: sources.id });
 }
 
 /** Changes a source's settings. A new schedule takes effect unless a sync waits or runs, which sets the next one's time at its end. */
 export function updateSource(db: Database, workspaceId: string, agentId: string, sourceId: string, changes: Partial<NewSource>) {
   const { nextSyncAt, ...settings } = changes;
-  const isIdle = inArray(sources.status, ["ready", "failed"]);
   return db
     .update(sources)
-    .set({ ...settings, ...(nextSyncAt !== undefined && { nextSyncAt: sql`CASE WHEN ${isIdle} THEN ${nextSyncAt} END` }) })
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .set({ ...settings, ...(nextSyncAt !== undefined && { nextSyncAt: sql`CASE WHEN ${isIdle()} THEN ${nextSyncAt} END` }) })
+    .where(isAgents(sources, workspaceId, agentId, sourceId))
     .returning();
 }
 
@@ -83,7 +82,7 @@ export function updateText(
   return db
     .update(sources)
     .set({ ...changes, ...toSync(nowMs), status })
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .where(isAgents(sources, workspaceId, agentId, sourceId))
     .returning();
 }
 
@@ -92,8 +91,13 @@ export function requestSync(db: Database, workspaceId: string, agentId: string, 
   return db
     .update(sources)
     .set(toSync(nowMs))
-    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId), inArray(sources.status, ["ready", "failed"])))
+    .where(and(isAgents(sources, workspaceId, agentId, sourceId), isIdle()))
     .returning();
+}
+
+/** SQL condition: no sync of the source waits or runs. */
+function isIdle() {
+  return inArray(sources.status, ["ready", "failed"]);
 }
 
 /** The changes of a requested sync. The time of the next one is set when this one ends. */
@@ -104,8 +108,7 @@ function toSync(nowMs: number) {
 
 /** Requests the syncs that are due, workspaces in turn, except in workspaces that are being erased. */
 export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
-  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
-  const where = and(lte(sources.nextSyncAt, nowMs), isLive);
+  const where = and(lte(sources.nextSyncAt, nowMs), workspaceExists(sources.workspaceId));
   return db
     .update(sources)
     .set(toSync(nowMs))
@@ -113,7 +116,7 @@ export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
     .returning(WAKE_COLUMNS);
 }
 
-/** What of a source a wake-up needs. */
+/** The columns of a source that a wake-up needs. */
 const WAKE_COLUMNS = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
 
 /** Claims a source for a run and returns it, if it is free. */
@@ -135,6 +138,10 @@ function isFree(nowMs: number) {
   return and(isIdle, importCompleted(sources.workspaceId));
 }
 
+function isClaimed(sourceId: string, leaseId: string) {
+  return and(eq(sources.id, sourceId), eq(sources.leaseId, leaseId));
+}
+
 /**
  * Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted.
  * @param syncNumber where given, only if no other sync was requested since.
@@ -144,7 +151,7 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
   return db
     .update(sources)
     .set(changes)
-    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, leaseId), isCurrent))
+    .where(and(isClaimed(sourceId, leaseId), isCurrent))
     .returning({ id: sources.id });
 }
 
@@ -198,41 +205,33 @@ export function sourceExists(db: Database, sourceId: string) {
 // --- Curated answers ---
 
 /** One page of an agent's curated answers, oldest first. */
-export const listAnswers = compiled((db, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) =>
-  db
+export function listAnswers(db: Database, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) {
+  return db
     .select()
     .from(answers)
-    .where(isAgents(answers, workspaceId, agentId))
+    .where(isOfAgent(answers, workspaceId, agentId))
     .orderBy(answers.id)
     .limit(limit)
-    .offset(offset),
-);
+    .offset(offset);
+}
 
 /** The answer's row, if it is the agent's. */
 export const findAnswer = compiled((db, workspaceId: string, agentId: string, answerId: string) =>
   db
     .select()
     .from(answers)
-    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId))),
+    .where(isAgents(answers, workspaceId, agentId, answerId)),
 );
 
 /** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. Returns it if it was inserted. */
 export function createAnswer(db: Database, { metadata = {}, ...answer }: typeof answers.$inferInsert, maxAnswers: number) {
-  return compiledCreateAnswer(db, { answer, metadata: JSON.stringify(metadata), maxAnswers });
+  return insertAnswer(db, answer, JSON.stringify(metadata), maxAnswers);
 }
 
-interface CreateAnswerValues {
-  answer: Omit<typeof answers.$inferInsert, "metadata">;
-  /** JSON. */
-  metadata: string;
-  maxAnswers: number;
-}
-
-const compiledCreateAnswer = compiled((db, { answer, metadata, maxAnswers }: CreateAnswerValues) => {
-  const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
-  return insertWhere(db, answers, { ...answer, metadata: sql`${metadata}` }, condition)
-    .onConflictDoNothing()
-    .returning();
+const insertAnswer = compiled((db, answer: Omit<typeof answers.$inferInsert, "metadata">, metadata: string, maxAnswers: number) => {
+  const hasRoom = agentExists(answer.workspaceId, answer.agentId, lt(agents.answersCount, maxAnswers));
+  const row = { ...answer, metadata: sql`${metadata}` };
+  return insertWhere(db, answers, row, hasRoom).onConflictDoNothing().returning();
 });
 
 /** Changes a curated answer; each change has a later time than the one before. What the index holds of it is to be indexed again. */
@@ -248,7 +247,7 @@ export function updateAnswer(
   return db
     .update(answers)
     .set({ ...changes, updatedAt: sql`max(${nowMs}, ${answers.updatedAt} + 1)`, ...(!isIndexed && { indexedAt: null }) })
-    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)))
+    .where(isAgents(answers, workspaceId, agentId, answerId))
     .returning();
 }
 
@@ -258,7 +257,7 @@ export function markIndexed(db: Database, workspaceId: string, versions: Record<
   return db
     .update(answers)
     .set({ indexedAt: sql`CASE WHEN ${isCurrent} THEN ${nowMs} ELSE ${answers.indexedAt} END` })
-    .where(and(sql`+${answers.workspaceId} = ${workspaceId}`, sql`${answers.id} IN ${jsonIds(Object.keys(versions))}`))
+    .where(isAmong(answers, workspaceId, Object.keys(versions)))
     .returning({ id: answers.id });
 }
 
@@ -266,7 +265,7 @@ export function markIndexed(db: Database, workspaceId: string, versions: Record<
 export function eraseAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
   return db
     .delete(answers)
-    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)))
+    .where(isAgents(answers, workspaceId, agentId, answerId))
     .returning({ id: answers.id });
 }
 
@@ -285,16 +284,12 @@ export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: numb
 
 /** The sources, and the curated answers, whose metadata match a filter. */
 export function listMatching(db: Database, workspaceId: string, agentId: string, filter: MetadataFilter) {
-  return [
+  const select = (table: typeof sources | typeof answers) =>
     db
-      .select({ id: sources.id })
-      .from(sources)
-      .where(and(isAgents(sources, workspaceId, agentId), matches(sources.metadata, filter))),
-    db
-      .select({ id: answers.id })
-      .from(answers)
-      .where(and(isAgents(answers, workspaceId, agentId), matches(answers.metadata, filter))),
-  ] as const;
+      .select({ id: table.id })
+      .from(table)
+      .where(and(isOfAgent(table, workspaceId, agentId), matches(table.metadata, filter)));
+  return [select(sources), select(answers)] as const;
 }
 
 /** SQL condition: for each key of the filter, the metadata have one of its values. */
@@ -309,15 +304,12 @@ function matches(metadata: Column, filter: MetadataFilter): SQL {
 
 /** Removes all rows of an agent's knowledge. */
 export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: string) {
-  return [
-    db.delete(sources).where(isAgents(sources, workspaceId, agentId)),
-    db.delete(answers).where(isAgents(answers, workspaceId, agentId)),
-    db.delete(answerDrafts).where(isAgents(answerDrafts, workspaceId, agentId)),
-  ] as const;
+  return [sources, answers, answerDrafts].map((table) => db.delete(table).where(isOfAgent(table, workspaceId, agentId)));
 }
 
-function isAgents(table: typeof sources | typeof answers | typeof answerDrafts, workspaceId: string, agentId: string) {
-  return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId));
+/** SQL condition: the row with this id, if it is the agent's. */
+function isAgents(table: typeof sources | typeof answers, workspaceId: string, agentId: string, id: string) {
+  return and(eq(table.id, id), isOfAgent(table, workspaceId, agentId));
 }
 
 /** A source's wire record as SQL, for a statement that reads `sources` as s. A test holds it against that of wire.ts. */

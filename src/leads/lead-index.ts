@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { LruCache } from "../platform/lru-cache.ts";
-import type { Page } from "../platform/db/page.ts";
+import type { Page } from "../platform/db/sql.ts";
 import { objectOf } from "../platform/objects.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import {

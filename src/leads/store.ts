@@ -1,9 +1,8 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import type { Page } from "../platform/db/page.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, isAmong, isOwn, type Page, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -32,7 +31,10 @@ export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter,
 
 /** The leads with these identifiers, in no particular order. */
 export function listLeads(db: Database, workspaceId: string, leadIds: readonly string[]) {
-  return db.select().from(leads).where(isOneOf(workspaceId, leadIds));
+  return db
+    .select()
+    .from(leads)
+    .where(isAmong(leads, workspaceId, leadIds));
 }
 
 /** One lead. */
@@ -40,23 +42,23 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
   return db
     .select()
     .from(leads)
-    .where(and(eq(leads.id, leadId), eq(leads.workspaceId, workspaceId)));
+    .where(isOwn(leads, workspaceId, leadId));
 }
 
 /** Adds a lead if the workspace has the agent, and each window has room. */
 export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly VisitorWindow[]) {
   const { workspaceId, agentId } = lead;
-  return insertWhere(
-    db,
-    leads,
-    lead,
-    sql`${agentExists(workspaceId, agentId)} AND ${mayBeSent(workspaceId, windows)}`,
-  ).onConflictDoNothing();
+  const condition = sql`${agentExists(workspaceId, agentId)} AND ${mayBeSent(workspaceId, windows)}`;
+  return insertWhere(db, leads, lead, condition).onConflictDoNothing();
 }
 
 /** Marks leads as indexed; returns those that still exist. */
 export function markIndexed(db: Database, workspaceId: string, leadIds: readonly string[], nowMs: number) {
-  return db.update(leads).set({ indexedAt: nowMs }).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
+  return db
+    .update(leads)
+    .set({ indexedAt: nowMs })
+    .where(isAmong(leads, workspaceId, leadIds))
+    .returning({ id: leads.id });
 }
 
 /** Leads created before `beforeMs` that are not indexed yet, workspaces in turn. */
@@ -71,7 +73,10 @@ export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number
 
 /** Deletes rows; returns those that existed. */
 export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readonly string[]) {
-  return db.delete(leads).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
+  return db
+    .delete(leads)
+    .where(isAmong(leads, workspaceId, leadIds))
+    .returning({ id: leads.id });
 }
 
 /** Sums the counters that triggers maintain: one row for each agent. */
@@ -101,11 +106,6 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
     agentId === undefined ? undefined : eq(leads.agentId, agentId),
     sinceMs === undefined ? undefined : gte(leads.createdAt, sinceMs),
   ];
-}
-
-/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than leads. */
-function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
-  return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN ${jsonIds(leadIds)}`)!;
 }
 
 /** A lead's wire record as JSON, of a row of `leads` with the alias l. */

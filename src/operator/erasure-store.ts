@@ -1,11 +1,7 @@
-import { and, eq, getTableName, isNotNull, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, eq, getTableName, isNotNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import * as schema from "../platform/db/schema.ts";
-import { jsonIds } from "../platform/db/sql.ts";
-
-/** A table with rows of a workspace. */
-export type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
+import { deleteSome, jsonIds, type TableOf } from "../platform/db/sql.ts";
 
 /** Every table with rows of a workspace except `workspaces`, in the order of erasure. */
 const WORKSPACE_TABLES = [
@@ -61,15 +57,13 @@ export function findDeletedWorkspace(db: Database, workspaceId: string) {
 }
 
 export function listSomeConversations(db: Database, workspaceId: string, limit: number) {
-  return db
-    .select({ id: schema.conversations.id })
-    .from(schema.conversations)
-    .where(eq(schema.conversations.workspaceId, workspaceId))
-    .limit(limit);
+  const { conversations } = schema;
+  return db.select({ id: conversations.id }).from(conversations).where(eq(conversations.workspaceId, workspaceId)).limit(limit);
 }
 
 export function listSomeAgents(db: Database, workspaceId: string, limit: number) {
-  return db.select({ id: schema.agents.id }).from(schema.agents).where(eq(schema.agents.workspaceId, workspaceId)).limit(limit);
+  const { agents } = schema;
+  return db.select({ id: agents.id }).from(agents).where(eq(agents.workspaceId, workspaceId)).limit(limit);
 }
 
 /** Erases the rows of these conversations, but not of their messages and other records. */
@@ -86,15 +80,12 @@ export function eraseSomeRows(
   db: Database,
   workspaceId: string,
   limit: number,
-  tables: readonly WorkspaceTable[] = WORKSPACE_TABLES,
-  condition = sql`TRUE`,
+  tables: readonly TableOf[] = WORKSPACE_TABLES,
+  condition?: SQL,
 ) {
   return tables.map((table) => {
-    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} AND ${condition} LIMIT ${limit})`;
-    return db
-      .delete(table)
-      .where(sql`rowid IN ${some}`)
-      .returning({ workspaceId: table.workspaceId });
+    const isErased = and(eq(table.workspaceId, workspaceId), condition);
+    return deleteSome(db, table, isErased, limit).returning({ workspaceId: table.workspaceId });
   });
 }
 

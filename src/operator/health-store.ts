@@ -13,7 +13,7 @@ import {
   webhookErasures,
   workspaces,
 } from "../platform/db/schema.ts";
-import { importCompleted } from "../platform/db/sql.ts";
+import { importCompleted, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING, type WaitingRows } from "../platform/db/waiting.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
@@ -100,11 +100,9 @@ function waitingOf(kind: WorkKind, nowMs: number): WaitingKind {
       const since = sql`iif(status = 'pending', ${sources.updatedAt}, ${sources.leaseUntil})`;
       return { rows: WAITING.sources, id: sources.id, where: and(isUnleased, importCompleted(sources.workspaceId)), since };
     }
-    case "syncs": {
+    case "syncs":
       // The sweep skips those of a workspace that is being erased or imported.
-      const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
-      return { rows: WAITING.syncs, id: sources.id, where: isLive };
-    }
+      return { rows: WAITING.syncs, id: sources.id, where: workspaceExists(sources.workspaceId) };
     case "idle_conversations":
       return { rows: WAITING.idleConversations, id: conversations.id, where: importCompleted(conversations.workspaceId) };
     case "workspace_erasures":

@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { agents, apiKeys, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
 
@@ -34,8 +34,7 @@ export function releaseSlug(directory: Database, workspaceId: string) {
 }
 
 /** One page of all workspaces, newest first. */
-export function listDirectory(directory: Database, page: { limit: number; offset: number }) {
-  const { limit, offset } = page;
+export function listDirectory(directory: Database, { limit, offset }: { limit: number; offset: number }) {
   return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
 }
 
@@ -50,11 +49,10 @@ export function createWorkspace(db: Database, workspace: NewWorkspace) {
 
 /** The workspaces with these identifiers that are not deleted. */
 export function listWorkspaces(db: Database, workspaceIds: string[]) {
-  const wanted = sql`${workspaces.id} IN ${jsonIds(workspaceIds)}`;
   return db
     .select()
     .from(workspaces)
-    .where(and(wanted, isNull(workspaces.deletedAt)));
+    .where(and(inArray(workspaces.id, jsonIds(workspaceIds)), isNull(workspaces.deletedAt)));
 }
 
 /** What workspaces used: the questions of a period, what their agents and keys come to, and what was sent since the day began. */
@@ -109,17 +107,13 @@ export function updateWorkspace(
   return db
     .update(workspaces)
     .set({ ...changes, ...merged })
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)))
+    .where(isWorkspace(workspaceId))
     .returning();
 }
 
 /** Marks a workspace as deleted; returns nothing if there is none. */
 export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
-  return db
-    .update(workspaces)
-    .set({ deletedAt: nowMs })
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)))
-    .returning({ id: workspaces.id });
+  return db.update(workspaces).set({ deletedAt: nowMs }).where(isWorkspace(workspaceId)).returning({ id: workspaces.id });
 }
 
 /** Workspaces that were deleted before `beforeMs` and are not erased yet, in no order. */

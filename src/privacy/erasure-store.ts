@@ -1,5 +1,4 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
@@ -17,7 +16,7 @@ import {
   notes,
   privacyErasures,
 } from "../platform/db/schema.ts";
-import { importCompleted, jsonIds } from "../platform/db/sql.ts";
+import { deleteSome, importCompleted, isAmong, isOwn, jsonIds, type TableOf } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 /** How many records of each kind an erasure deleted. */
@@ -44,7 +43,7 @@ export function findAudit(db: Database, workspaceId: string, id: string) {
   return db
     .select()
     .from(auditLog)
-    .where(and(eq(auditLog.id, id), eq(auditLog.workspaceId, workspaceId)));
+    .where(isOwn(auditLog, workspaceId, id));
 }
 
 /** Records what has been deleted so far. */
@@ -84,8 +83,7 @@ export function eraseConversationRows(
     idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
     conversations: db
       .delete(conversations)
-      // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than conversations.
-      .where(sql`${conversations.id} IN ${ids} AND +${conversations.workspaceId} = ${workspaceId} AND ${hasNoRecords(workspaceId)}`)
+      .where(sql`${isAmong(conversations, workspaceId, ids)} AND ${hasNoRecords(workspaceId)}`)
       .returning({ id: conversations.id }),
   };
 }
@@ -122,11 +120,8 @@ function hasNoRecords(workspaceId: string): SQL {
 }
 
 /** Deletes up to `limit` rows; returns one for each. */
-function eraseFirst(db: Database, table: SQLiteTable & { workspaceId: SQLiteColumn }, condition: SQL, limit: number) {
-  return db
-    .delete(table)
-    .where(sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`)
-    .returning({ workspaceId: table.workspaceId });
+function eraseFirst(db: Database, table: TableOf, condition: SQL, limit: number) {
+  return deleteSome(db, table, condition, limit).returning({ workspaceId: table.workspaceId });
 }
 
 function inactiveIds(ids: readonly string[], sinceMs: number): SQL {

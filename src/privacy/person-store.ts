@@ -1,8 +1,8 @@
-import { and, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, isNull, not, type SQL, sql } from "drizzle-orm";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, handoffs, leads, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
-import { jsonIds } from "../platform/db/sql.ts";
+import { isAmong, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 
 /** A page of a list that is read in the order of ids. */
 export interface Slice {
@@ -18,12 +18,11 @@ export function listVisitors(db: Database, workspaceId: string, person: PersonId
 /** Visitors from whom a person's email was left, and who are not the person's, since somebody else used them too. */
 export function listSharedVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
   const used = emailUses(workspaceId, person.type === "email" ? person.value : null);
-  const isShared = sql`${visitors.id} IN (${used}) AND ${visitors.id} NOT IN ${visitorIds(workspaceId, person)}`;
-  // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than visitors.
+  const isTheirs = inArray(visitors.id, visitorIds(workspaceId, person));
   return db
     .select()
     .from(visitors)
-    .where(sql`+${visitors.workspaceId} = ${workspaceId} AND ${isShared}`)
+    .where(and(isAmong(visitors, workspaceId, sql`(${used})`), not(isTheirs)))
     .orderBy(visitors.id);
 }
 
@@ -65,7 +64,7 @@ export function listMessagesAfter(db: Database, after: typeof messages.$inferSel
   return db
     .select()
     .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId), isAfter))
+    .where(and(isOfConversation(messages, { workspaceId, conversationId }), isAfter))
     .orderBy(messages.createdAt, messages.id)
     .limit(limit);
 }
@@ -84,21 +83,23 @@ export function listFirstMessages(db: Database, workspaceId: string, conversatio
 
 /** The hand-offs of these conversations, oldest first. */
 export function listHandoffs(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  const wanted = sql`${handoffs.conversationId} IN ${jsonIds(conversationIds)}`;
   return db
     .select()
     .from(handoffs)
-    .where(and(eq(handoffs.workspaceId, workspaceId), wanted))
+    .where(isOfSome(handoffs, workspaceId, conversationIds))
     .orderBy(handoffs.id);
 }
 
 /** How the answers of these conversations were rated. */
 export function listFeedback(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  const wanted = sql`${messageFeedback.conversationId} IN ${jsonIds(conversationIds)}`;
   return db
     .select()
     .from(messageFeedback)
-    .where(and(eq(messageFeedback.workspaceId, workspaceId), wanted));
+    .where(isOfSome(messageFeedback, workspaceId, conversationIds));
+}
+
+function isOfSome(table: typeof handoffs | typeof messageFeedback, workspaceId: string, conversationIds: readonly string[]) {
+  return and(eq(table.workspaceId, workspaceId), inArray(table.conversationId, jsonIds(conversationIds)));
 }
 
 /** A page of a person's leads, by id. */
@@ -121,9 +122,8 @@ export function eraseVisitors(db: Database, workspaceId: string, person: PersonI
   return db.delete(visitors).where(isPersonsVisitor(workspaceId, person)).returning({ id: visitors.id });
 }
 
-/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than visitors. */
 function isPersonsVisitor(workspaceId: string, person: PersonIdentifier): SQL {
-  return sql`+${visitors.workspaceId} = ${workspaceId} AND ${visitors.id} IN ${visitorIds(workspaceId, person)}`;
+  return isAmong(visitors, workspaceId, visitorIds(workspaceId, person));
 }
 
 /** By an email also the conversations of a shared visitor in which a contact form with it was sent, and none with another one. */
@@ -133,9 +133,7 @@ function isPersonsConversation(workspaceId: string, person: PersonIdentifier): S
     OR EXISTS (SELECT 1 FROM ${leads} o WHERE o.workspace_id = l.workspace_id AND o.visitor_id = l.visitor_id
       AND o.conversation_id = l.conversation_id AND o.email_key <> l.email_key)`;
   const ofLead = sql`SELECT conversation_id FROM ${leads} l WHERE workspace_id = ${workspaceId} AND email_key = ${person.value} AND NOT (${isOthers})`;
-  const ids = person.type === "email" ? sql`${ofVisitor} UNION ${ofLead}` : ofVisitor;
-  // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than conversations.
-  return sql`+${conversations.workspaceId} = ${workspaceId} AND ${conversations.id} IN (${ids})`;
+  return isAmong(conversations, workspaceId, person.type === "email" ? sql`(${ofVisitor} UNION ${ofLead})` : sql`(${ofVisitor})`);
 }
 
 function conversationIds(db: Database, workspaceId: string, person: PersonIdentifier) {

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lt, lte, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, lt, lte, sql } from "drizzle-orm";
 import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
@@ -12,7 +12,7 @@ import {
   webhookEndpoints,
   workspaces,
 } from "../platform/db/schema.ts";
-import { importCompleted } from "../platform/db/sql.ts";
+import { importCompleted, isWorkspace } from "../platform/db/sql.ts";
 
 /** Returns the workspaces that are due for pruning, the longest due first, and makes them due again at `nextMs`. */
 export function claimDueWorkspaces(db: Database, nowMs: number, nextMs: number, limit: number) {
@@ -30,7 +30,7 @@ export function findRetention(db: Database, workspaceId: string) {
   return db
     .select({ retention: workspaces.retention })
     .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), importCompleted(workspaces.id)));
+    .where(and(isWorkspace(workspaceId), importCompleted(workspaces.id)));
 }
 
 /** Conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of the list's index. */

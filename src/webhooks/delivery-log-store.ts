@@ -3,7 +3,7 @@ import { TEST_EVENT } from "../events/event-types.ts";
 import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOwn } from "../platform/db/sql.ts";
 
 type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
@@ -47,7 +47,7 @@ export function findDelivery(db: Database, workspaceId: string, deliveryId: stri
     .select({ ...getTableColumns(deliveries), isEnabled: webhookEndpoints.enabled, hasPayload })
     .from(deliveries)
     .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, deliveries.webhookId))
-    .where(and(eq(deliveries.id, deliveryId), eq(deliveries.workspaceId, workspaceId)));
+    .where(isOwn(deliveries, workspaceId, deliveryId));
 }
 
 /** Adds a new delivery of a finished delivery's event, if its endpoint is enabled. */
@@ -82,7 +82,7 @@ export interface NewTest {
 
 /** Adds a test's event and its delivery, already leased, if the workspace has the endpoint. A test with the same id stays as it is. */
 export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil }: NewTest) {
-  const endpointExists = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND workspace_id = ${workspaceId})`;
+  const endpointExists = exists(webhookEndpoints, isOwn(webhookEndpoints, workspaceId, webhookId));
   const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, sequence: nextSequence(workspaceId), createdAt: nowMs };
   const delivery = {
     id: deliveryId,

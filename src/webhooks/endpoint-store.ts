@@ -1,8 +1,7 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, not, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { compiled } from "../platform/db/compiled.ts";
-import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../platform/db/schema.ts";
+import { exists, importCompleted, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
@@ -19,20 +18,22 @@ export interface EndpointChanges {
 export const MANUAL_REASON = "manual";
 
 /** All endpoints of a workspace, oldest first. */
-export const listEndpoints = compiled((db, workspaceId: string) =>
-  db.select().from(webhookEndpoints).where(eq(webhookEndpoints.workspaceId, workspaceId)).orderBy(webhookEndpoints.id),
-);
+export function listEndpoints(db: Database, workspaceId: string) {
+  return db.select().from(webhookEndpoints).where(eq(webhookEndpoints.workspaceId, workspaceId)).orderBy(webhookEndpoints.id);
+}
 
 /** One endpoint of a workspace. */
-export const findEndpoint = compiled((db, workspaceId: string, webhookId: string) =>
-  db.select().from(webhookEndpoints).where(isEndpoint(workspaceId, webhookId)),
-);
+export function findEndpoint(db: Database, workspaceId: string, webhookId: string) {
+  return db
+    .select()
+    .from(webhookEndpoints)
+    .where(isOwn(webhookEndpoints, workspaceId, webhookId));
+}
 
 /** Adds an endpoint unless the workspace is deleted or has the maximum already. An endpoint with the same id stays as it is. */
 export function createEndpoint(db: Database, endpoint: NewEndpoint, maxEndpoints: number) {
   const { workspaceId } = endpoint;
-  const condition = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${workspaceId} AND deleted_at IS NULL)
-    AND (SELECT count(*) FROM ${webhookEndpoints} WHERE workspace_id = ${workspaceId}) < ${maxEndpoints}`;
+  const condition = sql`${workspaceExists(workspaceId)} AND (SELECT count(*) FROM ${webhookEndpoints} WHERE workspace_id = ${workspaceId}) < ${maxEndpoints}`;
   return insertWhere(db, webhookEndpoints, endpoint, condition).onConflictDoNothing();
 }
 
@@ -42,7 +43,7 @@ export function updateEndpoint(db: Database, workspaceId: string, webhookId: str
   return db
     .update(webhookEndpoints)
     .set({ ...rest, ...(enabled === undefined ? {} : enabledColumns(enabled, nowMs)), updatedAt: nowMs })
-    .where(isEndpoint(workspaceId, webhookId));
+    .where(isOwn(webhookEndpoints, workspaceId, webhookId));
 }
 
 function enabledColumns(enabled: boolean, nowMs: number) {
@@ -74,21 +75,20 @@ export function rotateSecret(
       previousSecretUntil: rotation.previousUntilMs,
       updatedAt: rotation.nowMs,
     })
-    .where(and(isEndpoint(workspaceId, webhookId), sql`${webhookEndpoints.rotationId} IS NOT ${rotation.id}`));
-}
-
-function isEndpoint(workspaceId: string, webhookId: string) {
-  return and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId));
+    .where(and(isOwn(webhookEndpoints, workspaceId, webhookId), sql`${webhookEndpoints.rotationId} IS NOT ${rotation.id}`));
 }
 
 /** Deletes an endpoint; returns it if it existed. */
 export function eraseEndpoint(db: Database, workspaceId: string, webhookId: string) {
-  return db.delete(webhookEndpoints).where(isEndpoint(workspaceId, webhookId)).returning({ id: webhookEndpoints.id });
+  return db
+    .delete(webhookEndpoints)
+    .where(isOwn(webhookEndpoints, workspaceId, webhookId))
+    .returning({ id: webhookEndpoints.id });
 }
 
 /** Deletes up to `limit` deliveries of a deleted endpoint, with their attempts. */
 export function eraseLog(db: Database, workspaceId: string, webhookId: string, limit: number) {
-  const isOfEndpoint = and(eq(deliveries.workspaceId, workspaceId), eq(deliveries.webhookId, webhookId), isDeleted(webhookId));
+  const isOfEndpoint = and(isOf(workspaceId, webhookId), isDeleted(webhookId));
   const first = db.select({ id: deliveries.id }).from(deliveries).where(isOfEndpoint).orderBy(deliveries.id).limit(limit);
   return [
     db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, first)),
@@ -121,9 +121,13 @@ export function finishLogErasure(db: Database, workspaceId: string, webhookId: s
 }
 
 function hasLog(workspaceId: string, webhookId: string) {
-  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND webhook_id = ${webhookId})`;
+  return exists(deliveries, isOf(workspaceId, webhookId));
+}
+
+function isOf(workspaceId: string, webhookId: string) {
+  return and(eq(deliveries.workspaceId, workspaceId), eq(deliveries.webhookId, webhookId));
 }
 
 function isDeleted(webhookId: string) {
-  return sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId})`;
+  return not(exists(webhookEndpoints, eq(webhookEndpoints.id, webhookId)));
 }

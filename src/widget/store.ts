@@ -7,7 +7,7 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOwn } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
@@ -30,15 +30,13 @@ export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorCl
   return db
     .select()
     .from(visitors)
-    .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceOf(agentId))));
+    .where(isOwn(visitors, workspaceOf(agentId), visitorId));
 }
 
 /** Makes the visitor's tokens up to now invalid, for all agents of the workspace. */
 export function endTokens(db: Database, { agentId, visitorId }: VisitorClaim, nowMs: number) {
-  return db
-    .update(visitors)
-    .set({ tokensEndedAt: nowMs, updatedAt: nowMs })
-    .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceOf(agentId))));
+  const isTheirs = isOwn(visitors, workspaceOf(agentId), visitorId);
+  return db.update(visitors).set({ tokensEndedAt: nowMs, updatedAt: nowMs }).where(isTheirs);
 }
 
 /** What all visitors of the agent's workspace sent today, by flow. */
@@ -63,7 +61,7 @@ export function findVisitorConversation(db: Database, agentId: string, conversat
 
 /** A conversation that the token gives access to. */
 export function findOwnConversation(db: Database, claim: VisitorClaim, conversationId: string) {
-  return db.select().from(conversations).where(isOwn(claim, conversationId));
+  return db.select().from(conversations).where(isAccessible(claim, conversationId));
 }
 
 /** So many of a visitor's conversations are listed. */
@@ -76,7 +74,7 @@ export function listOwnConversations(db: Database, claim: VisitorClaim) {
   const where = and(
     eq(conversations.workspaceId, workspaceOf(agentId)),
     eq(conversations.visitorId, owner),
-    or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId)),
+    isBy(visitorId),
     eq(conversations.agentId, agentId),
     inArray(conversations.channel, VISITOR_CHANNELS),
   );
@@ -88,34 +86,29 @@ export function listOwnConversations(db: Database, claim: VisitorClaim) {
  * @param after the last message that the visitor has seen; without it, all messages.
  */
 export function listNewMessages(db: Database, claim: VisitorClaim, conversationId: string, after: string | undefined) {
-  const mayRead = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE ${isOwn(claim, conversationId)})`;
-  const workspace = eq(messages.workspaceId, workspaceOf(claim.agentId));
+  const isNew = after === undefined ? undefined : isAfter(after);
   return db
     .select()
     .from(messages)
-    .where(and(workspace, eq(messages.conversationId, conversationId), mayRead, after === undefined ? undefined : isAfter(after)))
+    .where(and(isReadable(claim, conversationId), isNew))
     .orderBy(messages.createdAt, messages.id)
     .limit(POLL_LIMIT);
 }
 
 /** What the visitor wrote last, newest first, in a conversation that the token gives access to: enough to tell their language. */
 export function listLastWritten(db: Database, claim: VisitorClaim, conversationId: string) {
-  const mayRead = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE ${isOwn(claim, conversationId)})`;
-  const ofConversation = and(eq(messages.workspaceId, workspaceOf(claim.agentId)), eq(messages.conversationId, conversationId));
   return db
     .select({ content: messages.content })
     .from(messages)
-    .where(and(ofConversation, eq(messages.role, "user"), mayRead))
+    .where(and(isReadable(claim, conversationId), eq(messages.role, "user")))
     .orderBy(desc(messages.createdAt), desc(messages.id))
     .limit(LAST_WRITTEN);
 }
 
 /** An agent's answer. The same batch has to check that the conversation is the visitor's. */
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
-  return db
-    .select(storedAnswerColumns)
-    .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceOf(agentId)), isAnswer(key.conversation_id, key.message_id)));
+  const isVisitors = isAnswer(workspaceOf(agentId), key.conversation_id, key.message_id);
+  return db.select(storedAnswerColumns).from(messages).where(isVisitors);
 }
 
 /** After the time of the message; of its identifier, where there is no such message. */
@@ -136,25 +129,28 @@ export function setCsat(
   return db
     .update(conversations)
     .set({ csatScore: csat.score, csatComment: csat.comment, updatedAt: nowMs })
-    .where(isOwn(claim, conversationId));
+    .where(isAccessible(claim, conversationId));
 }
 
-/** It is the conversation of the token's visitor, or was before that visitor was merged into another. */
-function isOwn({ agentId, visitorId }: VisitorClaim, conversationId: string): SQL {
-  return and(
-    isVisitorConversation(agentId, conversationId),
-    or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId)),
-  )!;
+/** SQL condition on `messages`: it is of a conversation that the token gives access to. */
+function isReadable(claim: VisitorClaim, conversationId: string): SQL {
+  const ofConversation = and(eq(messages.workspaceId, workspaceOf(claim.agentId)), eq(messages.conversationId, conversationId));
+  return and(ofConversation, exists(conversations, isAccessible(claim, conversationId)))!;
 }
 
-/** Conversations of other channels do not exist on this surface. */
+/** SQL condition: the conversation is that of the token's visitor, or was before that visitor was merged into another. */
+function isAccessible({ agentId, visitorId }: VisitorClaim, conversationId: string): SQL {
+  return and(isVisitorConversation(agentId, conversationId), isBy(visitorId))!;
+}
+
+function isBy(visitorId: string) {
+  return or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId));
+}
+
+/** SQL condition: it is this conversation. Conversations of other channels do not exist on this surface. */
 function isVisitorConversation(agentId: string, conversationId: string): SQL {
-  return and(
-    eq(conversations.id, conversationId),
-    eq(conversations.agentId, agentId),
-    eq(conversations.workspaceId, workspaceOf(agentId)),
-    inArray(conversations.channel, VISITOR_CHANNELS),
-  )!;
+  const isOfAgent = and(isOwn(conversations, workspaceOf(agentId), conversationId), eq(conversations.agentId, agentId));
+  return and(isOfAgent, inArray(conversations.channel, VISITOR_CHANNELS))!;
 }
 
 function workspaceOf(agentId: string): SQL {

@@ -1,8 +1,8 @@
-import { and, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
 /** What the workspace has, and the questions that are counted in a period. */
@@ -34,10 +34,7 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
 
 /** The workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {
-  return db
-    .select()
-    .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)));
+  return db.select().from(workspaces).where(isWorkspace(workspaceId));
 }
 
 /** All keys of a workspace, revoked ones included, oldest first. */
@@ -47,10 +44,7 @@ export const listKeys = compiled((db, workspaceId: string) =>
 
 /** The keys of a workspace that are not revoked. */
 export function listActiveKeys(db: Database, workspaceId: string) {
-  return db
-    .select()
-    .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
+  return db.select().from(apiKeys).where(isActive(workspaceId));
 }
 
 /** Callers with one of the latest revoked keys are told so. Older ones are deleted, which bounds their number. */
@@ -78,19 +72,20 @@ function isRevoked(workspaceId: string) {
 }
 
 /** How many keys of a workspace are not revoked. */
-export const countActiveKeys = compiled((db, workspaceId: string) =>
-  db
-    .select({ keys: sql<number>`count(*)`.as("keys") })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt))),
-);
+export function countActiveKeys(db: Database, workspaceId: string) {
+  return db.select({ keys: count() }).from(apiKeys).where(isActive(workspaceId));
+}
+
+function isActive(workspaceId: string) {
+  return and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt));
+}
 
 /** A key of a workspace, revoked or not. */
 export function findKey(db: Database, workspaceId: string, keyId: string) {
   return db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
+    .where(isOwn(apiKeys, workspaceId, keyId));
 }
 
 /**
@@ -101,7 +96,7 @@ export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKey
   const { id, workspaceId, scopes = [], hash, prefix, secretId } = key;
   const others = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL AND id <> ${id}`;
   const conditions = [
-    sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${workspaceId} AND deleted_at IS NULL)`,
+    workspaceExists(workspaceId),
     sql`(${others}) < ${maxKeys}`,
     ...(granterId === undefined ? [] : [maySupply(workspaceId, granterId, scopes)]),
   ];
@@ -136,7 +131,7 @@ export function revokeKey(db: Database, workspaceId: string, keyId: string, of: 
   return db
     .update(apiKeys)
     .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${of.nowMs})` })
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId), of.keepsLast ? isDispensable : undefined));
+    .where(and(isOwn(apiKeys, workspaceId, keyId), of.keepsLast ? isDispensable : undefined));
 }
 
 /** Records which secret signed a key, and when the key was last used while that secret was outdated. */
@@ -149,5 +144,5 @@ export function recordSecretUse(
   return db
     .update(apiKeys)
     .set(use)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
+    .where(isOwn(apiKeys, workspaceId, keyId));
 }

@@ -2,7 +2,7 @@ import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { deleteSome, importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
 
 /** SQL condition of what is sent: each of the windows has room for so many more. */
@@ -43,13 +43,13 @@ export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: nu
 /** What was sent in each window; no row for one in which nothing was. */
 export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<VisitorWindow, "flow" | "sender" | "startMs">[]) {
   const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
-  return typeof workspaceId === "string" ? compiledListSent(db, { workspaceId, keys }) : selectSent(db, { workspaceId, keys });
+  return typeof workspaceId === "string" ? compiledSelectSent(db, workspaceId, keys) : selectSent(db, workspaceId, keys);
 }
 
-const compiledListSent = compiled(selectSent);
+const compiledSelectSent = compiled(selectSent);
 
 /** @param keys of the windows, as JSON. */
-function selectSent(db: Database, { workspaceId, keys }: { workspaceId: string | SQL; keys: string }) {
+function selectSent(db: Database, workspaceId: string | SQL, keys: string) {
   const { flow, sender, startsAt, count } = visitorCounts;
   const isOne = sql`(${flow}, ${startsAt}, ${sender}) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(${keys}))`;
   return db
@@ -61,6 +61,5 @@ function selectSent(db: Database, { workspaceId, keys }: { workspaceId: string |
 /** Deletes the counts of up to `limit` windows that ended long ago. */
 export function pruneSent(db: Database, beforeMs: number, limit: number) {
   const isOld = and(lt(visitorCounts.startsAt, beforeMs), importCompleted(visitorCounts.workspaceId));
-  const old = sql`SELECT rowid FROM ${visitorCounts} WHERE ${isOld} LIMIT ${limit}`;
-  return db.delete(visitorCounts).where(sql`rowid IN (${old})`);
+  return deleteSome(db, visitorCounts, isOld, limit);
 }

@@ -1,10 +1,10 @@
-import { Column, is, Param, Placeholder, type Query, SQL } from "drizzle-orm";
+import { is, Param, Placeholder, type Query } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Database } from "./client.ts";
 
 /*
- * Statements of hot paths: their SQL is built once, and their rows are mapped column by column. Building, binding and mapping
- * by drizzle take about 100 µs of CPU a statement, and 10 here.
+ * Statements of hot paths, whose SQL is built once. Drizzle takes 35 to 100 µs of CPU to build a statement, and less than one is
+ * needed to use it again.
  *
  * This implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
  * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
@@ -13,25 +13,10 @@ import type { Database } from "./client.ts";
 /** Builds SQL without a database. */
 const builder = drizzle({ prepare: () => undefined } as unknown as D1Database);
 
-/** How a parameter is made: by the number of a value, or always the same. */
-interface Parameter {
-  at: number | undefined;
-  encode: ((value: unknown) => unknown) | undefined;
-  constant: unknown;
-}
-
-type Rows = D1Result<Record<string, unknown>>;
-
-interface Field {
-  path: string[];
-  field: unknown;
-}
-
-/** What `db.batch` reads of a statement, and the fields of its rows. */
+/** What `db.batch` reads of a statement. */
 interface Prepared {
   getQuery(): Query;
-  mapResult(result: Rows, isFromBatch?: boolean): unknown;
-  fields?: Field[];
+  mapResult(result: D1Result, isFromBatch?: boolean): unknown;
 }
 
 interface AnyStatement {
@@ -40,53 +25,59 @@ interface AnyStatement {
 
 interface Template {
   sql: string;
-  parameters: Parameter[];
-  mapResult: (result: Rows) => unknown;
+  /** Each makes a parameter from the values that are bound. */
+  parameters: ((bound: readonly unknown[]) => unknown)[];
+  prepared: Prepared;
 }
 
 /** There are as many as the values have combinations of nulls, flags and lengths of lists. */
 const MAX_SHAPES = 200;
 
 /**
- * Builds statements once for each shape of their values, which is which of them are null, the flags, the names of fields, and the
- * lengths of lists. They are for `db.batch` alone.
- * @param build gets a placeholder in place of every text and number: it may bind them, and not look at them or compute with
- * them. It returns a statement, or statements in objects and lists.
- * @param choices names of fields, each with few values, that `build` may look at: they are part of the shape.
+ * Builds statements once for each shape of their values: which of them are null or missing, the flags, and the lengths of lists. They
+ * are for `db.batch` alone.
+ * @param build gets a placeholder in place of every text, number and list of texts: it may bind them, but neither look at them nor
+ * compute with them. It returns a statement, or statements in objects and lists.
  * @returns the function, with its `build`, whose parameters tests read.
  */
 export function compiled<Values extends readonly unknown[], Built extends object>(
   build: (db: Database, ...values: Values) => Built,
-  choices: readonly string[] = [],
 ): ((db: Database, ...values: Values) => Built) & { build: typeof build } {
   const shapes = new Map<string, object>();
   const use = (db: Database, ...values: Values) => {
+    // Another compiled statement uses this one, with its own placeholders.
+    if (db === builder) return build(db, ...values);
     const bound: unknown[] = [];
-    const shape = shapeOf(values, choices, bound);
+    const shape = JSON.stringify(Object.assign({}, values), (_, value: unknown) => {
+      if (!isBound(value)) return value;
+      bound.push(value);
+      return SLOT;
+    });
     let templates = shapes.get(shape);
     if (!templates) {
       if (shapes.size >= MAX_SHAPES) shapes.clear();
-      templates = replaced(build(builder, ...(withSlots(values, choices, { next: 0 }) as Values)), isStatement, templateOf);
+      const built = build(builder, ...(withSlots(shape, values.length) as unknown as Values));
+      templates = replaced(built, (node) => ("_prepare" in node ? templateOf(node as AnyStatement) : undefined));
       shapes.set(shape, templates);
     }
-    return replaced(templates, isTemplate, (template) => statementOf(db, template, bound)) as Built;
+    return replaced(templates, (node) => ("prepared" in node ? statementOf(db, node as Template, bound) : undefined)) as Built;
   };
   return Object.assign(use, { build });
 }
 
-/** A copy of objects and lists with each of these nodes replaced. */
-function replaced<Node>(tree: object, isNode: (node: object) => node is Node & object, replacement: (node: Node) => object): object {
-  if (isNode(tree)) return replacement(tree);
-  if (Array.isArray(tree)) return tree.map((node: object) => replaced(node, isNode, replacement));
-  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, replaced(node as object, isNode, replacement)]));
+/** Stands for a bound value in a shape. */
+const SLOT = "?";
+
+function isBound(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every((item) => typeof item === "string");
+  return typeof value === "string" || typeof value === "number";
 }
 
-function isTemplate(node: object): node is Template {
-  return "parameters" in node;
-}
-
-function isStatement(node: object): node is AnyStatement {
-  return "_prepare" in node;
+/** The values of a shape, with a placeholder for each that is bound. */
+function withSlots(shape: string, length: number): unknown[] {
+  let next = 0;
+  const values = JSON.parse(shape, (_, value: unknown) => (value === SLOT ? new Slot(String(next++)) : value)) as object;
+  return Array.from({ ...values, length });
 }
 
 /** A value that is bound when the statements are used. */
@@ -101,82 +92,30 @@ class Slot extends Placeholder {
   }
 }
 
-/** Whether it is bound; a compiled statement within another gets the slots of that one. */
-function isBound(value: unknown): boolean {
-  return typeof value === "string" || typeof value === "number" || value instanceof Slot;
-}
-
-/** Adds what is bound to `bound`. */
-function shapeOf(value: unknown, choices: readonly string[], bound: unknown[]): string {
-  if (isBound(value)) {
-    bound.push(value);
-    return "?";
-  }
-  if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `[${value.map((item) => shapeOf(item, choices, bound)).join()}]`;
-  let shape = "";
-  for (const name in value) {
-    const item = (value as Record<string, unknown>)[name];
-    shape += `${name}:${choices.includes(name) ? String(item) : shapeOf(item, choices, bound)},`;
-  }
-  return `{${shape}}`;
-}
-
-/** In the order of `shapeOf`. */
-function withSlots(value: unknown, choices: readonly string[], numbers: { next: number }): unknown {
-  if (isBound(value)) return new Slot(String(numbers.next++));
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withSlots(item, choices, numbers));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, choices.includes(name) ? item : withSlots(item, choices, numbers)]),
-  );
+/** A copy of objects and lists in which each node that has a replacement is replaced. */
+function replaced(tree: object, replacementOf: (node: object) => object | undefined): object {
+  const replacement = replacementOf(tree);
+  if (replacement) return replacement;
+  if (Array.isArray(tree)) return tree.map((node: object) => replaced(node, replacementOf));
+  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, replaced(node as object, replacementOf)]));
 }
 
 function templateOf(statement: AnyStatement): Template {
   const prepared = statement._prepare();
-  const query = prepared.getQuery();
-  return { sql: query.sql, parameters: query.params.map(parameterOf), mapResult: resultMapper(prepared) };
+  const { sql, params } = prepared.getQuery();
+  return { sql, parameters: params.map(parameterOf), prepared };
 }
 
-function parameterOf(param: unknown): Parameter {
-  if (is(param, Placeholder)) return { at: Number(param.name), encode: undefined, constant: undefined };
-  if (!is(param, Param) || !is(param.value, Placeholder)) return { at: undefined, encode: undefined, constant: param };
+function parameterOf(param: unknown): Template["parameters"][number] {
+  if (is(param, Placeholder)) return (bound) => bound[Number(param.name)];
+  if (!is(param, Param) || !is(param.value, Placeholder)) return () => param;
   const { encoder, value } = param;
-  return { at: Number(value.name), encode: (given) => encoder.mapToDriverValue(given), constant: undefined };
+  return (bound) => encoder.mapToDriverValue(bound[Number(value.name)]);
 }
 
-/** Maps rows as drizzle does, in the order of the fields; only JSON, booleans and the like need decoding. */
-function resultMapper(prepared: Prepared): (result: Rows) => unknown {
-  const columns = prepared.fields?.map(({ path: [name = "", ...inner], field }) => ({ name, inner, decode: decoderOf(field) }));
-  // Without fields it is a write without `returning`; fields of fields are those of a join.
-  if (!columns || columns.some(({ inner }) => inner.length > 0)) return (result) => prepared.mapResult(result, true);
-  return ({ results }) => {
-    const keys = Object.keys(results[0] ?? {});
-    return results.map((row) => {
-      const mapped: Record<string, unknown> = {};
-      for (let at = 0; at < columns.length; at++) {
-        const { name, decode } = columns[at]!;
-        const value = row[keys[at]!];
-        mapped[name] = decode === undefined || value === null ? value : decode(value);
-      }
-      return mapped;
-    });
-  };
-}
-
-/** Undefined where the value stays as it is. */
-function decoderOf(field: unknown): ((value: unknown) => unknown) | undefined {
-  if (is(field, Column)) {
-    const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue;
-    return isPlain ? undefined : (value) => field.mapFromDriverValue(value);
-  }
-  const { decoder } = (is(field, SQL.Aliased) ? field.sql : field) as { decoder: { mapFromDriverValue(value: unknown): unknown } };
-  return (value) => decoder.mapFromDriverValue(value);
-}
-
-function statementOf(db: Database, { sql: text, parameters, mapResult }: Template, bound: readonly unknown[]): object {
-  const params = parameters.map(({ at, encode, constant }) => (at === undefined ? constant : encode ? encode(bound[at]) : bound[at]));
-  const query: Query = { sql: text, params };
+function statementOf(db: Database, { sql, parameters, prepared }: Template, bound: readonly unknown[]): object {
+  const query: Query = { sql, params: parameters.map((parameter) => parameter(bound)) };
   const client = (db as unknown as { $client: D1Database }).$client;
-  return { _prepare: () => ({ getQuery: () => query, stmt: client.prepare(text), mapResult }), toSQL: () => query };
+  const mapResult = (result: D1Result) => prepared.mapResult(result, true);
+  return { _prepare: () => ({ getQuery: () => query, stmt: client.prepare(sql), mapResult }), toSQL: () => query };
 }

@@ -1,8 +1,8 @@
-import { type Column, getTableColumns, SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, isNull, SQL, sql } from "drizzle-orm";
 import type { BatchItem, BatchResponse } from "drizzle-orm/batch";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
-import { workspaceImports } from "./schema.ts";
+import { workspaceImports, workspaces } from "./schema.ts";
 
 /** An unawaited statement, for a batch. */
 export type Statement = BatchItem<"sqlite">;
@@ -61,14 +61,73 @@ export function insertWhere<Table extends SQLiteTable>(
   return db.insert(table).select(sql`SELECT ${sql.join(columns, sql`, `)} ${rows}WHERE ${condition}`);
 }
 
-/** SQL: milliseconds as RFC 3339 text in UTC; null stays null. */
-export function timestampJson(ms: SQL): SQL {
-  return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
+/** A place in a list by time: that of a record. */
+export interface Position {
+  atMs: number;
+  id: string;
+}
+
+/** A page of a long list: so many records from an offset, or those that follow a position. */
+export interface Page {
+  limit: number;
+  offset: number;
+  cursor?: Position | undefined;
+}
+
+/** A table whose rows belong to workspaces, with these further columns. */
+export type TableOf<Name extends string = never> = SQLiteTable & Record<Name | "workspaceId", SQLiteColumn>;
+
+/** SQL condition: the row with this id, if it is the workspace's. */
+export function isOwn(table: TableOf<"id">, workspaceId: string | SQL, id: string | SQL): SQL {
+  return and(eq(table.id, id), eq(table.workspaceId, workspaceId))!;
+}
+
+/** SQL condition: the rows with these ids that are the workspace's. */
+export function isAmong(table: TableOf<"id">, workspaceId: string, ids: readonly string[] | SQL): SQL {
+  // The unary plus keeps the planner off the workspace's index: there are fewer ids than rows of the workspace.
+  return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN ${ids instanceof SQL ? ids : jsonIds(ids)}`;
+}
+
+/** SQL condition: the rows of an agent, if it is the workspace's. */
+export function isOfAgent(table: TableOf<"agentId">, workspaceId: string, agentId: string): SQL {
+  return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId))!;
+}
+
+/** SQL condition: the rows of a conversation, if it is the workspace's. */
+export function isOfConversation(table: TableOf<"conversationId">, key: { workspaceId: string; conversationId: string }): SQL {
+  return and(eq(table.workspaceId, key.workspaceId), eq(table.conversationId, key.conversationId))!;
+}
+
+/** SQL condition: the table has a row that meets all of these conditions. */
+export function exists(table: SQLiteTable, ...conditions: (SQL | undefined)[]): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${table} WHERE ${and(...conditions)})`;
+}
+
+/** SQL condition on `workspaces`: it is this one, and not deleted. */
+export function isWorkspace(workspaceId: string | Column): SQL {
+  return and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt))!;
+}
+
+/** SQL condition: there is such a workspace that is not deleted, and it meets a further condition. */
+export function workspaceExists(workspaceId: string | Column, condition?: SQL): SQL {
+  return exists(workspaces, isWorkspace(workspaceId), condition);
+}
+
+/** Deletes up to `limit` of the rows that meet a condition. */
+export function deleteSome(db: Database, table: TableOf, condition: SQL | undefined, limit: number) {
+  return db.delete(table).where(sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`);
 }
 
 /** SQL: ids as the list of an `IN`. They are one bound parameter, since D1 allows a hundred. */
 export function jsonIds(ids: readonly string[]): SQL {
-  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return sql`(SELECT value FROM json_each(${sql.param(ids, AS_JSON)}))`;
+}
+
+const AS_JSON = { mapToDriverValue: (value: unknown) => JSON.stringify(value) };
+
+/** SQL: milliseconds as RFC 3339 text in UTC; null stays null. */
+export function timestampJson(ms: SQL): SQL {
+  return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
 }
 
 /** SQL: a boolean column as JSON's true or false. */

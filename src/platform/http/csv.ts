@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type Cell, csvLine } from "../csv.ts";
 import type { AppContext } from "./context.ts";
 import type { jsonResponse } from "./responses.ts";
-import type { Position } from "../db/page.ts";
+import type { Position } from "../db/sql.ts";
 import { decodeCursor } from "./page.ts";
 
 /** Records read at once: few trips to the database, and little memory. */

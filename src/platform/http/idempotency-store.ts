@@ -1,6 +1,7 @@
 import { and, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { conversations, idempotencyRecords, workspaces } from "../db/schema.ts";
+import { deleteSome, exists, isOwn } from "../db/sql.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
@@ -26,7 +27,7 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
   return db
     .update(idempotencyRecords)
     .set({ leaseUntil })
-    .where(and(isKey(key), lt(idempotencyRecords.leaseUntil, nowMs), sql`${idempotencyRecords.responseStatus} IS NULL`))
+    .where(and(isKey(key), lt(idempotencyRecords.leaseUntil, nowMs), isNull(idempotencyRecords.responseStatus)))
     .returning({ key: idempotencyRecords.key });
 }
 
@@ -57,8 +58,7 @@ export function releaseKey(db: Database, key: Key) {
 
 /** Deletes records from before `expiredMs`, at most `limit`. */
 export function pruneKeys(db: Database, expiredMs: number, limit: number) {
-  const expired = sql`(SELECT rowid FROM ${idempotencyRecords} WHERE created_at < ${expiredMs} LIMIT ${limit})`;
-  return db.delete(idempotencyRecords).where(sql`rowid IN ${expired}`);
+  return deleteSome(db, idempotencyRecords, lt(idempotencyRecords.createdAt, expiredMs), limit);
 }
 
 function hasRoom({ workspaceId }: Key, bytes: number) {
@@ -66,7 +66,7 @@ function hasRoom({ workspaceId }: Key, bytes: number) {
 }
 
 function conversationExists({ workspaceId }: Key, conversationId: string) {
-  return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+  return exists(conversations, isOwn(conversations, workspaceId, conversationId));
 }
 
 function isKey({ workspaceId, key }: Key) {

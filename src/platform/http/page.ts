@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Page, Position } from "../db/page.ts";
+import type { Page, Position } from "../db/sql.ts";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
 
