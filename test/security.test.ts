@@ -169,12 +169,6 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   return { workspace, records };
 }
 
-/** Two such workspaces in one database, where only the statements isolate them. */
-async function createNeighbours() {
-  const mine = await createRecords();
-  return [mine, await createRecords(createNeighbour(mine.workspace))] as const;
-}
-
 /** The path under /api/v1 with these ids. */
 function pathOf({ path, operationId }: Operation, records: Partial<Records>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
@@ -214,13 +208,14 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
   return JSON.stringify([rows.map(({ results }) => results), found]);
 }
 
-/** Records for refused requests, which check that they stay unchanged. */
-let untouched: Awaited<ReturnType<typeof createRecords>>;
+/** Records that requests which are refused, or only read, leave unchanged. */
+let kept: Awaited<ReturnType<typeof createRecords>>;
+/** Such records of another workspace in the same database, where only the statements isolate it. */
+let neighbour: Awaited<ReturnType<typeof createRecords>>;
 beforeAll(async () => {
-  untouched = await createRecords();
+  kept = await createRecords();
+  neighbour = await createRecords(createNeighbour(kept.workspace));
 });
-
-const each = OPERATIONS.map((operation) => [`${operation.operationId} (${operation.method} ${operation.path})`, operation] as const);
 
 test("every operation of the document has an entry, and no other", () => {
   expect(OPERATIONS.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(ENTRIES).sort());
@@ -238,11 +233,22 @@ test("every operation documents its key and scope", async () => {
   }
 });
 
-describe.each(each)("%s", (_, operation) => {
+describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
   const { scope, status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
+  const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
+
+  /** A workspace whose records the operation may change, and its neighbour: for reads they are shared. */
+  let mine: typeof kept;
+  let yours: typeof kept;
+  beforeAll(async () => {
+    const isRead = operation.method === "GET";
+    // An operation that names no record is done with the caller's own.
+    mine = isRead || names.length > 0 ? kept : await createRecords();
+    yours = isRead ? neighbour : await createRecords(createNeighbour(mine.workspace));
+  });
 
   test("without a valid key: 401, whatever else is valid", async () => {
-    const { workspace, records } = untouched;
+    const { workspace, records } = kept;
     const revoked = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
     const forged = await mintApiKey(workspace.id, "not the secret");
@@ -264,7 +270,7 @@ describe.each(each)("%s", (_, operation) => {
   });
 
   test("with all scopes but its own: 403, naming it", async () => {
-    const { workspace, records } = untouched;
+    const { workspace, records } = kept;
     const others = await createKey(
       workspace,
       SCOPES.filter((name) => name !== scope),
@@ -280,17 +286,7 @@ describe.each(each)("%s", (_, operation) => {
     expect(await stateOf(workspace, records)).toBe(before);
   });
 
-  test("with its scope alone it succeeds", async () => {
-    const { workspace, records } = await createRecords();
-    const { key } = await createKey(workspace, [scope ?? "leads:read"]);
-    expect((await call(operation, records, key)).status).toBe(status);
-  });
-
   test("a record of another workspace is not found and stays unchanged", async () => {
-    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
-    // An operation that names no record is done, with records of its own.
-    const mine = names.length === 0 ? await createRecords() : untouched;
-    const yours = await createRecords(createNeighbour(mine.workspace));
     const before = await stateOf(yours.workspace, yours.records);
     if (names.length === 0) {
       const answer = await call(operation, yours.records, mine.workspace.key);
@@ -306,11 +302,15 @@ describe.each(each)("%s", (_, operation) => {
     }
     await deliver("support-agent-ingestion", { sourceId: yours.records.source_id });
     expect(await stateOf(yours.workspace, yours.records)).toBe(before);
-    expect((await call(operation, yours.records, yours.workspace.key)).status).toBe(status);
+  });
+
+  test("with its scope alone it succeeds", async () => {
+    const { key } = await createKey(yours.workspace, [scope ?? "leads:read"]);
+    expect((await call(operation, yours.records, key)).status).toBe(status);
   });
 
   test("no spelling of method or path bypasses authentication", async () => {
-    const { workspace, records } = untouched;
+    const { workspace, records } = kept;
     const before = await stateOf(workspace, records);
     const path = pathOf(operation, records);
     const body = ENTRIES[operation.operationId]!.body?.(records);
@@ -363,7 +363,7 @@ function mixedCase(method: string): string {
 }
 
 test("without a valid key no tool of /mcp does anything, whatever else is valid", async () => {
-  const { workspace, records } = untouched;
+  const { workspace, records } = kept;
   const revoked = await createKey(workspace, ["*"]);
   await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
   const before = await stateOf(workspace, records);
@@ -390,16 +390,15 @@ test("without a valid key no tool of /mcp does anything, whatever else is valid"
 });
 
 test("a conversation of another workspace cannot be continued", async () => {
-  const [mine, yours] = await createNeighbours();
-  const before = await stateOf(yours.workspace, yours.records);
-  const question = { ...QUESTION, conversation_id: yours.records.conversation_id };
-  const answer = await mine.workspace.call("POST", `/agents/${mine.records.agent_id}/messages`, question);
+  const before = await stateOf(neighbour.workspace, neighbour.records);
+  const question = { ...QUESTION, conversation_id: neighbour.records.conversation_id };
+  const answer = await kept.workspace.call("POST", `/agents/${kept.records.agent_id}/messages`, question);
   expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
-  expect(await stateOf(yours.workspace, yours.records)).toBe(before);
+  expect(await stateOf(neighbour.workspace, neighbour.records)).toBe(before);
 });
 
 test("a record under another agent of the same workspace is not found", async () => {
-  const { workspace, records } = await createRecords();
+  const { workspace, records } = kept;
   const other = await createAgent(workspace, { name: "Other" });
   const before = await stateOf(workspace, records);
   for (const [method, path] of [
@@ -413,7 +412,7 @@ test("a record under another agent of the same workspace is not found", async ()
 });
 
 test("responses without a key reveal nothing of any workspace", async () => {
-  const { workspace } = await createRecords();
+  const { workspace } = kept;
   for (const path of ["/api/v1/openapi.json", "/docs", "/healthz"]) {
     const answer = await send("GET", path, { headers: newAddress() });
     expect(answer.status).toBe(200);
