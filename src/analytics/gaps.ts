@@ -1,4 +1,4 @@
-import { groupItems, SAME_QUESTION, similarityOf, wordingOf, type Wording } from "../knowledge/retrieval/same-question.ts";
+import { groupItems, SAME_QUESTION, similarityOf, wordingOf, type Wording } from "../knowledge/retrieval/question-similarity.ts";
 import type { CuratedQuestion, GapQuestion, RatedDown, StoredExample } from "./gap-store.ts";
 
 /** A question that was asked in vain, once or more often. */

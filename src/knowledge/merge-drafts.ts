@@ -3,7 +3,7 @@ import type { answerDrafts } from "../platform/db/schema.ts";
 import { LANGUAGES } from "../text/languages.ts";
 import { phraseWords } from "../text/phrases.ts";
 import { sentences } from "../text/sentences.ts";
-import { groupItems, similarityOf, wordingOf, type Wording } from "./retrieval/same-question.ts";
+import { groupItems, similarityOf, wordingOf, type Wording } from "./retrieval/question-similarity.ts";
 
 type DraftRow = typeof answerDrafts.$inferSelect;
 

@@ -1,197 +1,137 @@
-import { allTokens } from "../../text/terms.ts";
-import { FeatureIndex } from "./feature-index.ts";
-import { synonymGroups } from "./synonyms.ts";
+import type { Wording } from "./question-similarity.ts";
 
 /*
  * A text classifier whose classes are the curated answers and whose training data are their questions. It adds two textbook
  * measures: the cosine of the query and the sum of the answer's questions (a Rocchio classifier with tf-idf weights), and
  * naive Bayes smoothed with a background, as a share of the most that the query could reach.
  *
- * Simpler ones are worse. Accuracy@1 and @3 on Banking77 (77 answers with ten questions each, 616 queries): this 0.805 and
- * 0.920; BM25 over all questions of an answer 0.789 and 0.909; cosine alone 0.737 and 0.906; naive Bayes alone 0.711 and
- * 0.877; the single nearest question 0.687 and 0.875; this without word pairs 0.783 and 0.917, without synonyms 0.768 and 0.912.
+ * Simpler ones are worse. Accuracy@1 and @3 on Banking77 (77 answers with ten questions each, 616 queries): this 0.80 and
+ * 0.92; BM25 over all questions of an answer 0.79 and 0.91; cosine alone 0.74 and 0.91; naive Bayes alone 0.71 and 0.88; the
+ * single nearest question 0.69 and 0.88; this without word pairs 0.78 and 0.92, without synonyms 0.77 and 0.91.
  */
 
-/** The features of a question with their weights, 0..1. */
-export type Features = ReadonlyMap<string, number>;
-
-/** Function words are features too: "why" or "not" alone may tell two short questions apart. */
-const KIND_WEIGHTS = { content: 1, weak: 1, stop: 0.6 } as const;
-/** A compound's part beside the whole. */
-const PART_WEIGHT = 0.5;
+/** Function words are features too: "why" or "not" alone may distinguish two short questions. */
+const STOP_WORD_WEIGHT = 0.6;
 /** Two words together, in either order: "card stolen" says more than "card" and "stolen" apart. */
 const PAIR_WEIGHT = 0.5;
 /** The most positions between the words of a pair. */
 const MAX_PAIR_DISTANCE = 5;
 const PAIR_SEPARATOR = "~";
-/** The words of a question that count, which is more than questions have: a longer one tells no more. */
-const MAX_WORDS = 64;
-const MAX_LENGTH = 800;
-
-/**
- * The features of a question: its terms, their synonym groups, and pairs of its words (by synonym group, where a word has
- * one). `correct` may replace a term by its corrected spelling.
- */
-export function questionFeatures(question: string, correct: (term: string) => string = (term) => term): Map<string, number> {
-  const features = new Map<string, number>();
-  const add = (feature: string, weight: number): void => {
-    features.set(feature, Math.max(features.get(feature) ?? 0, weight));
-  };
-  const words: string[] = [];
-  for (const token of allTokens(question.slice(0, MAX_LENGTH)).slice(0, MAX_WORDS)) {
-    const term = correct(token.term);
-    const groups = synonymGroups(isStopWord(term) ? term.slice(1) : term);
-    add(term, KIND_WEIGHTS[token.kind]);
-    for (const part of token.parts) add(part, PART_WEIGHT);
-    for (const group of groups) add(group, 1);
-    if (token.kind !== "stop") words.push(groups[0] ?? term);
-  }
-  for (const pair of pairsOf(words)) add(pair, PAIR_WEIGHT);
-  return features;
-}
-
-function* pairsOf(words: readonly string[]): Generator<string> {
-  for (const [at, left] of words.entries()) {
-    for (const right of words.slice(at + 1, at + 1 + MAX_PAIR_DISTANCE)) {
-      if (left !== right) yield left < right ? left + PAIR_SEPARATOR + right : right + PAIR_SEPARATOR + left;
-    }
-  }
-}
-
-/** The terms of stop words start with this character. */
-function isStopWord(feature: string): boolean {
-  return feature.startsWith("_");
-}
-
-/** One answer, which several curated questions may share. */
-interface AnswerClass {
-  key: string;
-  /** Its number in the index of features. */
-  owner: number;
-  /** Row ids of its questions. */
-  questions: Set<number>;
-}
-
-export interface RankedAnswer {
-  questions: ReadonlySet<number>;
-  /** At most about 2; near 0 where the query is equally close to every answer. */
-  score: number;
-}
-
 /** Naive Bayes counts so many extra questions for each answer, with the features of all: a missing one rules no answer out. */
 const BACKGROUND_QUESTIONS = 1;
 /** Long answers are told apart by their beginning and length. */
 const KEY_LENGTH = 512;
 
-/** Words that a misspelt one is compared with, and how full the index may be for pairs: single words need the rest. */
-const MAX_SPELLED_TERMS = 50_000;
-const MAX_LOAD_FOR_PAIRS = 0.5;
+/** Features beyond this number are left out, which bounds the memory. The words of 5,000 of the longest questions are fewer. */
+const MAX_FEATURES = 500_000;
+/** Pairs are left out from this share of the maximum on, so that all single words have room. */
+const SHARE_WITH_PAIRS = 0.4;
+
+/** One answer, which several curated questions may share. */
+interface AnswerClass {
+  /** The row numbers of its questions. */
+  rows: Set<number>;
+}
+
+export interface RankedAnswer {
+  rows: number[];
+  /** At most about 2; near 0 where the query is equally close to every answer. */
+  score: number;
+}
 
 /** Held in memory, which is bounded. It is built from all questions in a second at most, and updated with each change. */
 export class AnswerClassifier {
   private readonly classes = new Map<string, AnswerClass>();
-  /** The same by their numbers. */
-  private readonly owners: (AnswerClass | undefined)[] = [];
-  private readonly freeOwners: number[] = [];
-  private readonly features = new FeatureIndex();
-  /** The single words, and in how many questions they are. */
-  private readonly terms = new Map<string, number>();
-  private norms: Float64Array | undefined;
+  /** The answers with a feature, once for each of their questions that has it. */
+  private readonly postings = new Map<string, AnswerClass[]>();
+  private norms: Map<AnswerClass, number> | undefined;
   private questions = 0;
+
+  constructor(private readonly maxFeatures = MAX_FEATURES) {}
 
   get size(): number {
     return this.questions;
   }
 
+  /** In how many questions a feature is. */
   frequencyOf(feature: string): number {
-    return this.features.frequencyOf(feature);
+    return this.postings.get(feature)?.length ?? 0;
   }
 
-  /** The terms with a prefix, and in how many questions they are. */
-  termsWithPrefix(prefix: string): Map<string, number> {
-    return new Map([...this.terms].filter(([term]) => term.startsWith(prefix)));
+  /** The single words with a prefix. */
+  wordsWithPrefix(prefix: string): string[] {
+    return [...this.postings.keys()].filter((feature) => feature.startsWith(prefix) && !isPair(feature));
   }
 
-  add(row: number, answer: string, features: Features): void {
-    const own = this.classes.get(keyOf(answer)) ?? this.newClass(keyOf(answer));
-    own.questions.add(row);
-    for (const [feature, weight] of features) {
-      const isPair = feature.includes(PAIR_SEPARATOR);
-      if (isPair && this.features.load > MAX_LOAD_FOR_PAIRS) continue;
-      if (this.features.add(feature, own.owner, weight) && !isPair) this.spell(feature);
+  add(row: number, answer: string, question: Wording): void {
+    const own = this.classes.get(keyOf(answer)) ?? { rows: new Set() };
+    this.classes.set(keyOf(answer), own);
+    own.rows.add(row);
+    for (const feature of featuresOf(question)) {
+      const owners = this.postings.get(feature);
+      if (owners) owners.push(own);
+      else if (this.postings.size < this.maxFeatures * (isPair(feature) ? SHARE_WITH_PAIRS : 1)) this.postings.set(feature, [own]);
     }
     this.questions++;
     this.norms = undefined;
   }
 
-  remove(row: number, answer: string, features: Features): void {
+  remove(row: number, answer: string, question: Wording): void {
     const own = this.classes.get(keyOf(answer));
-    if (!own?.questions.delete(row)) return;
-    for (const [feature, weight] of features) {
-      const isGone = this.features.remove(feature, own.owner, weight) && this.frequencyOf(feature) === 0;
-      if (isGone) this.terms.delete(feature);
-      else if (this.terms.has(feature)) this.terms.set(feature, this.frequencyOf(feature));
+    if (!own?.rows.delete(row)) return;
+    if (own.rows.size === 0) this.classes.delete(keyOf(answer));
+    for (const feature of featuresOf(question)) {
+      const owners = this.postings.get(feature);
+      const at = owners?.indexOf(own) ?? -1;
+      if (at >= 0) owners!.splice(at, 1);
+      if (owners?.length === 0) this.postings.delete(feature);
     }
     this.questions--;
     this.norms = undefined;
-    if (own.questions.size > 0) return;
-    this.classes.delete(own.key);
-    this.owners[own.owner] = undefined;
-    this.freeOwners.push(own.owner);
   }
 
   /**
    * The answers that share a feature with the query, best first. Stop words alone count only if it has nothing else.
-   * @param only row ids of the questions to rank by; all, where it is undefined.
+   * @param only row numbers of the questions to rank by; all, where it is undefined.
    */
-  rank(query: Features, limit: number, only?: ReadonlySet<number>): RankedAnswer[] {
-    const onlyStopWords = [...query.keys()].every(isStopWord);
-    const candidates = new Set<number>();
-    const dotProducts = new Float64Array(this.owners.length);
-    const logLikelihoods = new Float64Array(this.owners.length);
+  rank(query: Wording, limit: number, only?: ReadonlySet<number>): RankedAnswer[] {
+    const features = featuresOf(query);
+    const onlyStopWords = features.every(isStopWord);
+    const dotProducts = new Map<AnswerClass, number>();
+    const logLikelihoods = new Map<AnswerClass, number>();
+    const candidates = new Set<AnswerClass>();
     let squaredNorm = 0;
     let maxLogLikelihood = 0;
     let knownWeight = 0;
-    for (const [feature, weight] of query) {
+    for (const feature of features) {
+      const weight = weightOf(feature);
       const frequency = this.frequencyOf(feature);
       maxLogLikelihood += weight * Math.log((this.questions + 1) / (frequency + 0.5));
       if (frequency === 0) continue;
-      const holders = this.features.holdersOf(feature);
       const background = frequency / this.questions;
-      const idf = this.idf(holders.length);
-      squaredNorm += (weight * idf) ** 2;
+      const counts = countOwners(this.postings.get(feature)!);
+      const squaredWeight = (weight * this.idf(counts.size)) ** 2;
+      squaredNorm += squaredWeight;
       knownWeight += weight;
-      for (const { owner, count, weight: sum } of holders) {
+      for (const [owner, count] of counts) {
         if (onlyStopWords || !isStopWord(feature)) candidates.add(owner);
-        dotProducts[owner]! += weight * idf * idf * sum;
+        add(dotProducts, owner, squaredWeight * count);
         // Relative to an answer without the feature, so that only those with it have to be visited.
-        logLikelihoods[owner]! += weight * Math.log(1 + count / (BACKGROUND_QUESTIONS * background));
+        add(logLikelihoods, owner, weight * Math.log(1 + count / (BACKGROUND_QUESTIONS * background)));
       }
     }
     const norms = (this.norms ??= this.computeNorms());
-    const ranked = [...candidates].map((owner) => {
-      const { questions } = this.owners[owner]!;
-      const cosine = dotProducts[owner]! / Math.sqrt(squaredNorm) / norms[owner]!;
-      const withoutFeatures = knownWeight * Math.log(BACKGROUND_QUESTIONS / (questions.size + BACKGROUND_QUESTIONS));
-      const logPrior = Math.log(questions.size);
-      const bayes = (logPrior + logLikelihoods[owner]! + withoutFeatures) / maxLogLikelihood;
-      return { questions, score: cosine + bayes };
+    const ranked = [...candidates].map((owner): RankedAnswer => {
+      const asked = owner.rows.size;
+      const cosine = dotProducts.get(owner)! / Math.sqrt(squaredNorm) / norms.get(owner)!;
+      const withoutFeatures = knownWeight * Math.log(BACKGROUND_QUESTIONS / (asked + BACKGROUND_QUESTIONS));
+      const bayes = (Math.log(asked) + logLikelihoods.get(owner)! + withoutFeatures) / maxLogLikelihood;
+      return { rows: [...owner.rows].filter((row) => only?.has(row) ?? true), score: cosine + bayes };
     });
-    const sorted = ranked.sort((a, b) => b.score - a.score);
-    if (!only) return sorted.slice(0, limit);
-    const wanted = sorted.map(({ questions, score }) => ({ questions: new Set([...questions].filter((row) => only.has(row))), score }));
-    return wanted.filter(({ questions }) => questions.size > 0).slice(0, limit);
-  }
-
-  private newClass(key: string): AnswerClass {
-    const own = { key, owner: this.freeOwners.pop() ?? this.owners.length, questions: new Set<number>() };
-    this.classes.set(key, own);
-    this.owners[own.owner] = own;
-    return own;
-  }
-
-  private spell(term: string): void {
-    if (this.terms.has(term) || this.terms.size < MAX_SPELLED_TERMS) this.terms.set(term, this.frequencyOf(term));
+    return ranked
+      .filter(({ rows }) => rows.length > 0)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, limit);
   }
 
   /** By answers, not by questions: a feature of all questions of one answer is characteristic of it. */
@@ -199,14 +139,50 @@ export class AnswerClassifier {
     return Math.log(1 + this.classes.size / holders);
   }
 
-  private computeNorms(): Float64Array {
-    const norms = new Float64Array(this.owners.length);
-    for (const holders of this.features.all()) {
-      const idf = this.idf(holders.length);
-      for (const { owner, weight } of holders) norms[owner]! += (weight * idf) ** 2;
+  private computeNorms(): Map<AnswerClass, number> {
+    const squares = new Map<AnswerClass, number>();
+    for (const [feature, owners] of this.postings) {
+      const counts = countOwners(owners);
+      const weight = weightOf(feature) * this.idf(counts.size);
+      for (const [owner, count] of counts) add(squares, owner, (weight * count) ** 2);
     }
-    return norms.map(Math.sqrt);
+    return new Map([...squares].map(([owner, square]) => [owner, Math.sqrt(square)]));
   }
+}
+
+function countOwners(owners: readonly AnswerClass[]): Map<AnswerClass, number> {
+  const counts = new Map<AnswerClass, number>();
+  for (const owner of owners) add(counts, owner, 1);
+  return counts;
+}
+
+function add(sums: Map<AnswerClass, number>, owner: AnswerClass, value: number): void {
+  sums.set(owner, (sums.get(owner) ?? 0) + value);
+}
+
+/** The features of a question: its words with their synonym groups, and pairs of its words, by synonym group where a word has one. */
+function featuresOf({ words, known }: Wording): string[] {
+  const paired = words.filter(({ kind }) => kind !== "stop" && kind !== "part").map(({ term, groups }) => groups[0] ?? term);
+  const pairs = new Set<string>();
+  for (const [at, left] of paired.entries()) {
+    for (const right of paired.slice(at + 1, at + 1 + MAX_PAIR_DISTANCE)) {
+      if (left !== right) pairs.add(left < right ? left + PAIR_SEPARATOR + right : right + PAIR_SEPARATOR + left);
+    }
+  }
+  return [...known, ...pairs];
+}
+
+function weightOf(feature: string): number {
+  return isPair(feature) ? PAIR_WEIGHT : isStopWord(feature) ? STOP_WORD_WEIGHT : 1;
+}
+
+function isPair(feature: string): boolean {
+  return feature.includes(PAIR_SEPARATOR);
+}
+
+/** The terms of stop words start with this character. */
+function isStopWord(feature: string): boolean {
+  return feature.startsWith("_");
 }
 
 function keyOf(answer: string): string {

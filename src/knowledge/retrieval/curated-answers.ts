@@ -1,7 +1,8 @@
 import type { CuratedMatch } from "../../models/retrieval.ts";
-import { allTokens } from "../../text/terms.ts";
+import { DEFAULT_LANGUAGE } from "../../text/languages.ts";
 import type { CuratedAnswer, IndexStore, StoredAnswer } from "../indexing/store.ts";
-import { AnswerClassifier, questionFeatures, type RankedAnswer } from "./answer-classifier.ts";
+import { AnswerClassifier, type RankedAnswer } from "./answer-classifier.ts";
+import { similarityOf, type Wording, wordingOf } from "./question-similarity.ts";
 import { correctSpelling, MAX_CORRECTIONS, normalizedIdf, type Vocabulary } from "./query.ts";
 
 /** A match with at least this score is strong: its answer is given word for word. */
@@ -11,8 +12,10 @@ export const STRONG_MATCH = 0.7;
 const MAX_ANSWERS_COMPARED = 5;
 /** The questions of one answer that are compared, the newest first. */
 const MAX_QUESTIONS_COMPARED = 20;
-/** From this score on it is the same question but for a stop word, and is ranked before what the classifier prefers. */
-const SAME_QUESTION = 0.95;
+/** From this score on a question differs in a stop word at most, and is ranked before what the classifier prefers. */
+const NEARLY_EQUAL = 0.95;
+/** Dampens the idf: in short questions one rare word would outweigh all others. */
+const IDF_POWER = 0.7;
 
 /**
  * The curated answers of one agent, and the search of them in two stages: the classifier ranks the answers by all their
@@ -29,15 +32,15 @@ export class CuratedAnswers {
     const old = this.find(answer.id);
     const row = this.store.write(() => this.store.putAnswer(answer));
     if (row === undefined) return;
-    if (old) this.classifier?.remove(old.id, old.answer, questionFeatures(old.question));
-    this.classifier?.add(row, answer.answer, questionFeatures(answer.question));
+    if (old) this.classifier?.remove(old.id, old.answer, wordingOf(old.question, DEFAULT_LANGUAGE));
+    this.classifier?.add(row, answer.answer, wordingOf(answer.question, DEFAULT_LANGUAGE));
   }
 
   remove(id: string): void {
     const old = this.find(id);
     if (!old) return;
     this.store.write(() => this.store.deleteAnswer(id));
-    this.classifier?.remove(old.id, old.answer, questionFeatures(old.question));
+    this.classifier?.remove(old.id, old.answer, wordingOf(old.question, DEFAULT_LANGUAGE));
   }
 
   /** Drops what is held in memory. */
@@ -53,11 +56,11 @@ export class CuratedAnswers {
     if (this.store.size.answers === 0) return [];
     const rows = only && this.store.rowsOfAnswers(only);
     const classifier = (this.classifier ??= this.buildClassifier());
-    const correct = spellingCorrector(classifier);
-    const ranked = classifier.rank(questionFeatures(question, correct), Math.min(limit, MAX_ANSWERS_COMPARED), rows);
-    const matches = this.mostSimilarQuestions(ranked, termWeights(question, correct), classifier);
-    const sameScore = ({ score }: CuratedMatch): number => (score >= SAME_QUESTION ? score : 0);
-    return matches.sort((a, b) => sameScore(b) - sameScore(a));
+    const query = wordingOf(question, DEFAULT_LANGUAGE, spellingCorrector(classifier));
+    const ranked = classifier.rank(query, Math.min(limit, MAX_ANSWERS_COMPARED), rows);
+    const matches = this.mostSimilarQuestions(ranked, query, classifier);
+    const equalScore = ({ score }: CuratedMatch): number => (score >= NEARLY_EQUAL ? score : 0);
+    return matches.sort((a, b) => equalScore(b) - equalScore(a));
   }
 
   private find(id: string): StoredAnswer | undefined {
@@ -66,55 +69,22 @@ export class CuratedAnswers {
 
   private buildClassifier(): AnswerClassifier {
     const classifier = new AnswerClassifier();
-    for (const { id, question, answer } of this.store.listAnswers()) classifier.add(id, answer, questionFeatures(question));
+    for (const { id, question, answer } of this.store.listAnswers()) classifier.add(id, answer, wordingOf(question, DEFAULT_LANGUAGE));
     return classifier;
   }
 
-  private mostSimilarQuestions(ranked: readonly RankedAnswer[], query: TermWeights, classifier: AnswerClassifier): CuratedMatch[] {
-    const idf = (term: string): number => normalizedIdf(classifier.frequencyOf(term), classifier.size) ** IDF_POWER;
-    const compared = ranked.map(({ questions }) => [...questions].slice(-MAX_QUESTIONS_COMPARED));
-    const rows = new Map(this.store.readAnswers(compared.flat()).map((row) => [row.id, row]));
+  private mostSimilarQuestions(ranked: readonly RankedAnswer[], query: Wording, classifier: AnswerClassifier): CuratedMatch[] {
+    const importanceOf = (term: string): number => normalizedIdf(classifier.frequencyOf(term), classifier.size) ** IDF_POWER;
+    const compared = ranked.map(({ rows }) => rows.slice(-MAX_QUESTIONS_COMPARED));
+    const stored = new Map(this.store.readAnswers(compared.flat()).map((row) => [row.id, row]));
     return compared.map((ids): CuratedMatch => {
       const matches = ids.map((id): CuratedMatch => {
-        const { answerId, question, answer } = rows.get(id)!;
-        return { answerId, question, answer, score: diceCoefficient(query, termWeights(question), idf) };
+        const { answerId, question, answer } = stored.get(id)!;
+        return { answerId, question, answer, score: similarityOf(query, wordingOf(question, DEFAULT_LANGUAGE), importanceOf) };
       });
       return matches.reduce((best, match) => (match.score > best.score ? match : best));
     });
   }
-}
-
-// --- Similarity of two questions ---
-
-type TermWeights = ReadonlyMap<string, number>;
-
-/** A differing stop word still makes it nearly the same question. */
-const KIND_WEIGHTS = { content: 1, weak: 0.6, stop: 0.2 } as const;
-/** A compound's part beside the whole. */
-const PART_WEIGHT = 0.5;
-/** Dampens the idf: in short questions one rare word would outweigh all others. */
-const IDF_POWER = 0.7;
-
-function termWeights(question: string, correct: (term: string) => string = (term) => term): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const { term, parts, kind } of allTokens(question)) {
-    weights.set(correct(term), KIND_WEIGHTS[kind]);
-    for (const part of parts) weights.set(part, weights.get(part) ?? PART_WEIGHT);
-  }
-  return weights;
-}
-
-/** The share of both questions' weighted terms that they have in common, 0..1: 1 only if neither has any other. */
-function diceCoefficient(a: TermWeights, b: TermWeights, idf: (term: string) => number): number {
-  let common = 0;
-  let total = 0;
-  for (const [term, weight] of a) {
-    const termIdf = idf(term);
-    total += weight * termIdf;
-    if (b.has(term)) common += (weight + b.get(term)!) * termIdf;
-  }
-  for (const [term, weight] of b) total += weight * idf(term);
-  return total === 0 ? 0 : Math.min(1, common / total);
 }
 
 /** Replaces terms that no curated question has by the most similar ones that some have. */
@@ -123,7 +93,7 @@ function spellingCorrector(classifier: AnswerClassifier): (term: string) => stri
     size: classifier.size,
     documentFrequencies: (terms) => new Map(terms.map((term) => [term, classifier.frequencyOf(term)])),
     present: (terms) => new Set(terms.filter((term) => classifier.frequencyOf(term) > 0)),
-    termsWithPrefix: (prefix) => [...classifier.termsWithPrefix(prefix).keys()],
+    termsWithPrefix: (prefix) => classifier.wordsWithPrefix(prefix),
   };
   const corrections = new Map<string, string>();
   return (term) => {

@@ -80,20 +80,29 @@ const GROUPS = `
   monitor watch observe
 `;
 
-let groups: Map<string, string[]> | undefined;
+/** The stems of each group, and the groups of each stem. */
+interface SynonymTable {
+  members: string[][];
+  groupsOf: Map<string, number[]>;
+}
+
+let table: SynonymTable | undefined;
+
+function readTable(): SynonymTable {
+  const members = GROUPS.trim()
+    .split("\n")
+    .map((line) => [...new Set(stems(line))]);
+  const groupsOf = new Map<string, number[]>();
+  for (const [group, terms] of members.entries()) {
+    for (const term of terms) groupsOf.set(term, [...(groupsOf.get(term) ?? []), group]);
+  }
+  return { members, groupsOf };
+}
 
 /** The names of the groups that a stem belongs to. They start with a character that no stem has. */
 export function synonymGroups(term: string): readonly string[] {
-  groups ??= parseGroups();
-  return groups.get(term) ?? [];
-}
-
-function parseGroups(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const [at, line] of GROUPS.trim().split("\n").entries()) {
-    for (const term of new Set(stems(line))) found.set(term, [...(found.get(term) ?? []), `=${at}`]);
-  }
-  return found;
+  table ??= readTable();
+  return table.groupsOf.get(term)?.map((group) => `=${group}`) ?? [];
 }
 
 /** How surely a word of the same group, or of a phrase's line, means the same. */
@@ -102,19 +111,9 @@ const PHRASE_WEIGHT = 0.8;
 
 /** The stems of the words that may stand for a stem in support questions. */
 export function synonymsOf(term: string): TermAlternative[] {
-  membersOf ??= readMembers();
-  return (membersOf.get(term) ?? []).map((other) => ({ term: other, weight: SYNONYM_WEIGHT }));
-}
-
-let membersOf: Map<string, string[]> | undefined;
-
-function readMembers(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const line of GROUPS.trim().split("\n")) {
-    const members = [...new Set(stems(line))];
-    for (const term of members) found.set(term, [...(found.get(term) ?? []), ...members.filter((other) => other !== term)]);
-  }
-  return found;
+  const { members, groupsOf } = (table ??= readTable());
+  const others = (groupsOf.get(term) ?? []).flatMap((group) => members[group]!.filter((other) => other !== term));
+  return others.map((other) => ({ term: other, weight: SYNONYM_WEIGHT }));
 }
 
 /** Everyday phrases, and the words that help texts use in their place. */
