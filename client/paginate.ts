@@ -1,4 +1,5 @@
-interface ListInput {
+/** Which records of a list to read: those after a cursor, or from an offset on. */
+export interface Place {
   limit?: number | undefined;
   offset?: number | undefined;
   cursor?: string | undefined;
@@ -14,16 +15,19 @@ interface Page<Item> {
 const LARGEST_PAGE = 100;
 
 /** Every record of a list, page after page: `for await (const lead of paginate(client.listLeads, { q: "ann" })) …` */
-export async function* paginate<Item, Query extends ListInput | undefined>(
+export async function* paginate<Item, Query extends Place | undefined>(
   list: (input: Query) => Promise<Page<Item>>,
   ...[query]: undefined extends Query ? [query?: NoInfer<Query>] : [query: NoInfer<Query>]
 ): AsyncGenerator<Item, void> {
-  let next = { limit: LARGEST_PAGE, ...query };
-  for (;;) {
-    const page = await list(next as Query);
+  for (let place: Place | null = {}; place !== null;) {
+    const page: Page<Item> = await list({ limit: LARGEST_PAGE, ...query, ...place } as Query);
     yield* page.data;
-    if (!page.has_more || page.data.length === 0) return;
-    const place = page.next_cursor ? { cursor: page.next_cursor, offset: undefined } : { offset: page.offset + page.data.length };
-    next = { ...next, ...place };
+    place = nextPlace(page);
   }
+}
+
+/** Where the next page of a list begins; null after the last one. */
+export function nextPlace({ data, offset, has_more: hasMore, next_cursor: cursor }: Page<unknown>): Place | null {
+  if (!hasMore || data.length === 0) return null;
+  return cursor ? { cursor, offset: undefined } : { offset: offset + data.length };
 }

@@ -54,14 +54,22 @@ export async function* followAnswer<Answer, Start = {}>(
   }
 }
 
-/** The events of a stream. The service ends lines with "\n", writes data on one line, and comments to keep the connection open. */
-async function* readEvents<Answer, Start>(response: Response): AsyncGenerator<StreamEvent<Answer, Start>, void> {
+/**
+ * The events of a stream. The service ends lines with "\n", writes data on one line, and comments to keep the connection open.
+ * @param onChunk called with each piece that arrives, comments included.
+ * @throws ApiError, with the status 200, where the service reports that the answer failed.
+ */
+export async function* readEvents<Answer, Start = {}>(
+  response: Response,
+  onChunk?: () => void,
+): AsyncGenerator<StreamEvent<Answer, Start>, void> {
   if (!response.body) return;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      onChunk?.();
       const blocks = (text + decoder.decode(read.value, { stream: true })).split("\n\n");
       text = blocks.pop()!;
       for (const block of blocks) {

@@ -149,6 +149,16 @@ export function methodsOf({ routes }: Surface, send: Send): object {
   return Object.fromEntries(methods);
 }
 
+/**
+ * A visitor's key of a question, by which the service answers it once however often it is sent. It is a UUIDv7, since it also says
+ * when the question was asked. Pages without TLS have no `crypto.randomUUID`.
+ */
+export function newQuestionKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  const hex = Date.now().toString(16).padStart(12, "0") + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-7$3-8$4-$5");
+}
+
 type Method<Given, Answer, Options> = {} extends Given
   ? (input?: Given, options?: Options) => Promise<Answer>
   : (input: Given, options?: Options) => Promise<Answer>;

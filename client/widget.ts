@@ -5,7 +5,15 @@
  *   const { answer } = await visitor.sendVisitorMessage({ agent_id, body: { message: "How long do refunds take?" } });
  */
 import { type AnswerKey, type Broken, followAnswer, type StreamEvent } from "./stream.ts";
-import { methodsOf, type MethodsFor, senderOf, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
+import {
+  methodsOf,
+  type MethodsFor,
+  newQuestionKey,
+  senderOf,
+  type SignalOptions,
+  type Surface,
+  type TransportOptions,
+} from "./transport.ts";
 import { type Operations, ROUTES, type Schemas } from "./widget-schema.ts";
 
 export { ApiError } from "./transport.ts";
@@ -56,7 +64,7 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
     token = given;
     options.onVisitorToken?.(given);
   };
-  const surface: Surface = { routes: ROUTES, token: () => token, idempotencyKey: (id) => (id === ASK ? newKey() : undefined) };
+  const surface: Surface = { routes: ROUTES, token: () => token, idempotencyKey: (id) => (id === ASK ? newQuestionKey() : undefined) };
   const send = senderOf(surface, options);
   const methods = methodsOf(surface, send) as Methods;
   const withToken = <Body extends object>({ agent_id, body }: { agent_id: string; body: Body }) => ({
@@ -86,10 +94,4 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
     resumeVisitorAnswer: (answer, { lastEventId, ...own } = {}) =>
       follow((id) => send("resumeVisitorAnswer", { ...answer }, own, id), own, { answer, lastEventId }),
   };
-}
-
-/** A UUIDv7: the service derives a question's identifiers from it, so that it is one question however often it is sent. */
-function newKey(): string {
-  const time = Date.now().toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }

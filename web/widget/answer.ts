@@ -1,10 +1,10 @@
-import { type Api, type ApiAnswer, ApiFailure } from "./api.ts";
+import { type AnswerKey, readEvents, type StreamEvent } from "../../client/stream.ts";
+import { ApiError } from "../../client/transport.ts";
+import type { Api, ApiAnswer } from "./api.ts";
 
 /** What happens to a question, in this order; `start` may come again, and the answer then begins anew. */
 export type AnswerEvent =
-  | { type: "start"; conversation_id: string; message_id: string | null; visitor_token?: string }
-  | { type: "delta"; text: string }
-  | { type: "done"; answer: ApiAnswer & { visitor_token?: string } }
+  | StreamEvent<ApiAnswer, { visitor_token?: string }>
   /** The connection was lost, and is made again. */
   | { type: "reconnecting" }
   /** The whole answer was read already. */
@@ -29,10 +29,10 @@ export interface Question {
 /**
  * Asks the agent and follows its answer to the end. A lost connection is made again: before the question is taken by sending
  * it once more under its key, afterwards by taking up the stream where it broke.
- * @throws ApiFailure; TypeError where the question could not be sent.
+ * @throws ApiError; TypeError where the question could not be sent.
  */
 export async function* followAnswer(api: Api, question: Question): AsyncGenerator<AnswerEvent, void> {
-  let place: { conversation_id: string; message_id: string } | undefined;
+  let place: AnswerKey | undefined;
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (let attempt = 1; ; attempt++) {
@@ -43,18 +43,19 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
         ? await api.resume(place, lastEventId, connection.signal)
         : await api.ask(message, key, { identity, turnstile }, connection.signal);
       if (response.status === 204) return yield { type: "complete" };
-      for await (const { id, event } of readEvents(response, connection)) {
+      for await (const event of readEvents<ApiAnswer, { visitor_token?: string }>(response, () => connection.reset())) {
         if (event.type === "start" && event.message_id !== null) {
           place = { conversation_id: event.conversation_id, message_id: event.message_id };
         }
-        lastEventId = id;
+        lastEventId = event.id;
         pauseMs = FIRST_PAUSE_MS;
         yield event;
         if (event.type === "done") return;
       }
     } catch (error) {
-      if (error instanceof ApiFailure) {
-        if (!error.kept && !(place && error.status >= 500)) throw error;
+      if (error instanceof ApiError) {
+        const mayRecover = error.kept || error.status === 200 || (place && error.status >= 500);
+        if (!mayRecover) throw error;
         place = error.kept ?? place;
       } else if (!place && attempt >= MAX_SENDS && navigator.onLine) throw error;
     } finally {
@@ -88,34 +89,6 @@ class SilenceGuard {
     clearTimeout(this.timer);
     this.controller.abort();
   }
-}
-
-interface ReadEvent {
-  id: string | undefined;
-  event: AnswerEvent;
-}
-
-/** The events of a response, up to where the stream ends, or says that the service failed. */
-async function* readEvents(response: Response, connection: SilenceGuard): AsyncGenerator<ReadEvent> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    connection.reset();
-    // The service ends lines with "\n", and writes data on one line.
-    const blocks = (text + value).split("\n\n");
-    text = blocks.pop()!;
-    for (const block of blocks) {
-      const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s, 2)) as [string, string][]);
-      if (fields["event"] === "error") return;
-      if (fields["data"] !== undefined) yield { id: fields["id"], event: toEvent(fields["event"], JSON.parse(fields["data"])) };
-    }
-  }
-}
-
-function toEvent(type: string | undefined, data: object): AnswerEvent {
-  return (type === "done" ? { type, answer: data } : { type, ...data }) as AnswerEvent;
 }
 
 /** Waits, and longer while the browser is offline. */

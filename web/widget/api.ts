@@ -1,9 +1,11 @@
 import type { Schemas } from "../../client/widget-schema.ts";
+import type { AnswerKey } from "../../client/stream.ts";
+import { ApiError } from "../../client/transport.ts";
 import type { Memory } from "./memory.ts";
 
 export type ApiMessage = Schemas["NewMessages"]["data"][number];
 export type PastConversation = Schemas["PastConversation"];
-export type ApiAnswer = Schemas["ChatAnswer"];
+export type ApiAnswer = Schemas["VisitorAnswer"];
 export type Citation = Schemas["Citation"];
 export type ConversationStatus = ApiAnswer["status"];
 
@@ -16,23 +18,7 @@ export interface Contact {
   custom_fields: Record<string, string>;
 }
 
-/** A question that was taken although its request failed. */
-interface KeptQuestion {
-  conversation_id: string;
-  message_id: string;
-}
-
-/** An error that the service answered with. */
-export class ApiFailure extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    readonly retryAfterSeconds: number,
-    readonly kept: KeptQuestion | undefined,
-  ) {
-    super(`${status} ${code}`);
-  }
-}
+type ErrorBody = ConstructorParameters<typeof ApiError>[1] & { error?: { visitor_token?: string } };
 
 const REQUEST_TIMEOUT_MS = 30_000;
 
@@ -42,7 +28,7 @@ interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** The visitors' operations of one agent. Each throws an ApiFailure, or a TypeError where the network fails. */
+/** The visitors' operations of one agent. Each throws an ApiError, or a TypeError where the network fails. */
 export class Api {
   constructor(
     private readonly service: string,
@@ -67,7 +53,7 @@ export class Api {
   }
 
   /** Takes up the stream of an answer after the last event that was read. */
-  resume({ conversation_id: conversation, message_id: message }: KeptQuestion, lastEventId: string | undefined, signal: AbortSignal) {
+  resume({ conversation_id: conversation, message_id: message }: AnswerKey, lastEventId: string | undefined, signal: AbortSignal) {
     const headers = { ...this.authorization, ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }) };
     return this.send("GET", `conversations/${conversation}/messages/${message}/stream`, { headers, signal });
   }
@@ -129,16 +115,10 @@ export class Api {
     }
     const response = await fetch(`${this.service}/widget/v1/${path}`, init);
     if (response.ok) return response;
-    throw await this.failureOf(response);
-  }
-
-  /** A question that is kept comes with the token by which its answer is read. */
-  private async failureOf(response: Response): Promise<ApiFailure> {
-    type ErrorBody = { error?: { code?: string; visitor_token?: string } & Partial<KeptQuestion> };
-    const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody;
-    const { code = "unavailable", conversation_id, message_id, visitor_token } = error;
-    if (visitor_token) this.memory.set({ token: visitor_token });
-    const kept = conversation_id && message_id ? { conversation_id, message_id } : undefined;
-    return new ApiFailure(response.status, code, Number(response.headers.get("Retry-After") ?? 0), kept);
+    const failure = (await response.json().catch(() => ({}))) as ErrorBody;
+    // A question that is kept comes with the token by which its answer is read.
+    const token = failure.error?.visitor_token;
+    if (token) this.memory.set({ token });
+    throw new ApiError(response, failure);
   }
 }

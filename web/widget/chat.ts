@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
+import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
-import { Api, type ApiAnswer, ApiFailure, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
+import { Api, type ApiAnswer, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
 import { Memory } from "./memory.ts";
 import { Poller } from "./poller.ts";
@@ -239,7 +240,7 @@ export class Chat {
   /** Whether a question is to be asked once more as the first of a new conversation: the one before is not there any more. */
   private startsOver(error: unknown): boolean {
     const { token, conversation } = this.memory.value;
-    const isGone = error instanceof ApiFailure && (error.code === "invalid_visitor_token" || error.status === 404);
+    const isGone = error instanceof ApiError && (error.code === "invalid_visitor_token" || error.status === 404);
     if (!isGone || (!token && !conversation)) return false;
     this.memory.set({ token: error.status === 404 ? token : undefined, conversation: undefined, seen: undefined, live: false });
     this.poller.stop();
@@ -253,11 +254,11 @@ export class Chat {
   }
 
   private problemOf(error: unknown): Problem {
-    if (!(error instanceof ApiFailure)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
+    if (!(error instanceof ApiError)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
     switch (error.code) {
       case "rate_limited":
         if (this.messages.value.length >= FULL_CONVERSATION) return { kind: "conversation_full" };
-        return { kind: "rate_limited", untilMs: Date.now() + error.retryAfterSeconds * 1000 };
+        return { kind: "rate_limited", untilMs: Date.now() + (error.retryAfter ?? 0) * 1000 };
       case "quota_exceeded":
         return { kind: "quota_exceeded" };
       case "conflict":
@@ -291,7 +292,7 @@ export class Chat {
   }
 
   private forgetIfGone(error: unknown): never {
-    if (error instanceof ApiFailure && (error.status === 401 || error.status === 404)) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
       this.clear();
       this.problem.value = { kind: "session_ended" };
@@ -398,7 +399,7 @@ export class Chat {
     return true;
   }
 
-  /** Leaves contact details. @throws ApiFailure; TypeError where the network fails. */
+  /** Leaves contact details. @throws ApiError; TypeError where the network fails. */
   async sendContact(contact: Contact): Promise<void> {
     const isChallenged = this.options.settings.turnstile_site_key && !this.memory.value.token;
     const turnstile = isChallenged ? await this.options.solveChallenge() : undefined;
@@ -410,7 +411,7 @@ export class Chat {
   // --- The list of messages ----------------------------------------------------------------------------------------------
 
   private addLocal(content: string): Message {
-    const message: Message = { ...localMessage(questionKey(), "user", content), state: "sending" };
+    const message: Message = { ...localMessage(newQuestionKey(), "user", content), state: "sending" };
     this.add(message);
     return message;
   }
@@ -427,15 +428,6 @@ export class Chat {
 
 /** The visitor did not confirm that they are human. */
 export class ChallengeError extends Error {}
-
-/** A question's own key, by which the service knows it when it is sent again: a UUIDv7, since it also tells the time. */
-function questionKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  new DataView(bytes.buffer).setBigUint64(0, (BigInt(Date.now()) << 16n) | BigInt(0x7000 | (bytes[7]! << 4) | (bytes[6]! & 15)));
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
 
 function localMessage(key: string, role: Message["role"], content: string): Message {
   return { key, id: null, role, content, citations: [], author: null, canRate: false, atMs: Date.now() };

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { useShortcuts } from "../keyboard.ts";
-import type { ListWindow } from "../list-window.ts";
+import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";

@@ -1,5 +1,5 @@
 import { api, type Schemas } from "../api.ts";
-import { type ListWindow, useListWindow } from "../list-window.ts";
+import { type ListWindow, useListWindow } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
@@ -42,7 +42,7 @@ export function memberId(): string {
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {
   return useListWindow(
     JSON.stringify(filter),
-    (page, signal) => api.listConversations({ ...inputOf(filter), ...page }, { signal }),
+    (page, options) => api.listConversations({ ...inputOf(filter), ...page }, options),
     ({ kind }) => kind === "conversation",
   );
 }

@@ -1,22 +1,19 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { EndOfPages } from "../ui/pages.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { PagesCards } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
-
-const PAGE_SIZE = 50;
 
 /** The questions that are answered word for word as the team wrote it. */
 export function Answers({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [deleting, setDeleting] = useState<Schemas["Answer"]>();
-  const read = byOffset((offset, signal) => api.listAnswers({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
-  const pages = usePages(agentId, read);
+  const pages = usePages(agentId, (page, options) => api.listAnswers({ agent_id: agentId, ...page }, options));
   const mayWrite = hasScope("knowledge:write");
   const remove = async (id: string) => {
     if (await attempt(() => api.deleteAnswer({ agent_id: agentId, answer_id: id }), "Deleted")) pages.first.reload();
@@ -31,30 +28,23 @@ export function Answers({ agentId }: { agentId: string }) {
           </Button>
         </div>
       )}
-      <Loaded query={pages.first}>
-        {() =>
-          pages.items.length === 0 ? (
-            <Empty title="No curated answers yet">Write the answer to a question that comes often; similar questions get it too.</Empty>
-          ) : (
-            <ul class="stack">
-              {pages.items.map((answer) => (
-                <li key={answer.id} class="card">
-                  <div class="card-top">
-                    <strong>{answer.question}</strong>
-                    {mayWrite && (
-                      <Button variant="quiet" onClick={() => setDeleting(answer)}>
-                        Delete
-                      </Button>
-                    )}
-                  </div>
-                  <p class="plain clamp-5">{answer.answer}</p>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <EndOfPages pages={pages} />
+      <PagesCards
+        pages={pages}
+        card={(answer) => (
+          <>
+            <div class="card-top">
+              <strong>{answer.question}</strong>
+              {mayWrite && (
+                <Button variant="quiet" onClick={() => setDeleting(answer)}>
+                  Delete
+                </Button>
+              )}
+            </div>
+            <p class="plain clamp-5">{answer.answer}</p>
+          </>
+        )}
+        empty={<Empty title="No curated answers yet">Write the answer to a question that comes often; similar questions get it too.</Empty>}
+      />
       {isAdding && <SaveAnswer agentId={agentId} question="" answer="" onClose={() => setAdding(false)} onSaved={pages.first.reload} />}
       {deleting && (
         <Confirm

@@ -1,25 +1,22 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { EndOfPages } from "../ui/pages.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { PagesCards } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { ConversationLink, otherWords } from "./gaps.tsx";
 
 type Draft = Schemas["Draft"];
 
-const PAGE_SIZE = 50;
-
 /** What colleagues replied to questions that the agent could not answer, for the team to accept as answers or to dismiss. */
 export function Drafts({ agentId }: { agentId: string }) {
   const [editing, setEditing] = useState<Draft>();
   const [busyId, setBusyId] = useState<string>();
-  const read = byOffset((offset, signal) => api.listDrafts({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
-  const pages = usePages(agentId, read);
+  const pages = usePages(agentId, (page, options) => api.listDrafts({ agent_id: agentId, ...page }, options));
   const decide = async ({ id }: Draft, action: "accept" | "dismiss") => {
     const ids = { agent_id: agentId, draft_id: id };
     setBusyId(id);
@@ -35,27 +32,19 @@ export function Drafts({ agentId }: { agentId: string }) {
         What colleagues replied to questions that the agent could not answer. It answers by what you accept, word for word, for everybody:
         take out what is about one person.
       </p>
-      <Loaded query={pages.first}>
-        {() =>
-          pages.items.length === 0 ? (
-            <Empty title="No drafts">A reply to a question that the agent could not answer appears here.</Empty>
-          ) : (
-            <ul class="stack">
-              {pages.items.map((draft) => (
-                <DraftCard
-                  key={draft.id}
-                  draft={draft}
-                  isBusy={busyId === draft.id}
-                  onAccept={() => void decide(draft, "accept")}
-                  onEdit={() => setEditing(draft)}
-                  onDismiss={() => void decide(draft, "dismiss")}
-                />
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <EndOfPages pages={pages} />
+      <PagesCards
+        pages={pages}
+        card={(draft) => (
+          <DraftCard
+            draft={draft}
+            isBusy={busyId === draft.id}
+            onAccept={() => void decide(draft, "accept")}
+            onEdit={() => setEditing(draft)}
+            onDismiss={() => void decide(draft, "dismiss")}
+          />
+        )}
+        empty={<Empty title="No drafts">A reply to a question that the agent could not answer appears here.</Empty>}
+      />
       {editing && (
         <SaveAnswer
           agentId={agentId}
@@ -80,7 +69,7 @@ interface CardProps {
 
 function DraftCard({ draft, isBusy, onAccept, onEdit, onDismiss }: CardProps) {
   return (
-    <li class="card">
+    <>
       <strong>{draft.question}</strong>
       <p class="plain">{draft.answer}</p>
       <p class="quiet">
@@ -108,6 +97,6 @@ function DraftCard({ draft, isBusy, onAccept, onEdit, onDismiss }: CardProps) {
           </Button>
         </div>
       )}
-    </li>
+    </>
   );
 }

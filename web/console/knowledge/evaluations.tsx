@@ -1,27 +1,28 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { api, errorText, type Schemas } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextArea, TextField } from "../ui/field.tsx";
 import { readForm } from "../ui/form.ts";
-import { EndOfPages } from "../ui/pages.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { PagesCards } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { sayError } from "../ui/toast.tsx";
 import { linesOfCsv, parseCases } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
 
-const PAGE_SIZE = 20;
-
 /** The runs of questions that tell whether the answers became better or worse. */
 export function Evaluations({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
-  const read = byOffset((offset, signal) => api.listEvaluations({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
-  const pages = usePages(agentId, read, ({ kind }) => kind === "evaluation");
+  const pages = usePages(
+    agentId,
+    (page, options) => api.listEvaluations({ agent_id: agentId, ...page }, options),
+    ({ kind }) => kind === "evaluation",
+  );
   return (
     <section class="stack" aria-label="Evaluations">
       {hasScope("knowledge:write") && (
@@ -32,33 +33,28 @@ export function Evaluations({ agentId }: { agentId: string }) {
           </Button>
         </div>
       )}
-      <Loaded query={pages.first}>
-        {() =>
-          pages.items.length === 0 ? (
-            <Empty title="No evaluations yet">
-              Paste the questions that matter, with what you expect of the answers. The agent answers them as it would answer visitors.
-            </Empty>
-          ) : (
-            <ul class="stack">
-              {pages.items.map((evaluation) => (
-                <li key={evaluation.id} class="card">
-                  <div class="card-top">
-                    <Link href={`/evaluations/${evaluation.id}`}>
-                      <strong>{nameOf(evaluation)}</strong>
-                    </Link>
-                    <EvaluationStatus evaluation={evaluation} />
-                  </div>
-                  <EvaluationProgress evaluation={evaluation} />
-                  <p class="quiet">
-                    <Time at={evaluation.created_at} />
-                  </p>
-                </li>
-              ))}
-            </ul>
-          )
+      <PagesCards
+        pages={pages}
+        card={(evaluation) => (
+          <>
+            <div class="card-top">
+              <Link href={`/evaluations/${evaluation.id}`}>
+                <strong>{nameOf(evaluation)}</strong>
+              </Link>
+              <EvaluationStatus evaluation={evaluation} />
+            </div>
+            <EvaluationProgress evaluation={evaluation} />
+            <p class="quiet">
+              <Time at={evaluation.created_at} />
+            </p>
+          </>
+        )}
+        empty={
+          <Empty title="No evaluations yet">
+            Paste the questions that matter, with what you expect of the answers. The agent answers them as it would answer visitors.
+          </Empty>
         }
-      </Loaded>
-      <EndOfPages pages={pages} />
+      />
       {isAdding && <NewEvaluation agentId={agentId} onClose={() => setAdding(false)} />}
     </section>
   );

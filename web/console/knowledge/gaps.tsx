@@ -1,18 +1,17 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
-import { EndOfPages } from "../ui/pages.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { PagesCards } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 
 type Gap = Schemas["Gap"];
 
-const PAGE_SIZE = 50;
 const RANGES = [
   ["7", "Last 7 days"],
   ["30", "Last 30 days"],
@@ -24,32 +23,21 @@ const RANGES = [
 export function Gaps({ agentId }: { agentId: string }) {
   const [days, setDays] = useState("30");
   const [answering, setAnswering] = useState<Gap>();
-  const read = byOffset(async (offset, signal) => {
-    const input = { agent_id: agentId, days: Number(days), limit: PAGE_SIZE, offset };
-    const page = await api.listGaps(input, signal ? { signal } : {});
-    return { ...page, data: page.data.map((gap) => ({ ...gap, id: gap.question })) };
+  const pages = usePages(`${agentId} ${days}`, async (page, options) => {
+    const gaps = await api.listGaps({ agent_id: agentId, days: Number(days), ...page }, options);
+    return { ...gaps, data: gaps.data.map((gap) => ({ ...gap, id: gap.question })) };
   });
-  const pages = usePages(`${agentId} ${days}`, read);
   return (
     <section class="stack" aria-label="Gaps">
       <div class="card-top">
         <p class="quiet">Questions that the agent could not answer, and those whose answer was rated down.</p>
         <Select label="Range" hideLabel options={RANGES} value={days} onChange={({ currentTarget }) => setDays(currentTarget.value)} />
       </div>
-      <Loaded query={pages.first}>
-        {() =>
-          pages.items.length === 0 ? (
-            <Empty title="No gaps">What visitors ask in vain appears here, the most frequent first.</Empty>
-          ) : (
-            <ul class="stack">
-              {pages.items.map((gap) => (
-                <GapCard key={gap.id} gap={gap} onAnswer={() => setAnswering(gap)} />
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <EndOfPages pages={pages} />
+      <PagesCards
+        pages={pages}
+        card={(gap) => <GapCard gap={gap} onAnswer={() => setAnswering(gap)} />}
+        empty={<Empty title="No gaps">What visitors ask in vain appears here, the most frequent first.</Empty>}
+      />
       {answering && (
         <SaveAnswer
           agentId={agentId}
@@ -65,7 +53,7 @@ export function Gaps({ agentId }: { agentId: string }) {
 
 function GapCard({ gap, onAnswer }: { gap: Gap; onAnswer: () => void }) {
   return (
-    <li class="card">
+    <>
       <div class="card-top">
         <strong>{gap.question}</strong>
         {hasScope("knowledge:write") && <Button onClick={onAnswer}>Add an answer</Button>}
@@ -87,7 +75,7 @@ function GapCard({ gap, onAnswer }: { gap: Gap; onAnswer: () => void }) {
           </li>
         ))}
       </ul>
-    </li>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -14,8 +14,6 @@ import { attempt } from "../ui/toast.tsx";
 import { Progress, SOURCE_STATUS } from "./sources.tsx";
 
 type CrawledPage = Schemas["CrawledPage"];
-
-const PAGE_SIZE = 100;
 
 /** One source: its state, and for a website what became of each page. */
 export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: string }) {
@@ -97,12 +95,10 @@ const PAGE_STATUSES = [
 /** @param version another one reads the list again. */
 function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: string }; version: string }) {
   const [status, setStatus] = useState<"" | CrawledPage["status"]>("");
-  const read = byOffset(async (offset, signal) => {
-    const input = { ...ids, limit: PAGE_SIZE, offset, ...(status && { status }) };
-    const page = await api.listSourcePages(input, signal ? { signal } : {});
-    return { ...page, data: page.data.map((one) => ({ ...one, id: one.url })) };
+  const pages = usePages(`${ids.source_id} ${status} ${version}`, async (page, options) => {
+    const crawled = await api.listSourcePages({ ...ids, status: status || undefined, ...page }, options);
+    return { ...crawled, data: crawled.data.map((one) => ({ ...one, id: one.url })) };
   });
-  const pages = usePages(`${ids.source_id} ${status} ${version}`, read);
   return (
     <section class="stack" aria-label="Pages">
       <div class="card-top">

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, download } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
-import { usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { Button } from "../ui/button.tsx";
 import { focusSearch, PageFrame, saveFile, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
@@ -10,15 +10,13 @@ import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 
-const PAGE_SIZE = 50;
-
 /** The contact details that visitors left. */
 export function Leads() {
   const [q, setQ] = useState("");
   const [isExporting, setExporting] = useState(false);
   const leads = usePages(
     q,
-    (cursor, signal) => api.listLeads({ limit: PAGE_SIZE, ...(q && { q }), ...(cursor && { cursor }) }, signal ? { signal } : {}),
+    (page, options) => api.listLeads({ q: q || undefined, ...page }, options),
     ({ kind }) => kind === "lead",
   );
   useShortcuts({ "/": ["Search", focusSearch] });

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { PageFrame, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
@@ -9,7 +9,7 @@ import { operator } from "./api.ts";
 /** What operators did. */
 export function Audit() {
   const [operation, setOperation] = useState("");
-  const pages = usePages(operation, (cursor) => operator.listAudit({ limit: 50, operation: operation || undefined, cursor }));
+  const pages = usePages(operation, (page, options) => operator.listAudit({ operation: operation || undefined, ...page }, options));
   return (
     <PageFrame title="Audit log" actions={<SearchField label="Operation, such as revokeKey" onSearch={setOperation} />}>
       <PagesTable

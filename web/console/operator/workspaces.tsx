@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, Route, Switch } from "wouter-preact";
 import { errorText } from "../api.ts";
-import { byOffset, usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -19,8 +19,6 @@ type Workspace = Schemas["Workspace"];
 type Limits = Schemas["Limits"];
 
 const PLANS = ["free", "starter", "pro", "enterprise"].map((plan) => [plan, plan] as const);
-const PAGE_SIZE = 50;
-
 /** The operator's workspaces: their plans, limits and keys. */
 export function Workspaces() {
   return (
@@ -35,8 +33,7 @@ export function Workspaces() {
 
 function List() {
   const [isAdding, setAdding] = useState(false);
-  const read = byOffset((offset) => operator.listWorkspaces({ limit: PAGE_SIZE, offset }));
-  const pages = usePages("workspaces", read);
+  const pages = usePages("workspaces", (page, options) => operator.listWorkspaces(page, options));
   return (
     <PageFrame
       title={pages.total === undefined ? "Workspaces" : `Workspaces (${formatNumber(pages.total)})`}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ListWindow } from "../list-window.ts";
+import type { ListWindow } from "../lists.ts";
 import { formatNumber } from "./time.tsx";
 
 interface Ref<Value> {

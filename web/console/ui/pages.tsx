@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Pages } from "../pages.ts";
+import type { Pages } from "../lists.ts";
 import { Button } from "./button.tsx";
 import { ErrorState, Loaded } from "./states.tsx";
 
 /** Reads the next page when the end of a list comes into sight. */
-export function EndOfPages({ pages: { hasMore, items, loadMore, error } }: { pages: Omit<Pages<unknown>, "first"> }) {
+function EndOfPages({ hasMore, items, loadMore, error }: Omit<Pages<unknown>, "first">) {
   const element = useRef<HTMLDivElement>(null);
   const latest = useRef(loadMore);
   latest.current = loadMore;
@@ -25,16 +25,13 @@ export function EndOfPages({ pages: { hasMore, items, loadMore, error } }: { pag
   );
 }
 
-interface TableProps<Item extends { id: string }> {
+interface Props<Item> {
   pages: Pages<Item>;
-  /** Read aloud before the table. */
-  label: string;
-  columns: readonly (readonly [title: string, cell: (item: Item) => ComponentChildren, kind?: "number"])[];
+  /** What is shown where the list has no items. */
   empty: ComponentChildren;
 }
 
-/** A list as a table. */
-export function PagesTable<Item extends { id: string }>({ pages, label, columns, empty }: TableProps<Item>) {
+function LoadedPages<Item extends { id: string }>({ pages, empty, children }: Props<Item> & { children: ComponentChildren }) {
   return (
     <Loaded query={pages.first}>
       {() =>
@@ -42,34 +39,64 @@ export function PagesTable<Item extends { id: string }>({ pages, label, columns,
           empty
         ) : (
           <>
-            <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
-              <table>
-                <thead>
-                  <tr>
-                    {columns.map(([title, , kind]) => (
-                      <th key={title} scope="col" class={kind ?? ""}>
-                        {title}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {pages.items.map((item) => (
-                    <tr key={item.id}>
-                      {columns.map(([title, cell, kind]) => (
-                        <td key={title} class={kind ?? ""}>
-                          {cell(item)}
-                        </td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-            <EndOfPages pages={pages} />
+            {children}
+            <EndOfPages {...pages} />
           </>
         )
       }
     </Loaded>
+  );
+}
+
+/** A list as cards. */
+export function PagesCards<Item extends { id: string }>({ card, ...props }: Props<Item> & { card: (item: Item) => ComponentChildren }) {
+  return (
+    <LoadedPages {...props}>
+      <ul class="stack">
+        {props.pages.items.map((item) => (
+          <li key={item.id} class="card">
+            {card(item)}
+          </li>
+        ))}
+      </ul>
+    </LoadedPages>
+  );
+}
+
+interface TableProps<Item> extends Props<Item> {
+  /** Read aloud before the table. */
+  label: string;
+  columns: readonly (readonly [title: string, cell: (item: Item) => ComponentChildren, kind?: "number"])[];
+}
+
+/** A list as a table. */
+export function PagesTable<Item extends { id: string }>({ label, columns, ...props }: TableProps<Item>) {
+  return (
+    <LoadedPages {...props}>
+      <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map(([title, , kind]) => (
+                <th key={title} scope="col" class={kind ?? ""}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {props.pages.items.map((item) => (
+              <tr key={item.id}>
+                {columns.map(([title, cell, kind]) => (
+                  <td key={title} class={kind ?? ""}>
+                    {cell(item)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </LoadedPages>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { usePages } from "../pages.ts";
+import { usePages } from "../lists.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -23,11 +23,8 @@ const STATUSES = [
 export function Deliveries({ webhookId, version }: { webhookId: string; version: number }) {
   const [status, setStatus] = useState<"" | Delivery["status"]>("");
   const [shown, setShown] = useState<Delivery>();
-  const pages = usePages(`${webhookId} ${status} ${version}`, (cursor, signal) =>
-    api.listDeliveries(
-      { webhook_id: webhookId, limit: 25, ...(status && { status }), ...(cursor && { cursor }) },
-      signal ? { signal } : {},
-    ),
+  const pages = usePages(`${webhookId} ${status} ${version}`, (page, options) =>
+    api.listDeliveries({ webhook_id: webhookId, status: status || undefined, ...page }, options),
   );
   return (
     <section class="stack" aria-label="Deliveries">
