@@ -1,11 +1,12 @@
 import { finishTurn, beginTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import service from "../../src/index.ts";
 import { indexOf } from "../../src/knowledge/index.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
+import { visitorLimitOf } from "../../src/workspaces/visitor-limits.ts";
 
 export * from "../../src/index.ts";
 
@@ -36,11 +37,17 @@ const PARTS: Record<string, Part> = {
   database: async (env, { workspaceId, agentId, question: message }) => {
     const nowMs = Date.now();
     const db = dbFor(env, workspaceId, new Meter());
-    const of = { workspaceId, agentId, conversationId: newId(shardOf(workspaceId), nowMs), isNew: true, channel: "api" as const };
-    const turn = toTurn({ ...of, message, visitor: null, quota: { period: "2026-11", limit: 1e9 }, ids: null }, nowMs);
-    await beginTurn(db, turn);
+    const nextId = () => newId(shardOf(workspaceId), nowMs);
+    const ids = { conversationId: nextId(), questionId: nextId(), answerId: nextId(), visitorId: nextId() };
+    const limits = {
+      quota: { period: "2026-11", limit: 1e9 },
+      maxMessages: 1e9,
+      leadLimit: visitorLimitOf(limitsOf("free", {}), "leads", null),
+    };
+    const question = { ...ids, ...limits, workspaceId, agentId, isNew: true, channel: "api" as const, message, visitor: null, nowMs };
+    await beginTurn(db, question);
     const reply = { text: ANSWER, citations: [], confidence: 0.9, handoff: null };
-    await finishTurn(db, turn, { ...reply, agentName: "Agent", nowMs: nowMs + 1 });
+    await finishTurn(db, question, { ...reply, agentName: "Agent", nowMs: nowMs + 1 });
   },
 };
 

@@ -12,8 +12,6 @@ export interface CodeBlock {
   title: string | undefined;
   /** The HTTP status that the block shows on purpose: `error=404`. */
   error: number | undefined;
-  /** The command without which the block is not run: `needs=python3`. */
-  needs: string | undefined;
   code: string;
 }
 
@@ -31,7 +29,6 @@ export function readBlocks(file: string, markdown: string): CodeBlock[] {
       language,
       title: valueOf("title"),
       error: error === undefined ? undefined : Number(error),
-      needs: valueOf("needs"),
       code: code!,
     };
   });

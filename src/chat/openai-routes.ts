@@ -48,7 +48,7 @@ openAiRoutes.openapi(createCompletion, async (c) => {
   if (ignored.length > 0) c.header(UNKNOWN_FIELDS, toHeader(ignored), { append: true });
   const { asked, earlier } = toAsked(body);
   const question = { ...toQuestion(c, body.model, asked), ...(earlier.length > 0 && { earlier }) };
-  const head = { id: question.ids.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
+  const head = { id: question.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
   if (!body.stream) return c.json(toCompletion(head, (await wholeAnswer(c, question)).answer), 200);
   const includesUsage = body.stream_options?.include_usage ?? false;
   return streamedAnswer(c, question, undefined, undefined, { name: "openai", head, includesUsage });

@@ -1,13 +1,14 @@
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import type { Question } from "./question.ts";
 import type { TurnState } from "./store.ts";
-import type { Turn } from "./turn-request.ts";
 
 /**
  * Why a question is not answered. Before a turn runs, a request is refused by its key, rate limit and scope
  * (workspaces/checks.ts), by a visitor's token, origin and rate (widget/access.ts), or as mail that gets no answer
- * (email/inbound.ts). Why an agent hands over in place of an answer stands in reply.ts.
+ * (email/inbound.ts). answer.ts decides when an agent hands over
+ * instead of answering.
  */
 export type Refusal = { outcome: "rate_limited"; full: VisitorWindow } | { outcome: SimpleRefusal };
 
@@ -24,24 +25,25 @@ type SimpleRefusal =
 /**
  * Why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
  * store.ts, in the order in which the caller is told: existence, state, limits of visitors, quota.
+ * @param ignoresLimits whether the batch ignored the limits.
  */
-export function refusalOf(turn: Turn, { agent, continued, full, stored }: TurnState): Refusal | undefined {
+export function refusalOf(question: Question, { agent, continued, full, stored }: TurnState, ignoresLimits: boolean): Refusal | undefined {
   if (stored.length > 0) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
-  if (!turn.isNew) {
+  if (!question.isNew) {
     if (!continued) return { outcome: "conversation_not_found" };
-    if (continued.agentId !== turn.agentId) return { outcome: "other_agent" };
-    if (continued.channel !== turn.channel) return { outcome: "other_channel" };
+    if (continued.agentId !== question.agentId) return { outcome: "other_agent" };
+    if (continued.channel !== question.channel) return { outcome: "other_channel" };
     if (!continued.belongsToVisitor) return { outcome: "other_user" };
     if (!continued.hasRoom) return { outcome: "conversation_full" };
   }
-  // No limit keeps it out: its visitor was erased.
-  if (turn.isKept) return { outcome: "conversation_not_found" };
+  // Without limits, only the erasure of its visitor is left as the reason.
+  if (ignoresLimits) return { outcome: "conversation_not_found" };
   if (agent.status === "paused") return { outcome: "agent_paused" };
   return full ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
 }
 
-/** Whether the question itself is in order: it comes past a limit, or while the agent is paused. */
+/** Whether only a limit, or that the agent is paused, refuses the question. */
 export function isByLimit({ outcome }: Refusal): boolean {
   return ["conversation_full", "agent_paused", "rate_limited", "quota_exceeded"].includes(outcome);
 }

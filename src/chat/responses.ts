@@ -7,23 +7,21 @@ import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
+import { apiVisitor, type Question } from "./question.ts";
 import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
+import { type StoredAnswer, toChatAnswer } from "./store.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
-import { apiVisitor, type TurnIds, type TurnRequest } from "./turn-request.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
-import { type StoredAnswer, toChatAnswer } from "./stored-answer.ts";
 import { type Asked, LAST_EVENT_ID } from "./wire.ts";
-
-/** A request with the identifiers by which a failed one is found again. */
-export type Question = TurnRequest & { ids: TurnIds };
 
 /** The question of an integrator. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
   const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
   const { workspace } = c.get("caller");
   const nextId = () => c.get("newId")(shardOf(workspace.id));
+  const nowMs = Date.now();
   return {
     workspaceId: workspace.id,
     agentId,
@@ -34,10 +32,13 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
     ...(settings && { settings }),
-    ids: { questionId: nextId(), answerId: nextId() },
-    quota: { period: periodOf(Date.now()), limit: workspace.limits.messages },
+    quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,
     leadLimit: visitorLimitOf(workspace.limits, "leads", null),
+    questionId: nextId(),
+    answerId: nextId(),
+    visitorId: nextId(),
+    nowMs,
   };
 }
 
@@ -96,26 +97,26 @@ async function ask<Result>(
   visitor: AnswerVisitor | undefined,
   call: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { workspaceId, conversationId, ids } = question;
+  const { workspaceId, conversationId, answerId } = question;
   try {
     return await call(sessionOf(c.env, c.get("meter"), workspaceId, conversationId));
   } catch (error) {
     if (await isKept(c, question)) {
       const token = visitor?.visitorId ? await visitorFields(c.env, visitor, null) : {};
-      c.set("keptQuestion", { conversation_id: conversationId, message_id: ids.answerId, ...token });
+      c.set("keptQuestion", { conversation_id: conversationId, message_id: answerId, ...token });
     }
     throw error;
   }
 }
 
 /** Whether a question whose call failed is or will be answered; true where that cannot be found out. */
-async function isKept(c: AppContext, { workspaceId, conversationId, ids }: Question): Promise<boolean> {
+async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
   const meter = c.get("meter");
   try {
     // A new stub: that of an object that died is of no more use.
-    if (await sessionOf(c.env, meter, workspaceId, conversationId).isUnfinished(ids.answerId)) return true;
+    if (await sessionOf(c.env, meter, workspaceId, conversationId).isUnfinished(answerId)) return true;
     const db = dbFor(c.env, workspaceId, meter);
-    const [[stored]] = await db.batch([findMessage(db, workspaceId, ids.questionId)]);
+    const [[stored]] = await db.batch([findMessage(db, workspaceId, questionId)]);
     return stored !== undefined;
   } catch {
     return true;

@@ -6,13 +6,13 @@ import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
+import type { Question } from "./question.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
 import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
-import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult } from "./turn-request.ts";
-import type { TurnRunner } from "./turn.ts";
+import type { TurnListener, TurnResult, TurnRunner } from "./turn.ts";
 import { VisitorSockets } from "./visitor-sockets.ts";
 
 /** Who waits for a turn. */
@@ -53,7 +53,7 @@ const LONGEST_HOLD_MS = 30_000;
  * repeating the request with its Idempotency-Key, or from the transcript.
  */
 export class ChatSession extends DurableObject<Env> {
-  private readonly turns: TurnQueue<TurnRequest, Turn>;
+  private readonly turns: TurnQueue;
   /** Undefined until the first turn: a start of an isolate loads no more than this class. */
   private runner: TurnRunner | undefined;
   private readonly traces: TraceStore;
@@ -73,28 +73,27 @@ export class ChatSession extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
-    const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
+    const rescue = (question: Question, attempt: Attempt) => this.run(question, attempt, { meter: new Meter() });
     this.traces = new TraceStore(ctx.storage.kv);
     this.visitors = new VisitorSockets(ctx);
-    this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
+    this.turns = new TurnQueue(ctx.storage, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
   }
 
   /** Answers a visitor's message once the messages before it are answered. */
-  async ask(request: TurnRequest, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
+  async ask(question: Question, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
     if (this.held) await this.held;
     const meter = new Meter();
-    return { result: await this.enqueue(request, { meter, requestId }).result, cost: meter.cost };
+    return { result: await this.enqueue(question, { meter, requestId }).result, cost: meter.cost };
   }
 
   /**
    * Answers a visitor's message as a stream of events, which begins once the message may be answered. The cost in the
    * result is what was spent until then.
    */
-  async stream(request: TurnRequest, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
+  async stream(question: Question, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
     if (this.held) await this.held;
     const meter = new Meter();
-    const { started, result } = this.enqueue(request, { meter, requestId: caller.requestId });
+    const { started, result } = this.enqueue(question, { meter, requestId: caller.requestId });
     const first = await Promise.race([started, result]);
     // A turn that is answered has started before.
     if (!(first instanceof AnswerStream)) return { refusal: first as Refusal, cost: meter.cost };
@@ -108,7 +107,7 @@ export class ChatSession extends DurableObject<Env> {
 
   /** Whether this object is to write that answer. */
   isUnfinished(answerId: string): boolean {
-    return this.turns.isUnfinished((request, turn) => (turn ?? request.ids)?.answerId === answerId);
+    return this.turns.isUnfinished(answerId);
   }
 
   /** Opens a socket of the conversation's visitor, whom the entrance has checked. */
@@ -184,36 +183,37 @@ export class ChatSession extends DurableObject<Env> {
     return new Hold(resolve);
   }
 
-  /** A request that is repeated while its turn is pending joins it. */
-  private enqueue(request: TurnRequest, caller: TurnCaller): PendingTurn {
-    const answerId = request.ids?.answerId;
-    const joined = answerId === undefined ? undefined : this.pending.get(answerId);
+  /** Queues a question; one that is sent again while its turn is pending joins it. */
+  private enqueue(question: Question, caller: TurnCaller): PendingTurn {
+    const { answerId } = question;
+    const joined = this.pending.get(answerId);
     if (joined) return joined;
     const { promise: started, resolve: onStart } = Promise.withResolvers<AnswerStream>();
-    const result = this.turns.add(request, (turn, attempt) => this.run(turn, attempt, { ...caller, onStart })).catch(refuseErased);
+    const result = this.turns.add(question, (attempt) => this.run(question, attempt, { ...caller, onStart })).catch(refuseErased);
     const turn = { started, result };
-    if (answerId !== undefined) this.pending.set(answerId, turn);
-    const forget = () => void (answerId !== undefined && this.pending.delete(answerId));
+    this.pending.set(answerId, turn);
+    const forget = () => void this.pending.delete(answerId);
     // Keeps the turn running when its caller hangs up.
     this.ctx.waitUntil(result.then(forget, forget));
     return turn;
   }
 
   /** The turn's cost is in its own log line, and in that of the request that waits for it. */
-  private async run(turn: Turn, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
+  private async run(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
     const { meter, requestId } = caller;
-    const fields = { request_id: requestId, channel: turn.channel, agent_id: turn.agentId, conversation_id: turn.conversationId };
-    const head = { job: "turn", workspaceId: turn.workspaceId, attempts: attempt.number, fields } as const;
+    const { workspaceId, agentId, conversationId, channel } = question;
+    const fields = { request_id: requestId, channel, agent_id: agentId, conversation_id: conversationId };
+    const head = { job: "turn", workspaceId, attempts: attempt.number, fields } as const;
     const endOf = ({ outcome }: TurnResult) => ({ outcome });
     try {
-      return await measureJob(this.env, head, () => this.answer(turn, attempt, caller), endOf, meter);
+      return await measureJob(this.env, head, () => this.answer(question, attempt, caller), endOf, meter);
     } catch (error) {
       throw withoutData(error);
     }
   }
 
-  private async answer(turn: Turn, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
-    const stream = this.streamOf(turn.answerId);
+  private async answer(question: Question, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
+    const stream = this.streamOf(question.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
     const { erasures } = this;
@@ -231,18 +231,18 @@ export class ChatSession extends DurableObject<Env> {
     const end = new AbortController();
     try {
       const runner = this.runner ?? (await this.loadRunner());
-      const running = runner.run(turn, meter, attempt, listener, end.signal);
+      const running = runner.run(question, meter, attempt, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       if (result.outcome === "answered") {
         stream.finish(result.answer);
-        this.visitors.tell(turn.conversationId, result.answer.status);
+        this.visitors.tell(question.conversationId, result.answer.status);
       }
       return result;
     } finally {
       end.abort();
       stored();
       if (stream.outcome === undefined) stream.fail();
-      this.streams.delete(turn.answerId);
+      this.streams.delete(question.answerId);
     }
   }
 
@@ -267,10 +267,10 @@ function refuseErased(error: unknown): Refusal {
   throw error;
 }
 
-function logStuckTurn(request: TurnRequest, attempts: number): void {
+function logStuckTurn(question: Question, attempts: number): void {
   const action =
     "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation say why.";
-  logDeadLetter({ from: "turn", ids: idFields(request), attempts, action });
+  logDeadLetter({ from: "turn", ids: idFields(question), attempts, action });
 }
 
 /** The object of a conversation. Its name includes the workspace, so another workspace's conversation is an empty object. */

@@ -6,8 +6,8 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { callerOperation, needsScope, flowLimited } from "../workspaces/checks.ts";
+import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
-import { apiVisitor } from "./turn-request.ts";
 import { startInSchema } from "./wire.ts";
 
 export const startRoutes = createRouter("Conversations");

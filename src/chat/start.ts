@@ -18,9 +18,9 @@ import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
+import type { QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
 import { upsertVisitor } from "./store.ts";
-import type { TurnVisitor } from "./turn-request.ts";
 
 /** The first message of a conversation, from the team. */
 export interface FirstMessage {
@@ -29,7 +29,7 @@ export interface FirstMessage {
   content: string;
   author: Member | null;
   /** Whom it goes to: by mail to an address; over the API to a user, or to nobody whom the service knows. */
-  to: { channel: "email"; email: string; name: string | null } | { channel: "api"; user: TurnVisitor | null };
+  to: { channel: "email"; email: string; name: string | null } | { channel: "api"; user: QuestionVisitor | null };
 }
 
 type StartResult =
@@ -108,7 +108,7 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
 }
 
 /** As when they write by mail themselves: nothing proves who reads at an address. */
-function mailVisitor({ email, name }: { email: string; name: string | null }): TurnVisitor {
+function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
   const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
   return { anonId: anonIdForEmail(email), name, email, ...unproven };
 }

@@ -13,6 +13,7 @@ import {
   transitionConversation,
 } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
+import type { Citation } from "../conversations/reply-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -24,8 +25,9 @@ import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transactNamed 
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
-import type { Reply } from "./reply.ts";
-import type { Turn, TurnVisitor } from "./turn-request.ts";
+import type { Answer } from "./answer.ts";
+import { type Question, questionKeyOf, type QuestionVisitor } from "./question.ts";
+import type { ChatAnswer } from "./wire.ts";
 
 /** How many of the visitor's earlier messages a search takes into account. */
 export const MAX_PREVIOUS_QUESTIONS = 3;
@@ -35,27 +37,42 @@ const MAX_HISTORY_MESSAGES = 16;
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;
 
+/** Conditions under which a question is stored. */
+interface StoreConditions {
+  /** Stores it whatever the limits are by now. */
+  ignoresLimits?: boolean;
+  /** The hashes under which an erasure of its visitor is recorded: after one, it is not stored. */
+  subjectHashes?: string[] | undefined;
+}
+
+type CheckedQuestion = Question & StoreConditions;
+
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
  * depends on the same condition, and running the batch again changes nothing.
- * @param isSmallTalk whether the reply may name what the agent knows.
+ * @param options `isSmallTalk` says whether the answer may name what the agent knows.
  */
-export async function beginTurn(db: Database, turn: Turn, isSmallTalk = false) {
-  const { workspaceId, nowMs, visitor } = turn;
-  const windows = turn.messageLimit ? windowsOf(turn.messageLimit, nowMs) : [];
+export async function beginTurn(
+  db: Database,
+  question: Question,
+  { isSmallTalk = false, ...conditions }: StoreConditions & { isSmallTalk?: boolean } = {},
+) {
+  const { workspaceId, nowMs, visitor } = question;
+  const windows = question.messageLimit ? windowsOf(question.messageLimit, nowMs) : [];
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
-  const values = { turn: storedPart(turn), windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
-  // Only a turn that waited has the hashes, with which something is computed.
-  const { before, ...batch } = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
+  const checked = { ...storedPart(question), ...conditions };
+  const values = { question: checked, windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
+  // Something is computed with the hashes, which only a turn that waited has.
+  const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   // Names of sources are for small talk alone: a question is answered from what they hold.
-  const topics = isSmallTalk && { topics: listTopics(db, turn) };
+  const topics = isSmallTalk && { topics: listTopics(db, question) };
   const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
   const found = await transactNamed(db, { before: { ...before, ...topics, ...sent }, ...batch });
   const continued = found.continued?.[0];
   return {
     agent: found.agent[0],
     continued,
-    conversation: turn.isNew ? found.stored[0]?.state : continued,
+    conversation: question.isNew ? found.stored[0]?.state : continued,
     history: found.history ?? [],
     topics: (found.topics ?? []).map(({ name }) => name),
     full: fullWindow(windows, found.sent ?? []),
@@ -65,12 +82,12 @@ export async function beginTurn(db: Database, turn: Turn, isSmallTalk = false) {
 }
 
 /** No statement uses the filter and the earlier messages, whose names and numbers, which callers choose, would be shapes of their own. */
-function storedPart({ filter: _filter, earlier: _earlier, ...turn }: Turn): Turn {
-  return turn;
+function storedPart({ filter: _filter, earlier: _earlier, ...question }: Question): Question {
+  return question;
 }
 
 interface BeginValues {
-  turn: Turn;
+  question: CheckedQuestion;
   windows: VisitorWindow[];
   emailKey: string | null;
   eventId: string;
@@ -78,24 +95,24 @@ interface BeginValues {
 
 const compiledBegin = compiled(buildBegin);
 
-function buildBegin(db: Database, { turn, windows, emailKey, eventId }: BeginValues) {
-  const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = turn;
-  const admitted = isAdmitted(turn, windows);
+function buildBegin(db: Database, { question, windows, emailKey, eventId }: BeginValues) {
+  const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = question;
+  const admitted = isAdmitted(question, windows);
   const event = { id: eventId, workspaceId, conversationId, nowMs };
   return {
     before: {
       agent: findAgent(db, workspaceId, agentId),
       // A new conversation has no history, and its state is that of after the writes, which an earlier attempt has made or this one.
-      ...(!isNew && { continued: findConversationState(db, turn), history: listHistory(db, turn) }),
+      ...(!isNew && { continued: findConversationState(db, question), history: listHistory(db, question) }),
     },
     writes: [
-      ...(visitor ? upsertVisitor(db, turn, { ...visitor, emailKey }, admitted) : []),
-      ...(isNew ? [createConversation(db, turn, admitted)] : continueConversation(db, turn, admitted)),
-      addQuestion(db, turn, admitted),
+      ...(visitor ? upsertVisitor(db, question, { ...visitor, emailKey }, admitted) : []),
+      ...(isNew ? [createConversation(db, question, admitted)] : continueConversation(db, question, admitted)),
+      addQuestion(db, question, admitted),
       ...countSent(db, workspaceId, windows, IF_CHANGED),
       ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
     ],
-    after: { stored: listTurnMessages(db, turn) },
+    after: { stored: listTurnMessages(db, question) },
   };
 }
 
@@ -103,42 +120,42 @@ function buildBegin(db: Database, { turn, windows, emailKey, eventId }: BeginVal
  * What the first batch found: the agent, the conversation that the turn continues, the state of either that or the new one, its
  * last messages, the window of visitors' messages that was full, and the turn's own messages.
  */
-export type TurnState = Omit<Awaited<ReturnType<typeof beginTurn>>, "written">;
+export type TurnState = Awaited<ReturnType<typeof beginTurn>>;
 
-function findConversationState(db: Database, turn: Turn) {
+function findConversationState(db: Database, question: CheckedQuestion) {
   return db
     .select({
       agentId: conversations.agentId,
       channel: conversations.channel,
-      belongsToVisitor: sql<number>`${belongsToVisitor(turn, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
-      hasRoom: sql<number>`${hasRoom(turn, sql`${conversations.messageCount}`)}`.as("has_room"),
-      ...stateColumns(turn),
+      belongsToVisitor: sql<number>`${belongsToVisitor(question, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
+      hasRoom: sql<number>`${hasRoom(question, sql`${conversations.messageCount}`)}`.as("has_room"),
+      ...stateColumns(question),
     })
     .from(conversations)
-    .where(isConversation(turn));
+    .where(isConversation(question));
 }
 
 /** Of a conversation: its status, and why it was handed off. */
-function stateColumns(turn: Turn) {
+function stateColumns(question: Question) {
   return {
     status: sql<ConversationStatus>`${conversations.status}`.as("conversation_status"),
-    openReason: sql<HandoffReason | null>`${openHandoff(turn, sql`reason`)}`.as("open_reason"),
-    pendingReason: sql<HandoffReason | null>`${pendingReason(turn)}`.as("pending_reason"),
+    openReason: sql<HandoffReason | null>`${openHandoff(question, sql`reason`)}`.as("open_reason"),
+    pendingReason: sql<HandoffReason | null>`${pendingReason(question)}`.as("pending_reason"),
   };
 }
 
 /** A column of the conversation's hand-off that is not resolved; NULL where there is none. */
-function openHandoff({ workspaceId, conversationId }: Turn, column: SQL): SQL {
+function openHandoff({ workspaceId, conversationId }: Question, column: SQL): SQL {
   return sql`(SELECT ${column} FROM ${handoffs} WHERE conversation_id = ${conversationId} AND workspace_id = ${workspaceId} AND status <> 'resolved')`;
 }
 
 /** The reason of the hand-off that no human has accepted yet; NULL where there is none. */
-function pendingReason(turn: Turn): SQL {
-  return openHandoff(turn, sql`CASE WHEN status = 'pending' THEN reason END`);
+function pendingReason(question: Question): SQL {
+  return openHandoff(question, sql`CASE WHEN status = 'pending' THEN reason END`);
 }
 
 /** Names of sources. */
-function listTopics(db: Database, { workspaceId, agentId }: Turn) {
+function listTopics(db: Database, { workspaceId, agentId }: Question) {
   return db
     .select({ name: sources.name })
     .from(sources)
@@ -148,8 +165,8 @@ function listTopics(db: Database, { workspaceId, agentId }: Turn) {
 }
 
 /** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
-function listHistory(db: Database, turn: Turn) {
-  const { conversationId, questionId } = turn;
+function listHistory(db: Database, question: Question) {
+  const { conversationId, questionId } = question;
   const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;
   const askedAt = sql`(SELECT created_at FROM ${messages} WHERE id = ${questionId})`;
   return db
@@ -157,7 +174,7 @@ function listHistory(db: Database, turn: Turn) {
     .from(messages)
     .where(
       and(
-        isOfConversation(messages, turn),
+        isOfConversation(messages, question),
         sql`${messages.createdAt} > coalesce(${reopenedAfter}, 0)`,
         sql`${messages.createdAt} < coalesce(${askedAt}, ${Number.MAX_SAFE_INTEGER})`,
         ne(messages.role, "system"),
@@ -167,17 +184,17 @@ function listHistory(db: Database, turn: Turn) {
     .limit(MAX_HISTORY_MESSAGES);
 }
 
-function createConversation(db: Database, turn: Turn, isAdmitted: SQL) {
-  const { workspaceId, agentId, channel, nowMs, questionId, message } = turn;
+function createConversation(db: Database, question: Question, isAdmitted: SQL) {
+  const { workspaceId, agentId, channel, nowMs, questionId, message } = question;
   const row = {
-    id: turn.conversationId,
+    id: question.conversationId,
     workspaceId,
     agentId,
     channel,
     status: "open" as const,
-    subject: turn.subject ?? null,
-    visitorId: visitorIdOf(turn),
-    begunBy: turn.visitor ? mergedVisitorId(turn, turn.visitor) : null,
+    subject: question.subject ?? null,
+    visitorId: visitorIdOf(question),
+    begunBy: question.visitor ? mergedVisitorId(question, question.visitor) : null,
     messageCount: 1,
     ...countedMessage(agentId, { id: questionId, content: message, at: nowMs }),
     createdAt: nowMs,
@@ -187,79 +204,82 @@ function createConversation(db: Database, turn: Turn, isAdmitted: SQL) {
 }
 
 /** Writing to a resolved conversation opens it again; a visitor who had no name has one from now on. */
-function continueConversation(db: Database, turn: Turn, isAdmitted: SQL) {
-  const where = sql`${isAdmitted} AND NOT ${exists(messages, eq(messages.id, turn.questionId))}`;
-  const visitorId = visitorIdOf(turn);
+function continueConversation(db: Database, question: Question, isAdmitted: SQL) {
+  const where = sql`${isAdmitted} AND NOT ${exists(messages, eq(messages.id, question.questionId))}`;
+  const visitorId = visitorIdOf(question);
   const attach = db
     .update(conversations)
     .set({ visitorId })
-    .where(and(isConversation(turn), isNull(conversations.visitorId), where));
-  return [...(turn.visitor ? [attach] : []), transitionConversation(db, turn, transitionOn("visitor_wrote"), { nowMs: turn.nowMs, where })];
+    .where(and(isConversation(question), isNull(conversations.visitorId), where));
+  return [
+    ...(question.visitor ? [attach] : []),
+    transitionConversation(db, question, transitionOn("visitor_wrote"), { nowMs: question.nowMs, where }),
+  ];
 }
 
 /**
  * A question counts where the agent is to answer it. Past the quota and while the agent is paused, a question to humans is
  * still stored for them.
  */
-function addQuestion(db: Database, turn: Turn, isAdmitted: SQL) {
-  const { workspaceId, conversationId, visitor, nowMs } = turn;
+function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
+  const { workspaceId, conversationId, visitor, nowMs } = question;
   const status = sql`(SELECT status FROM ${conversations} WHERE id = ${conversationId})`;
-  const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(turn)} NOT IN ${SILENCING_REASONS}`;
-  const isCounted = sql`(${status} NOT IN ${HUMAN_STATUSES} OR coalesce(${isWaiting}, FALSE)) AND ${mayBeAnswered(turn)}`;
+  const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(question)} NOT IN ${SILENCING_REASONS}`;
+  const isCounted = sql`(${status} NOT IN ${HUMAN_STATUSES} OR coalesce(${isWaiting}, FALSE)) AND ${mayBeAnswered(question)}`;
   const row = {
-    id: turn.questionId,
+    id: question.questionId,
     workspaceId,
     conversationId,
     role: "user" as const,
     authorType: "visitor" as const,
-    authorId: visitorIdOf(turn),
+    authorId: visitorIdOf(question),
     authorName: visitor?.name ?? null,
-    content: turn.message,
-    quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${turn.quota.period} END`,
-    createdAt: turn.isNew ? nowMs : messageTime(turn, nowMs),
+    content: question.message,
+    quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${question.quota.period} END`,
+    createdAt: question.isNew ? nowMs : messageTime(question, nowMs),
   };
   return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
 /** The turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
-function listTurnMessages(db: Database, turn: Turn) {
-  const { workspaceId, questionId, answerId } = turn;
+function listTurnMessages(db: Database, question: Question) {
+  const { workspaceId, questionId, answerId } = question;
   const { externalId, email, emailVerified, verified } = visitors;
   return db
-    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, state: stateColumns(turn) })
+    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, state: stateColumns(question) })
     .from(messages)
     .innerJoin(conversations, eq(conversations.id, messages.conversationId))
     .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
-/** A reply as it is stored. */
-type StoredReply = Reply & { agentName: string; nowMs: number };
+/** An answer, with its author and its time. */
+type FinishedAnswer = Answer & { agentName: string; nowMs: number };
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
  * @returns the conversation's new status, undefined if it was erased, the reason of its open hand-off, and what was written.
  */
-export async function finishTurn(db: Database, turn: Turn, { handoff, citations, ...reply }: StoredReply) {
-  const { nowMs } = reply;
-  const answer = { ...reply, citations: JSON.stringify(citations), needsHuman: handoff !== null };
+export async function finishTurn(db: Database, question: Question, { handoff, citations, ...given }: FinishedAnswer) {
+  const { nowMs } = given;
+  const answer = { ...given, citations: JSON.stringify(citations), needsHuman: handoff !== null };
   // Who tries the agent out in the playground does not wait for the team.
-  const isWaiting = handoff !== null && turn.channel !== "playground";
-  const eventId = newId(shardOf(turn.workspaceId), nowMs);
-  const [first, ...rest] = compiledFinish(db, { turn: storedPart(turn), answer, isWaiting, eventId });
+  const isWaiting = handoff !== null && question.channel !== "playground";
+  const eventId = newId(shardOf(question.workspaceId), nowMs);
+  const [first, ...rest] = compiledFinish(db, { question: storedPart(question), answer, isWaiting, eventId });
   const written = await db.batch([
     first,
     ...rest,
-    ...(isWaiting ? handOff(db, turn, handoff, nowMs) : []),
-    ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
+    ...(isWaiting ? handOff(db, question, handoff, nowMs) : []),
+    ...(handoff?.reason === "model_failure" ? [refundQuota(db, question)] : []),
   ]);
   // Another attempt has stored the answer, or the conversation is erased.
-  const [conversation] = written[0].length > 0 ? written[0] : (await db.batch([findConversationState(db, turn)]))[0];
+  const [conversation] = written[0].length > 0 ? written[0] : (await db.batch([findConversationState(db, question)]))[0];
   return { status: conversation?.status, openReason: conversation?.openReason ?? null, written };
 }
 
 interface FinishValues {
-  turn: Turn;
+  question: Question;
   /** The citations are JSON. */
   answer: { text: string; citations: string; confidence: number; needsHuman: boolean; agentName: string; nowMs: number };
   /** Whether the conversation waits for the team from now on. */
@@ -267,23 +287,23 @@ interface FinishValues {
   eventId: string;
 }
 
-const compiledFinish = compiled((db, { turn, answer, isWaiting, eventId }: FinishValues) => {
-  const { workspaceId, conversationId, answerId } = turn;
+const compiledFinish = compiled((db, { question, answer, isWaiting, eventId }: FinishValues) => {
+  const { workspaceId, conversationId, answerId } = question;
   const { text: content, nowMs } = answer;
   const event = { id: eventId, workspaceId, conversationId, nowMs };
   const record = { id: answerId, content, isWaiting, nowMs };
   return [
-    recordAnswer(db, turn, record, transitionOn(isWaiting ? "agent_handed_off" : "agent_answered")).returning(stateColumns(turn)),
-    addAnswer(db, turn, answer),
+    recordAnswer(db, question, record, transitionOn(isWaiting ? "agent_handed_off" : "agent_answered")).returning(stateColumns(question)),
+    addAnswer(db, question, answer),
     ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
   ] as const;
 });
 
 /** At the time of its conversation's last message, which it is. */
-function addAnswer(db: Database, turn: Turn, { text, citations, confidence, needsHuman, agentName }: FinishValues["answer"]) {
-  const { workspaceId, conversationId, agentId } = turn;
+function addAnswer(db: Database, question: Question, { text, citations, confidence, needsHuman, agentName }: FinishValues["answer"]) {
+  const { workspaceId, conversationId, agentId } = question;
   const answer = {
-    id: turn.answerId,
+    id: question.answerId,
     workspaceId,
     conversationId,
     role: "assistant" as const,
@@ -296,16 +316,16 @@ function addAnswer(db: Database, turn: Turn, { text, citations, confidence, need
     needsHuman,
     createdAt: sql`(SELECT last_message_at FROM ${conversations} WHERE id = ${conversationId})`,
   };
-  return insertWhere(db, messages, answer, conversationExists(turn)).onConflictDoNothing();
+  return insertWhere(db, messages, answer, conversationExists(question)).onConflictDoNothing();
 }
 
-function handOff(db: Database, turn: Turn, handoff: NonNullable<Reply["handoff"]>, nowMs: number) {
-  const questionKey = UNANSWERED_REASONS.includes(handoff.reason) ? questionKeyOf(turn.message) : null;
-  return createHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
+function handOff(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
+  const questionKey = UNANSWERED_REASONS.includes(handoff.reason) ? questionKeyOf(question.message) : null;
+  return createHandoff(db, { ...question, nowMs }, { ...handoff, triggerMessageId: question.questionId, questionKey });
 }
 
 /** A question that our side fails to answer does not count. */
-export function refundQuota(db: Database, { workspaceId, questionId }: Turn) {
+export function refundQuota(db: Database, { workspaceId, questionId }: Question) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })
@@ -313,38 +333,38 @@ export function refundQuota(db: Database, { workspaceId, questionId }: Turn) {
 }
 
 /** SQL condition: the agent is active, and the month's quota is not used up. */
-function mayBeAnswered({ workspaceId, agentId, quota }: Turn): SQL {
+function mayBeAnswered({ workspaceId, agentId, quota }: Question): SQL {
   const isActive = sql`EXISTS (SELECT 1 FROM ${agents} WHERE id = ${agentId} AND status = 'active')`;
   const used = sql`(SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${quota.period})`;
   return sql`(${isActive} AND coalesce(${used}, 0) < ${quota.limit})`;
 }
 
 /** The condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
-function isAdmitted(turn: Turn, windows: readonly VisitorWindow[]): SQL {
-  const { workspaceId, agentId, conversationId } = turn;
+function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]): SQL {
+  const { workspaceId, agentId, conversationId } = question;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  const isWithin = sql`${turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, windows)} AND ${isNotErased(turn)}`;
-  const mayBeAsked = turn.isKept ? sql`TRUE` : mayBeAnswered(turn);
-  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
+  const isWithin = sql`${question.ignoresLimits ? sql`TRUE` : mayBeSent(workspaceId, windows)} AND ${isNotErased(question)}`;
+  const mayBeAsked = question.ignoresLimits ? sql`TRUE` : mayBeAnswered(question);
+  if (question.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
-    WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
-      AND ${belongsToVisitor(turn, sql`c.visitor_id`)} AND ${hasRoom(turn, sql`c.message_count`)}
+    WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${question.channel}
+      AND ${belongsToVisitor(question, sql`c.visitor_id`)} AND ${hasRoom(question, sql`c.message_count`)}
       AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked})) AND ${isWithin}`;
 }
 
 /** Whether the visitor was not erased while the question waited. */
-function isNotErased({ workspaceId, subjectHashes, nowMs }: Turn): SQL {
+function isNotErased({ workspaceId, subjectHashes, nowMs }: CheckedQuestion): SQL {
   return subjectHashes ? sql`NOT ${erasureExists(workspaceId, nowMs, subjectHashes)}` : sql`TRUE`;
 }
 
 /** Whether a conversation with so many messages has room for a question and its answer. */
-function hasRoom({ maxMessages = Number.MAX_SAFE_INTEGER, isKept }: Turn, messageCount: SQL): SQL {
-  return isKept ? sql`TRUE` : sql`${messageCount} + 2 <= ${maxMessages}`;
+function hasRoom({ maxMessages, ignoresLimits }: CheckedQuestion, messageCount: SQL): SQL {
+  return ignoresLimits ? sql`TRUE` : sql`${messageCount} + 2 <= ${maxMessages}`;
 }
 
 /** The author of the question: its visitor, else that of the conversation. */
-function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
+function visitorIdOf({ workspaceId, conversationId, visitor }: Question): SQL {
   return visitor
     ? resolveVisitorId(workspaceId, visitor.anonId)
     : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
@@ -358,6 +378,16 @@ export const storedAnswerColumns = {
     "handoff_reason",
   ),
 };
+
+/** An answer that is stored, with the reason of the hand-off that it announced. */
+export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
+
+/** A stored answer on the wire, as it was first given; `status` is the conversation's current status. */
+export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
+  const { id, conversationId, content, confidence, needsHuman } = stored;
+  const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
+  return { ...fields, conversation_id: conversationId, message_id: id, status, handoff_reason: needsHuman ? stored.handoffReason : null };
+}
 
 /** An agent's answer, if it is this conversation's. */
 export const findAnswer = compiled((db, workspaceId: string, conversationId: string, messageId: string) =>
@@ -377,14 +407,14 @@ export function isAnswer(workspaceId: string | SQL, conversationId: string, mess
 /** Adds the turn's visitor or updates their profile, and merges the anonymous visitor that turned out to be them. */
 export function upsertVisitor(
   db: Database,
-  turn: Pick<Turn, "workspaceId" | "visitorId" | "nowMs">,
-  visitor: TurnVisitor & { emailKey: string | null },
+  question: Pick<Question, "workspaceId" | "visitorId" | "nowMs">,
+  visitor: QuestionVisitor & { emailKey: string | null },
   isAdmitted: SQL,
 ) {
-  const { workspaceId, nowMs } = turn;
+  const { workspaceId, nowMs } = question;
   const { joins, isProfileVerified, ...who } = visitor;
   const emailVerified = isProfileVerified && who.email !== null;
-  const row = { id: turn.visitorId, workspaceId, ...who, emailVerified, createdAt: nowMs, updatedAt: nowMs };
+  const row = { id: question.visitorId, workspaceId, ...who, emailVerified, createdAt: nowMs, updatedAt: nowMs };
   const merged = (column: SQLiteColumn) => {
     const given = sql`excluded.${sql.identifier(column.name)}`;
     return isProfileVerified ? sql`coalesce(${given}, ${column})` : sql`coalesce(${column}, ${given})`;
@@ -400,7 +430,7 @@ export function upsertVisitor(
       updatedAt: nowMs,
     },
   });
-  return [upsert, ...(joins === null ? [] : mergeVisitor(db, turn, { joins, anonId: who.anonId }, isAdmitted))];
+  return [upsert, ...(joins === null ? [] : mergeVisitor(db, question, { joins, anonId: who.anonId }, isAdmitted))];
 }
 
 /**
@@ -409,11 +439,11 @@ export function upsertVisitor(
  */
 function mergeVisitor(
   db: Database,
-  turn: Pick<Turn, "workspaceId" | "nowMs">,
+  question: Pick<Question, "workspaceId" | "nowMs">,
   { joins, anonId }: { joins: string; anonId: string },
   isAdmitted: SQL,
 ) {
-  const { workspaceId, nowMs } = turn;
+  const { workspaceId, nowMs } = question;
   const person = resolveVisitorId(workspaceId, anonId);
   const isMerged = exists(visitors, isOwn(visitors, workspaceId, joins), eq(visitors.mergedInto, person));
   const own = sql`(SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id = ${joins})`;
@@ -444,28 +474,13 @@ export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
 }
 
 /** The visitor with this anonymous id if it was merged into another: it may go on with conversations that it starts. */
-function mergedVisitorId({ workspaceId }: Turn, { anonId }: TurnVisitor): SQL {
+function mergedVisitorId({ workspaceId }: Question, { anonId }: QuestionVisitor): SQL {
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
 }
 
 /** Whether the turn may continue a conversation of this visitor: nobody's yet, its own visitor's, or of one that it merges. */
-function belongsToVisitor({ workspaceId, visitor }: Turn, visitorId: SQL): SQL {
+function belongsToVisitor({ workspaceId, visitor }: Question, visitorId: SQL): SQL {
   if (!visitor) return sql`TRUE`;
   const person = resolveVisitorId(workspaceId, visitor.anonId);
   return sql`coalesce(${visitorId} IS NULL OR ${visitorId} = ${person} OR ${visitorId} = ${visitor.joins}, FALSE)`;
-}
-
-// --- Analytics -------------------------------------------------------------------------------------------------------
-
-/** Longer questions count as the same when they start the same, which bounds what is stored of each. */
-const MAX_KEY_CHARACTERS = 200;
-
-/** Equal for questions that analytics counts as one: those with the same letters and digits, whatever case and punctuation. */
-export function questionKeyOf(question: string): string {
-  const plain = question.normalize("NFKC").toLowerCase();
-  const words = plain.replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim();
-  // A question without letters and digits, "???" or an emoji, is its own key.
-  return Array.from(words || plain.trim())
-    .slice(0, MAX_KEY_CHARACTERS)
-    .join("");
 }

@@ -2,7 +2,7 @@ import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import type { ModelCallReport, ModelObserver, ToolCallReport } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { truncate, utf8Length } from "../platform/text.ts";
-import { type Reply, snippetOf } from "./reply.ts";
+import { type Answer, snippetOf } from "./answer.ts";
 import type { Trace, TraceFacts } from "./trace-wire.ts";
 
 /** Of the trace of an answer, as JSON. Most have some 5 KB. */
@@ -22,7 +22,7 @@ export interface Search {
 
 type TracedSearch = Trace["searches"][number];
 
-/** Records how a reply comes about. */
+/** Records how an answer comes about. */
 export class TraceRecorder implements ModelObserver {
   private readonly startedMs = Date.now();
   private readonly searches: (Search & Pick<TracedSearch, "by">)[] = [];
@@ -52,15 +52,15 @@ export class TraceRecorder implements ModelObserver {
   }
 
   /** The trace of an answer. */
-  traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, reply: Reply, threshold: number): Trace {
-    return { ...of, created_at: new Date().toISOString(), ...this.factsOf(reply, threshold, MAX_TRACE_BYTES) };
+  traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
+    return { ...of, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
   }
 
-  /** How a reply came about, in so many bytes as JSON. */
-  factsOf(reply: Reply, threshold: number, maxBytes: number): TraceFacts {
+  /** How an answer came about, in so many bytes as JSON. */
+  factsOf(answer: Answer, threshold: number, maxBytes: number): TraceFacts {
     const facts = {
-      decision: decisionOf(reply, threshold),
-      searches: this.searches.map((search) => tracedSearch(search, reply)),
+      decision: decisionOf(answer, threshold),
+      searches: this.searches.map((search) => tracedSearch(search, answer)),
       model_calls: this.modelCalls,
       tool_calls: [...this.toolCalls],
       duration_ms: Date.now() - this.startedMs,
@@ -97,7 +97,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, citations, handoff }: Reply, threshold: number): Trace["decision"] {
+function decisionOf({ confidence, citations, handoff }: Answer, threshold: number): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff) return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, facts), ...facts };
   if (citations[0]?.type === "answer") {
@@ -109,7 +109,7 @@ function decisionOf({ confidence, citations, handoff }: Reply, threshold: number
 }
 
 function explanationOf(
-  { reason, failure }: NonNullable<Reply["handoff"]>,
+  { reason, failure }: NonNullable<Answer["handoff"]>,
   { confidence, threshold }: { confidence: number; threshold: number },
 ) {
   switch (reason) {
@@ -134,7 +134,7 @@ function shown(confidence: number): number {
   return Math.floor(confidence * 100) / 100;
 }
 
-function tracedSearch({ by, query, retrieval, durationMs }: Search & Pick<TracedSearch, "by">, reply: Reply): TracedSearch {
+function tracedSearch({ by, query, retrieval, durationMs }: Search & Pick<TracedSearch, "by">, answer: Answer): TracedSearch {
   const { previousQuestion, language, questionTerms, passages, curated } = retrieval;
   return {
     by,
@@ -142,13 +142,13 @@ function tracedSearch({ by, query, retrieval, durationMs }: Search & Pick<Traced
     previous_question: previousQuestion === null ? null : truncate(previousQuestion, MAX_QUERY_LENGTH),
     language,
     terms: questionTerms.slice(0, MAX_TERMS).map(({ term }) => truncate(term, MAX_TEXT_LENGTH)),
-    passages: passages.map((passage) => tracedPassage(passage, reply)),
-    answers: curated.map((match) => tracedAnswer(match, reply)),
+    passages: passages.map((passage) => tracedPassage(passage, answer)),
+    answers: curated.map((match) => tracedAnswer(match, answer)),
     duration_ms: durationMs,
   };
 }
 
-function tracedPassage(passage: Passage, { citations }: Reply): TracedSearch["passages"][number] {
+function tracedPassage(passage: Passage, { citations }: Answer): TracedSearch["passages"][number] {
   const { sourceId, type, title, heading, url, content, score, scores } = passage;
   const snippet = snippetOf(content);
   return {
@@ -159,13 +159,12 @@ function tracedPassage(passage: Passage, { citations }: Reply): TracedSearch["pa
     url: url === null ? null : truncate(url, MAX_URL_LENGTH),
     content: truncate(content, MAX_CONTENT_LENGTH),
     score,
-    // An index of an earlier version does not say.
-    scores: scores ?? { lexical: score, semantic: null, reranker: null },
+    scores,
     is_cited: citations.some((citation) => citation.source_id === sourceId && citation.snippet === snippet),
   };
 }
 
-function tracedAnswer({ answerId, question, score }: CuratedMatch, { citations }: Reply): TracedSearch["answers"][number] {
+function tracedAnswer({ answerId, question, score }: CuratedMatch, { citations }: Answer): TracedSearch["answers"][number] {
   const isCited = citations.some((citation) => citation.type === "answer" && citation.source_id === answerId);
   return { answer_id: answerId, question: truncate(question, MAX_TEXT_LENGTH), score, is_cited: isCited };
 }

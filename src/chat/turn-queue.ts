@@ -1,71 +1,64 @@
 import { DAY_MS } from "../platform/time.ts";
+import type { Question } from "./question.ts";
 
-/** The pause before the next attempt is as long as the turn has waited so far, within these bounds. */
+/** The pause before the next attempt is as long as the question has waited so far, within these bounds. */
 const SHORTEST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-/** From this age on, an attempt hands the turn to a human. */
+/** From this age of the question on, an attempt hands it to a human. */
 const HAND_OFF_AFTER_MS = DAY_MS;
 /** So does one after this many in a row that the object did not survive. */
 const MAX_CRASHES = 5;
 const PREFIX = "turn:";
 
-/** A turn in storage. */
-interface QueuedTurn<Request, Turn> {
-  request: Request;
-  /** Null until the first attempt; each further attempt gets the same turn. */
-  turn: Turn | null;
+/** A question in storage. */
+interface QueuedQuestion {
+  question: Question;
   /** How many attempts have started. */
-  runs: number;
+  attempts: number;
   /** How many attempts in a row the object did not survive, a running one included. */
-  crashes?: number;
-  /** When it was taken; undefined in the storage of earlier versions. */
-  takenMs?: number;
+  crashes: number;
 }
 
-/** The object's storage was erased while the turn waited in it. */
+/** The object's storage was erased while the question waited in it. */
 export class TurnErasedError extends Error {}
 
-/** One attempt at a turn. */
+/** One attempt at answering a question. */
 export interface Attempt {
   /** From 1. */
   number: number;
-  /** Whether to hand the turn to a human instead of answering it. */
+  /** Whether to hand the question to a human instead of answering it. */
   isHandOff: boolean;
-  /** Whether the turn has waited since an attempt failed, or the object died. */
-  isRescue?: boolean;
+  /** Whether the question has waited since an attempt failed, or the object died. */
+  isRescue: boolean;
 }
-
-type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
 
 /**
  * Runs a conversation's turns one at a time, in order of arrival. The life of a turn:
  *
- * 1. `add` stores it, sets the alarm, and runs it once the turns before it have ended.
- * 2. When it ends, it is deleted from storage. After the last one the alarm is set to the object's next chore.
- * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the turn stays in storage as an
- *    orphan. The alarm or the conversation's next message runs it again, with the same identifiers.
+ * 1. `add` stores the question, sets the alarm, and runs the turn once the turns before it have ended.
+ * 2. When it ends, its question is deleted from storage. After the last one the alarm is set to the object's next chore.
+ * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the question stays in storage as an
+ *    orphan. The alarm or the conversation's next message runs its turn again.
  * 4. After a day of failed attempts it is handed to a human. It is never dropped: while that fails too, the attempts go on.
  */
-export class TurnQueue<Request, Turn> {
+export class TurnQueue {
   private tail: Promise<unknown> = Promise.resolve();
-  /** The turns that wait or run in this instance of the object. */
+  /** The keys of the questions that wait or run in this instance of the object. */
   private readonly running = new Set<string>();
   private lastNumber = 0;
-  /** Why storage may hold turns that do not run: the instance before this one died, or an attempt of this one failed. */
+  /** Why storage may hold questions that do not run: the instance before this one died, or an attempt of this one failed. */
   private orphanedBy: "death" | "failure" | undefined;
 
   /**
-   * @param toTurn makes a request a turn when its first attempt starts.
    * @param rescue makes an attempt at an orphan.
-   * @param onStuck is called with a turn that not even a human could be handed.
+   * @param onStuck is called with a question that not even a human could be handed.
    * @param nextChoreMs when the object is to be woken while no turn is unfinished; undefined for never.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
-    private readonly toTurn: (request: Request) => Turn,
-    private readonly rescue: Work<Turn, unknown>,
-    private readonly onStuck: (request: Request, attempts: number) => void,
-    private readonly nextChoreMs: () => number | undefined = () => undefined,
+    private readonly rescue: (question: Question, attempt: Attempt) => Promise<unknown>,
+    private readonly onStuck: (question: Question, attempts: number) => void,
+    private readonly nextChoreMs: () => number | undefined,
   ) {
     const stored = this.stored();
     if (stored.length > 0) this.orphanedBy = "death";
@@ -73,25 +66,23 @@ export class TurnQueue<Request, Turn> {
   }
 
   /**
-   * Stores a request and runs it after all earlier turns, orphans included.
+   * Stores a question and runs its turn after all earlier ones, orphans included.
    * @throws TurnErasedError when the storage is erased before the turn starts.
    */
-  async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
+  async add<Result>(question: Question, work: (attempt: Attempt) => Promise<Result>): Promise<Result> {
     void this.runOrphans();
     const key = PREFIX + String(++this.lastNumber).padStart(12, "0");
-    const queued: QueuedTurn<Request, Turn> = { request, turn: null, runs: 0, takenMs: Date.now() };
-    let started: Turn | undefined;
-    if (this.running.size === 0) started = this.start(key, queued);
-    else this.storage.kv.put(key, queued);
-    const result = this.run(key, queued, work, started);
+    const queued = { question, attempts: 0, crashes: 0 };
+    this.storage.kv.put(key, queued);
+    const result = this.run(key, queued, work);
     await this.storage.setAlarm(Date.now() + SHORTEST_PAUSE_MS);
     return result;
   }
 
-  /** What the alarm does: runs the orphans again. One that fails again waits for the next alarm. */
+  /** Runs the orphans again, when the alarm fires. One that fails again waits for the next alarm. */
   async rescueOrphans(): Promise<void> {
-    const taken = this.stored().map(([, { takenMs = Date.now() }]) => takenMs);
-    if (taken.length > 0) await this.storage.setAlarm(Date.now() + pauseOf(Date.now() - Math.max(...taken)));
+    const askedMs = this.stored().map(([, { question }]) => question.nowMs);
+    if (askedMs.length > 0) await this.storage.setAlarm(Date.now() + pauseOf(Date.now() - Math.max(...askedMs)));
     await this.runOrphans();
   }
 
@@ -101,12 +92,12 @@ export class TurnQueue<Request, Turn> {
   }
 
   /**
-   * Whether a turn is unfinished. Since a client waits for it, this restarts the turns of a dead instance; a turn that
-   * failed still waits for the alarm, or its clients would have it tried again all the time.
+   * Whether the turn that writes this answer is unfinished. Since a client waits for it, this restarts the turns of a dead
+   * instance; a turn that failed still waits for the alarm, or its clients would have it tried again all the time.
    */
-  isUnfinished(matches: (request: Request, turn: Turn | null) => boolean): boolean {
+  isUnfinished(answerId: string): boolean {
     if (this.orphanedBy === "death") void this.runOrphans();
-    return this.stored().some(([, { request, turn }]) => matches(request, turn));
+    return this.stored().some(([, { question }]) => question.answerId === answerId);
   }
 
   /** Sets the alarm to the object's next chore, if no turn is unfinished. */
@@ -123,37 +114,19 @@ export class TurnQueue<Request, Turn> {
     const orphans = this.stored().filter(([key]) => !this.running.has(key));
     // Each attempt logs its own failure.
     await Promise.allSettled(
-      orphans.map(([key, queued]) => this.run(key, queued, (turn, attempt) => this.rescue(turn, { ...attempt, isRescue: true }))),
+      orphans.map(([key, queued]) => this.run(key, queued, (attempt) => this.rescue(queued.question, { ...attempt, isRescue: true }))),
     );
   }
 
-  private stored(): [string, QueuedTurn<Request, Turn>][] {
-    return [...this.storage.kv.list<QueuedTurn<Request, Turn>>({ prefix: PREFIX })];
+  private stored(): [string, QueuedQuestion][] {
+    return [...this.storage.kv.list<QueuedQuestion>({ prefix: PREFIX })];
   }
 
-  /** Counts an attempt before it starts, so that one that crashes the object counts too. */
-  private start(key: string, queued: QueuedTurn<Request, Turn>): Turn {
-    queued.runs++;
-    queued.crashes = (queued.crashes ?? 0) + 1;
-    queued.takenMs ??= Date.now();
-    queued.turn ??= this.toTurn(queued.request);
-    this.storage.kv.put(key, queued);
-    return queued.turn;
-  }
-
-  /** A turn that waited while the storage was erased must not run: it could write back what was erased. */
-  private startStored(key: string, queued: QueuedTurn<Request, Turn>): Turn {
-    if (this.storage.kv.get(key) === undefined) throw new TurnErasedError();
-    return this.start(key, queued);
-  }
-
-  /** @param started the turn, where its attempt is already counted. */
-  private run<Result>(key: string, queued: QueuedTurn<Request, Turn>, work: Work<Turn, Result>, started?: Turn): Promise<Result> {
+  private run<Result>(key: string, queued: QueuedQuestion, work: (attempt: Attempt) => Promise<Result>): Promise<Result> {
     this.running.add(key);
     const result = this.tail.then(async () => {
       try {
-        const turn = started ?? this.startStored(key, queued);
-        return await this.attempt(key, queued, (attempt) => work(turn, attempt));
+        return await this.attempt(key, queued, work);
       } finally {
         this.running.delete(key);
         await this.rest();
@@ -163,28 +136,35 @@ export class TurnQueue<Request, Turn> {
     return result;
   }
 
-  private async attempt<Result>(
-    key: string,
-    queued: QueuedTurn<Request, Turn>,
-    work: (attempt: Attempt) => Promise<Result>,
-  ): Promise<Result> {
-    const attempt = { number: queued.runs, isHandOff: isHandOff(queued) };
+  private async attempt<Result>(key: string, queued: QueuedQuestion, work: (attempt: Attempt) => Promise<Result>): Promise<Result> {
+    const attempt = this.startAttempt(key, queued);
     try {
       const done = await work(attempt);
       this.storage.kv.delete(key);
       return done;
     } catch (error) {
-      if (attempt.isHandOff) this.onStuck(queued.request, attempt.number);
+      if (attempt.isHandOff) this.onStuck(queued.question, attempt.number);
       this.orphanedBy = "failure";
-      // The storage may have been erased meanwhile.
-      if (this.storage.kv.get(key) !== undefined) this.storage.kv.put(key, { ...queued, crashes: 0 });
+      if (this.isStored(key)) this.storage.kv.put(key, { ...queued, crashes: 0 });
       throw error;
     }
   }
-}
 
-function isHandOff<Request, Turn>({ takenMs = Date.now(), crashes = 0 }: QueuedTurn<Request, Turn>): boolean {
-  return Date.now() - takenMs >= HAND_OFF_AFTER_MS || crashes > MAX_CRASHES;
+  /** Counts an attempt before it starts, so that one that crashes the object counts too. */
+  private startAttempt(key: string, queued: QueuedQuestion): Attempt {
+    // Storing a question after its conversation was erased would bring the conversation back.
+    if (!this.isStored(key)) throw new TurnErasedError();
+    queued.attempts++;
+    queued.crashes++;
+    this.storage.kv.put(key, queued);
+    const isHandOff = Date.now() - queued.question.nowMs >= HAND_OFF_AFTER_MS || queued.crashes > MAX_CRASHES;
+    return { number: queued.attempts, isHandOff, isRescue: false };
+  }
+
+  /** Whether the storage was not erased since the question was added. */
+  private isStored(key: string): boolean {
+    return this.storage.kv.get(key) !== undefined;
+  }
 }
 
 function pauseOf(waitedMs: number): number {

@@ -10,50 +10,85 @@ import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
-import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
-import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { type Answer, failureAnswer, lastWritten, makeAnswer, visitorLanguage } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
-import { isByLimit, refusalOf } from "./refusals.ts";
-import { failedReply, generateReply, lastWritten, type Reply, visitorLanguage } from "./reply.ts";
-import { beginTurn, finishTurn, refundQuota, type TurnState } from "./store.ts";
+import type { Question } from "./question.ts";
+import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
+import { beginTurn, finishTurn, refundQuota, type StoredAnswer, toChatAnswer, type TurnState } from "./store.ts";
+import type { StreamStart } from "./stream.ts";
 import { type Search, TraceRecorder } from "./trace.ts";
+import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
-import { type StoredAnswer, toChatAnswer } from "./stored-answer.ts";
-import type { Turn, TurnListener, TurnResult } from "./turn-request.ts";
 import type { ChatAnswer } from "./wire.ts";
 
-const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined };
+export type TurnResult = { outcome: "answered"; answer: ChatAnswer; visitorId: string | null } | Refusal;
+
+/** Is called while an answer is made. It must not throw. */
+export interface TurnListener {
+  /** The question is stored and will be answered. Until this is called, the turn may still be refused. */
+  onStart(start: StreamStart): void;
+  /** A piece of the answer as the model writes it. All pieces joined are the beginning of the final answer, and often all of it. */
+  onText(text: string): void;
+  /** The answer is stored, and came about in this way. */
+  onTrace(trace: Trace): void;
+}
+
+const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined, onTrace: () => undefined };
 const NEVER = new AbortController().signal;
-
-const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false };
-
-/** A hand-off does not search, since the agent's index may be what failed. */
-const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
-const NO_SEARCH: Search = { query: "", retrieval: NO_RETRIEVAL, durationMs: 0 };
+const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false, isRescue: false };
 
 /** One attempt at a turn. */
-interface TurnContext {
-  turn: Turn;
+interface TurnAttempt extends Attempt {
+  question: Question;
   db: Database;
   meter: Meter;
-  isHandOff: boolean;
   listener: TurnListener;
   trace: TraceRecorder;
   /** Aborted once the attempt was given up: then it does nothing more, since another one may have finished the turn. */
   signal: AbortSignal;
 }
 
-/** A turn that may be answered: what its first batch found, and the visitor who asks. */
-interface AdmittedTurn extends TurnState {
-  question: TurnState["stored"][number] | undefined;
-  visitorId: string | null;
+/** What happens to a stored question that has no answer yet. */
+type Plan =
+  /** The agent answers it. */
+  | "answer"
+  /** Our side failed for too long, or a limit was reached since: a human gets it, and it counts nothing. */
+  | "handOff"
+  /** Humans have the conversation: it is kept for them, and the agent says nothing. */
+  | "keepForHuman";
+
+/** A question that is stored, with its author; undefined where it was erased since. */
+type StoredQuestion = TurnState["stored"][number] | undefined;
+
+/** A stored question with what answering it needs. */
+interface OpenTurn {
+  plan: Plan;
+  stored: StoredQuestion;
+  conversation: ConversationState;
+  agent: AgentRow;
+  /** The messages before it, oldest first. */
+  history: HistoryMessage[];
+  /** Names of what the agent knows about. */
+  topics: string[];
 }
 
-/** A search that starts before the conversation is read, with the earlier questions that it was given. */
+/** A question whose answer is stored, by an earlier attempt or by a request that this one repeats: it is given again. */
+interface AnsweredTurn {
+  plan: "repeat";
+  stored: StoredQuestion;
+  conversation: ConversationState;
+  answered: StoredAnswer;
+}
+
+type Turn = OpenTurn | AnsweredTurn;
+
+type ConversationState = NonNullable<TurnState["conversation"]>;
+
+/** A search that starts before the conversation is read, and the earlier questions that it was given. */
 interface EarlySearch {
-  previousQuestions: readonly string[];
+  previousQuestions: string[];
   search: Promise<Search>;
 }
 
@@ -63,7 +98,7 @@ interface EarlySearch {
  * called.
  */
 export class TurnRunner {
-  /** What the visitor wrote before the next turn, as far as this runner saw it; the first batch says whether this is all. */
+  /** The visitor's messages, as far as this runner saw them; the first batch of a turn says whether these are all. */
   private written: string[] = [];
 
   private readonly journal: CallJournal;
@@ -78,93 +113,100 @@ export class TurnRunner {
   }
 
   /**
-   * Stores a turn's question, if it may be asked, and answers it.
-   * @param attempt which may be to hand it to a human instead.
+   * Stores a question, if it may be asked, and answers it.
    * @param signal ends the attempt.
    */
-  async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
-    const result = await this.attempt(turn, meter, attempt, listener, signal);
-    this.journal.close(turn.answerId);
+  async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
+    const db = dbFor(this.env, question.workspaceId, meter);
+    const result = await this.attempt({ ...attempt, question, db, meter, listener, trace: new TraceRecorder(), signal });
+    this.journal.close(question.answerId);
     return result;
   }
 
-  private async attempt(turn: Turn, meter: Meter, attempt: Attempt, listener: TurnListener, signal: AbortSignal): Promise<TurnResult> {
-    const { number, isHandOff, isRescue } = attempt;
-    // As long as its question is not stored, no erasure of its visitor finds it.
-    if (isRescue && turn.visitor && !turn.subjectHashes) {
-      const subjectHashes = await subjectHashesOf(this.env, turn.workspaceId, turn.visitor);
-      return this.attempt({ ...turn, subjectHashes }, meter, attempt, listener, signal);
-    }
-    const db = dbFor(this.env, turn.workspaceId, meter);
-    const context: TurnContext = { turn, db, meter, isHandOff, listener, trace: new TraceRecorder(), signal };
-    const early = this.searchEarly(context);
-    const admitted = await this.admit(context);
+  private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
+    const { question, listener, signal } = attempt;
+    const { workspaceId, conversationId, answerId } = question;
+    // A hand-off does not search, since the agent's index may be what failed.
+    const early = attempt.isHandOff ? undefined : this.searchEarly(attempt);
+    const turn = await this.begin(attempt);
     signal.throwIfAborted();
-    const refusal = refusalOf(turn, admitted);
-    // A limit was reached since the first attempt: a human gets the question, and it counts nothing.
-    if (refusal && isByLimit(refusal) && number > 1 && !turn.isKept)
-      return this.attempt({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener, signal);
-    if (refusal) return refusal;
-    const { agent, conversation, stored } = admitted;
-    const answered = stored.find((message) => message.id === turn.answerId);
-    if (answered) return this.done(context, admitted, repeatAnswer(context, admitted, answered));
-    // Deleted since an earlier attempt stored the question.
-    if (!agent) return { outcome: "agent_not_found" };
-    if (conversation && isSilent(context, conversation, stored))
-      return this.done(context, admitted, await staySilent(context, admitted, agent, conversation));
-    return this.done(context, admitted, await this.answer(context, admitted, withSettings(agent, turn.settings), early));
+    if ("outcome" in turn) return turn;
+    const visitorId = turn.stored?.authorId ?? null;
+    listener.onStart({ conversationId, messageId: turn.plan === "keepForHuman" ? null : answerId, visitorId });
+    const answer = await this.follow(turn, attempt, early);
+    announce(this.env, workspaceId, { kind: "conversation", id: conversationId });
+    return { outcome: "answered", answer, visitorId };
+  }
+
+  /** Stores the question, if it may be asked. A later attempt finds it stored. */
+  private async begin({ question, db, number, isHandOff, isRescue }: TurnAttempt): Promise<Turn | Refusal> {
+    const isSmallTalk = smallTalkOf(question.message, "") !== undefined;
+    // An erasure of its visitor that took place while the question waited did not find it.
+    const { workspaceId, visitor } = question;
+    const subjectHashes = isRescue && visitor ? await subjectHashesOf(this.env, workspaceId, visitor) : undefined;
+    for (let ignoresLimits = isHandOff; ; ignoresLimits = true) {
+      const state = await beginTurn(db, question, { isSmallTalk, ignoresLimits, subjectHashes });
+      // The answer waits for no queue.
+      waitUntil(wakeDeliveries(this.env, state.written));
+      const refusal = refusalOf(question, state, ignoresLimits);
+      if (!refusal) return toTurn(question, state, ignoresLimits);
+      // Since an attempt failed, the caller knows that the question is kept: a limit that was reached since does not refuse it.
+      if (number === 1 || !isByLimit(refusal)) return refusal;
+    }
+  }
+
+  private async follow(turn: Turn, attempt: TurnAttempt, early: EarlySearch | undefined): Promise<ChatAnswer> {
+    const { question, db } = attempt;
+    switch (turn.plan) {
+      case "repeat":
+        return toChatAnswer(turn.answered, turn.conversation.status);
+      case "keepForHuman":
+        // It was counted by an attempt that died before a human took over.
+        if (turn.stored?.quotaPeriod) await db.batch([refundQuota(db, question)]);
+        return silentAnswer(turn, question);
+      case "handOff":
+        return this.finish(turn, attempt, failureAnswer({ ...turn, question }));
+      case "answer":
+        return this.finish(turn, attempt, await this.answer(turn, attempt, early!));
+    }
+  }
+
+  private async answer(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch): Promise<Answer> {
+    const { question, meter, listener, trace, signal } = attempt;
+    const { agent, history, topics, stored } = turn;
+    const before = writtenIn(history);
+    this.written = [...before, question.message];
+    const previousQuestions = lastQuestions(before);
+    // The early search counts if it was given the right questions.
+    const isRight = isSame(previousQuestions, early.previousQuestions);
+    const search = await (isRight ? early.search : this.search(question, previousQuestions, meter));
+    trace.searched(search);
+    signal.throwIfAborted();
+    const tools = [
+      ...builtInTools({ env: this.env, meter, question, visitorId: stored?.authorId ?? null, written: this.written }),
+      ...this.agentTools(attempt, agent, vouchedVisitor(question, stored)),
+    ];
+    const request = { question, agent, history, retrieval: search.retrieval, tools, topics, observer: trace };
+    const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
+    signal.throwIfAborted();
+    return answer;
   }
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
-  private searchEarly({ turn, meter, isHandOff }: TurnContext): EarlySearch {
-    const previousQuestions = lastQuestions(turn.earlier ? writtenIn(turn.earlier) : this.written);
-    const search = isHandOff ? Promise.resolve(NO_SEARCH) : this.search(turn, previousQuestions, meter);
-    // A turn that is refused does not await the search; every other turn does, and fails there.
+  private searchEarly({ question, meter }: TurnAttempt): EarlySearch {
+    const previousQuestions = lastQuestions(question.earlier ? writtenIn(question.earlier) : this.written);
+    const search = this.search(question, previousQuestions, meter);
+    // Only a turn that the agent answers awaits the search, and fails there.
     search.catch(() => undefined);
     return { previousQuestions, search };
   }
 
-  private async admit({ turn, db }: TurnContext): Promise<AdmittedTurn> {
-    const { written, ...state } = await beginTurn(db, turn, smallTalkOf(turn.message, "") !== undefined);
-    // The answer waits for no queue.
-    waitUntil(wakeDeliveries(this.env, written));
-    const question = state.stored.find((message) => message.id === turn.questionId);
-    return { ...state, question, visitorId: question?.authorId ?? null };
+  private search(question: Question, previousQuestions: string[], meter: Meter): Promise<Search> {
+    return searchFor({ env: this.env, meter, question }, question.message, previousQuestions);
   }
 
-  private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
-    const { turn, meter, isHandOff, listener, trace, signal } = context;
-    notifyStart(context, admitted, turn.answerId);
-    const stored = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
-    const history = [...(turn.earlier ?? []), ...stored];
-    const written = [...writtenIn(history), turn.message];
-    const previousQuestions = lastQuestions(written.slice(0, -1));
-    this.written = written;
-    const search = await this.searchAgain(context, previousQuestions, early);
-    if (!isHandOff) trace.searched(search);
-    signal.throwIfAborted();
-    const tools = [
-      ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
-      ...this.agentTools(context, agent, vouchedVisitor(turn, admitted)),
-    ];
-    const request = { turn, agent, history, retrieval: search.retrieval, tools, topics: admitted.topics, observer: trace };
-    const reply = isHandOff ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
-    signal.throwIfAborted();
-    return this.finish(context, agent, reply);
-  }
-
-  /** What the early search finds, if it was given the right questions; else it searches again. */
-  private searchAgain({ turn, meter, isHandOff }: TurnContext, previousQuestions: string[], early: EarlySearch): Promise<Search> {
-    const wasRight = isHandOff || isSame(previousQuestions, early.previousQuestions);
-    return wasRight ? early.search : this.search(turn, previousQuestions, meter);
-  }
-
-  private search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Search> {
-    return searchFor({ env: this.env, meter, turn }, turn.message, previousQuestions);
-  }
-
-  private agentTools({ turn, meter, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
-    const { workspaceId, conversationId, answerId } = turn;
+  private agentTools({ question, meter, signal }: TurnAttempt, agent: AgentRow, visitor: VouchedVisitor | null) {
+    const { workspaceId, conversationId, answerId } = question;
     this.journal.open(answerId);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
@@ -173,83 +215,78 @@ export class TurnRunner {
     return agentTools({ env: this.env, meter, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
-  private async finish({ turn, db, listener, trace }: TurnContext, agent: AgentRow, reply: Reply): Promise<ChatAnswer> {
-    const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-    const { status, openReason, written } = await finishTurn(db, turn, { ...reply, agentName: agent.name, nowMs });
+  private async finish({ agent }: OpenTurn, { question, db, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {
+    const { conversationId, answerId } = question;
+    const nowMs = Math.max(Date.now(), question.nowMs + 1);
+    const { status, openReason, written } = await finishTurn(db, question, { ...answer, agentName: agent.name, nowMs });
     const of = {
-      message_id: turn.answerId,
-      conversation_id: turn.conversationId,
+      message_id: answerId,
+      conversation_id: conversationId,
       agent_id: agent.id,
-      changed_settings: settingNames(turn.settings),
+      changed_settings: settingNames(question.settings),
     };
-    if (status !== undefined) listener.onTrace?.(trace.traceOf(of, reply, agent.confidenceThreshold));
+    if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(this.env, written));
-    const { text, citations, confidence, handoff } = reply;
-    const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
-    // A conversation that was erased meanwhile has no status: the answer is given, and nothing of it is stored.
-    // A hand-off that was pending already keeps its reason.
-    const reason = handoff && (openReason ?? handoff.reason);
-    return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved", handoff_reason: reason };
+    const { text, citations, confidence, handoff } = answer;
+    return {
+      answer: text,
+      citations,
+      confidence,
+      needs_human: handoff !== null,
+      conversation_id: conversationId,
+      message_id: answerId,
+      // A conversation that was erased meanwhile has no status: the answer is given, and nothing of it is stored.
+      status: status ?? "resolved",
+      // A hand-off that was pending already keeps its reason.
+      handoff_reason: handoff && (openReason ?? handoff.reason),
+    };
   }
+}
 
-  private done({ turn }: TurnContext, { visitorId }: AdmittedTurn, answer: ChatAnswer): TurnResult {
-    announce(this.env, turn.workspaceId, { kind: "conversation", id: answer.conversation_id });
-    return { outcome: "answered", answer, visitorId };
-  }
+function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn | Refusal {
+  const { agent, topics } = state;
+  const conversation = state.conversation!;
+  const stored = state.stored.find(({ id }) => id === question.questionId);
+  const answered = state.stored.find(({ id }) => id === question.answerId);
+  if (answered) return { plan: "repeat", stored, conversation, answered };
+  // Deleted since an earlier attempt stored the question.
+  if (!agent) return { outcome: "agent_not_found" };
+  // The messages before a resolution do not belong to what is asked now.
+  const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage).reverse();
+  const plan = isLeftToHumans(conversation, stored) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
+  const history = [...(question.earlier ?? []), ...before];
+  return { plan, stored, conversation, agent: withSettings(agent, question.settings), history, topics };
+}
+
+/** Whether humans have the conversation, or the agent may not answer while it waits for them. */
+function isLeftToHumans({ status, pendingReason }: ConversationState, stored: StoredQuestion): boolean {
+  return isAgentSilent(status, pendingReason) || (status === "needs_human" && !stored?.quotaPeriod);
+}
+
+/** What the visitor reads while humans have the conversation; no message of the agent is stored. */
+function silentAnswer({ agent, history, conversation }: OpenTurn, { message, conversationId }: Question): ChatAnswer {
+  const language = visitorLanguage(lastWritten(message, history), agent.language);
+  const answer = handoffMessageOf(agent, "customer_request", language);
+  const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
+  return { ...fields, conversation_id: conversationId, status: conversation.status, handoff_reason: conversation.openReason };
 }
 
 /**
  * The visitor, where the request or, if it names nobody, its API key vouches for them. A merged visitor's own token does not
  * prove the person that it was merged into.
  */
-function vouchedVisitor({ visitor }: Turn, { question }: AdmittedTurn): VouchedVisitor | null {
+function vouchedVisitor({ visitor }: Question, stored: StoredQuestion): VouchedVisitor | null {
   // The author of a stored question may be erased.
-  if (!question || question.verified === null || !(visitor ?? question).verified) return null;
-  return { externalId: question.externalId, email: question.emailVerified ? question.email : null };
-}
-
-/** @param messageId the agent's message that will answer the turn; null where the agent stays silent. */
-function notifyStart({ turn, listener }: TurnContext, { visitorId }: AdmittedTurn, messageId: string | null): void {
-  listener.onStart({ conversationId: turn.conversationId, messageId, visitorId });
-}
-
-/** The answer is stored already: an earlier attempt died after it, or the request is repeated. */
-function repeatAnswer(context: TurnContext, admitted: AdmittedTurn, answered: StoredAnswer): ChatAnswer {
-  notifyStart(context, admitted, context.turn.answerId);
-  return toChatAnswer(answered, admitted.conversation!.status);
-}
-
-type ConversationState = NonNullable<TurnState["conversation"]>;
-
-/** Whether the message is left to humans: they have the conversation, or the agent may not answer while it waits for them. */
-function isSilent({ turn }: TurnContext, { status, pendingReason }: ConversationState, stored: TurnState["stored"]): boolean {
-  const isCounted = stored.some(({ id, quotaPeriod }) => id === turn.questionId && quotaPeriod !== null);
-  return isAgentSilent(status, pendingReason) || (status === "needs_human" && !isCounted);
-}
-
-/** A human has the conversation: the message is stored, and the agent says nothing. */
-async function staySilent(
-  context: TurnContext,
-  admitted: AdmittedTurn,
-  agent: AgentRow,
-  { status, openReason }: ConversationState,
-): Promise<ChatAnswer> {
-  const { turn, db } = context;
-  // Counted by an attempt that died before a human took over.
-  if (admitted.stored.some((message) => message.quotaPeriod !== null)) await db.batch([refundQuota(db, turn)]);
-  notifyStart(context, admitted, null);
-  const history = admitted.history.map(toHistoryMessage).reverse();
-  const answer = handoffMessageOf(agent, "customer_request", visitorLanguage(lastWritten(turn.message, history), agent.language));
-  const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
-  return { ...fields, conversation_id: turn.conversationId, status, handoff_reason: openReason };
+  if (!stored || stored.verified === null || !(visitor ?? stored).verified) return null;
+  return { externalId: stored.externalId, email: stored.emailVerified ? stored.email : null };
 }
 
 /** To a model, a colleague of the team speaks for the agent's side. */
-function toHistoryMessage({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): HistoryMessage {
+function toHistoryMessage({ role, content }: TurnState["history"][number]): HistoryMessage {
   return { role: role === "user" ? "visitor" : "agent", text: content };
 }
 
-/** What the visitor wrote. */
+/** The visitor's messages. */
 function writtenIn(history: readonly HistoryMessage[]): string[] {
   return history.filter(({ role }) => role === "visitor").map(({ text }) => text);
 }

@@ -1,6 +1,6 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
-import type { TurnVisitor } from "../chat/turn-request.ts";
+import type { QuestionVisitor } from "../chat/question.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
@@ -116,7 +116,7 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   ]);
   if (!agent) return { outcome: "refused", reason: "no_agent" };
   if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
-  const ids = await turnIds(workspaceId, mailKey, arrival!.createdAt);
+  const ids = await questionIds(workspaceId, mailKey, arrival!.createdAt);
   const question = { ids, limits: limitsOf(agent.plan, agent.overrides) };
   const result = await askAgent(incoming, db, { ...question, continued: await findConversation(incoming, db) });
   // What has no room in its conversation begins another one.
@@ -124,7 +124,7 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
 }
 
 interface MailQuestion {
-  ids: Awaited<ReturnType<typeof turnIds>>;
+  ids: Awaited<ReturnType<typeof questionIds>>;
   limits: Limits;
   /** The conversation that it continues. */
   continued: string | undefined;
@@ -139,6 +139,7 @@ async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, con
   // Before the answer: a message in a conversation with a thread is sent as mail.
   await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
+    ...ids,
     workspaceId,
     agentId,
     conversationId,
@@ -147,11 +148,11 @@ async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, con
     subject,
     message: questionOf(mail),
     visitor: visitorOf(sender),
-    ids,
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: visitorLimitOf(limits, "messages", null),
     leadLimit: visitorLimitOf(limits, "leads", null),
+    nowMs,
   });
   meter.add(cost);
   if (result.outcome !== "answered") {
@@ -174,14 +175,14 @@ async function findConversation({ env, mailbox, recipient, mail, sender }: Incom
 }
 
 /** The same for a mail that is delivered twice, so that it is answered once. */
-async function turnIds(workspaceId: string, mailKey: string, atMs: number) {
+async function questionIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
-  return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard) };
+  return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard), visitorId: nextId(shard) };
 }
 
 /** The sender of a mail is not proven, so it is never merged with a verified visitor. */
-function visitorOf({ address, name }: IncomingMail["sender"]): TurnVisitor {
+function visitorOf({ address, name }: IncomingMail["sender"]): QuestionVisitor {
   const unverified = { externalId: null, verified: false, isProfileVerified: false, joins: null };
   return { anonId: anonIdForEmail(address), name, email: address, ...unverified };
 }

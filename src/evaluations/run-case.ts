@@ -1,7 +1,7 @@
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { makeAnswer } from "../chat/answer.ts";
 import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
-import { generateReply } from "../chat/reply.ts";
 import { TraceRecorder } from "../chat/trace.ts";
 import type { HistoryMessage, Model, Tool } from "../models/model.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
@@ -24,16 +24,16 @@ export interface CaseContext {
 /** Asks an agent a case's question as a turn does, of which nothing is stored or counted, and holds the answer against what is expected. */
 export async function runCase(context: CaseContext, { position, ...asked }: EvaluationCase & { position: number }): Promise<CaseResult> {
   const { env, meter, model, agent } = context;
-  const { question, previous, expect } = asked;
+  const { question: message, previous, expect } = asked;
   const observer = new TraceRecorder();
-  const turn = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message: question };
-  const search = await searchFor({ env, meter, turn }, question, lastQuestions(previous));
+  const question = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message };
+  const search = await searchFor({ env, meter, question }, message, lastQuestions(previous));
   observer.searched(search);
   const history = previous.map((text): HistoryMessage => ({ role: "visitor", text }));
-  const tools = [...readingTools({ env, meter, turn }), ...readingAgentTools(context)];
-  const request = { turn, agent, history, retrieval: search.retrieval, tools, topics: [], observer };
-  const reply = await generateReply(model, request, () => undefined);
-  const { text, citations, handoff, confidence } = reply;
+  const tools = [...readingTools({ env, meter, question }), ...readingAgentTools(context)];
+  const request = { question, agent, history, retrieval: search.retrieval, tools, topics: [], observer };
+  const answer = await makeAnswer(model, request, () => undefined);
+  const { text, citations, handoff, confidence } = answer;
   const cited = citations.map(({ source_id: id }) => id);
   return {
     position,
@@ -41,7 +41,7 @@ export async function runCase(context: CaseContext, { position, ...asked }: Eval
     answer: truncate(text, MAX_ANSWER_LENGTH),
     confidence,
     sourceFound: expect.source_id === undefined ? null : observer.hasFound(expect.source_id),
-    trace: observer.factsOf(reply, agent.confidenceThreshold, MAX_TRACE_BYTES),
+    trace: observer.factsOf(answer, agent.confidenceThreshold, MAX_TRACE_BYTES),
   };
 }
 

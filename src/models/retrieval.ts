@@ -38,7 +38,7 @@ export interface Passage {
   /** 0..1: how much of the query it contains, and how closely together. */
   score: number;
   /** What the score is made of, each 0..1; null for a search that did not find it or did not take place. */
-  scores?: PassageScores;
+  scores: PassageScores;
 }
 
 export interface PassageScores {

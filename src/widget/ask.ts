@@ -1,8 +1,8 @@
 import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
-import { type AnswerKey, type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
-import type { TurnVisitor } from "../chat/turn-request.ts";
+import type { Question, QuestionVisitor } from "../chat/question.ts";
+import { type AnswerKey, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
@@ -30,15 +30,15 @@ const ANON_ID_BYTES = 16;
  * @throws ApiError when the question is not answered.
  */
 export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
-  const { request, visitor } = await toTurnRequest(c, agentId, body);
-  const { answer, visitorId } = await wholeAnswer(c, request, visitor, toVisitorError);
+  const { question, visitor } = await toQuestion(c, agentId, body);
+  const { answer, visitorId } = await wholeAnswer(c, question, visitor, toVisitorError);
   return { ...answer, ...(await visitorFields(c.env, visitor, visitorId)) };
 }
 
 /** The same, as a stream of events. */
 export async function streamForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<Response> {
-  const { request, visitor } = await toTurnRequest(c, agentId, body);
-  return streamedAnswer(c, request, visitor, toVisitorError);
+  const { question, visitor } = await toQuestion(c, agentId, body);
+  return streamedAnswer(c, question, visitor, toVisitorError);
 }
 
 /**
@@ -56,8 +56,8 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
   });
 }
 
-/** The turn, and the visitor who gets a token with its answer. */
-async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): Promise<{ request: Question; visitor: AnswerVisitor }> {
+/** The question, and the visitor who gets a token with its answer. */
+async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Promise<{ question: Question; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
   const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "messages" }, (db) =>
@@ -67,13 +67,14 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const made = await newIds(c, { agentId, visitorId: bearer?.id, body, nowMs });
-  const visitor = toTurnVisitor(identity, bearer, made.anonId);
+  const visitor = toQuestionVisitor(identity, bearer, made.anonId);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
   if (!bearer && !identity) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, workspaceId, visitor);
   const nextId = () => made.nextId(shardOf(workspaceId));
   const ids = { questionId: nextId(), answerId: nextId(), visitorId: nextId() };
-  const request: Question = {
+  const question: Question = {
+    ...ids,
     workspaceId,
     agentId,
     conversationId: conversation?.id ?? nextId(),
@@ -82,16 +83,16 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
     channel: conversation?.channel ?? body.channel,
     message: body.message,
     visitor,
-    ids,
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: visitorLimitOf(limits, "messages", sender),
     leadLimit: visitorLimitOf(limits, "leads", sender),
+    nowMs,
   };
   // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
   const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);
   const issuedAtMs = identity || !claim || !bearer ? nowMs : issuedAt(claim, bearer, nowMs);
-  return { request, visitor: { agentId, visitorId, anonId: visitor.anonId, issuedAtMs } };
+  return { question, visitor: { agentId, visitorId, anonId: visitor.anonId, issuedAtMs } };
 }
 
 /** When the next token of a visitor counts as issued: an answer does not renew a verified visitor's. */
@@ -117,7 +118,7 @@ async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: n
  * An identity is a visitor of its own, the same on every device, and the token's anonymous visitor is merged into it. A
  * visitor who has an identity already is not merged: people share computers.
  */
-function toTurnVisitor(identity: Identity | undefined, bearer: VisitorRow | undefined, anonId: string): TurnVisitor {
+function toQuestionVisitor(identity: Identity | undefined, bearer: VisitorRow | undefined, anonId: string): QuestionVisitor {
   if (identity) {
     const { externalId, name, email, isProfileSigned } = identity;
     const joins = bearer && bearer.externalId === null && bearer.mergedInto === null ? bearer.id : null;
@@ -160,7 +161,7 @@ function toAnonId(bytes: Uint8Array): string {
 type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];
 
 /** Whether the conversation is the token's visitor's, the proven person's, or of the visitor that is merged into them. */
-function isOwn(conversation: FoundConversation, visitor: TurnVisitor, bearer: VisitorRow | undefined): boolean {
+function isOwn(conversation: FoundConversation, visitor: QuestionVisitor, bearer: VisitorRow | undefined): boolean {
   if (bearer) return conversation.visitorId === bearer.id || conversation.begunBy === bearer.id;
   return conversation.anonId === visitor.anonId || (visitor.joins !== null && conversation.visitorId === visitor.joins);
 }

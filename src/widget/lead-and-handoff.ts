@@ -1,6 +1,6 @@
 import { handoffMessageOf } from "../agents/messages.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { visitorLanguage } from "../chat/reply.ts";
+import { visitorLanguage } from "../chat/answer.ts";
 import { transitionOn } from "../conversations/status.ts";
 import {
   type ConversationKey,

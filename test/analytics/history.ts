@@ -1,12 +1,12 @@
 import { env } from "cloudflare:workers";
 import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import { changeConversation, resolveIdleWrites, replyAsHuman } from "../../src/conversations/conversations.ts";
 import { isAgentSilent, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { questionOf } from "../chat/question.ts";
 import { query } from "../harness.ts";
 
 export const DAY_MS = 86_400_000;
@@ -119,8 +119,8 @@ export class Histories {
   private turn(conversationId: string, agentId: string, channel: (typeof CHANNELS)[number], nowMs: number, isNew: boolean): Step[] {
     const { random, workspaceId, db } = this;
     const message = wordingOf(random, pick(random, QUESTIONS));
-    const quota = { period: "2026-01", limit: 1e9 };
-    const turn = toTurn({ workspaceId, agentId, conversationId, isNew, channel, message, visitor: null, ids: null, quota }, nowMs);
+    const limits = { quota: { period: "2026-01", limit: 1e9 }, maxMessages: 1_000_000 };
+    const question = questionOf(workspaceId, agentId, { ...limits, conversationId, isNew, channel, message, nowMs });
     const reason = random() < 0.6 ? null : pick(random, ["missing_knowledge", ...HANDOFF_REASONS] as const);
     const handoff = reason && { reason, summary: message };
     const answeredMs = nowMs + pick(random, [0, 1, 7, 340, 1_900, 4_321]);
@@ -129,12 +129,12 @@ export class Histories {
     let isSilent = false;
     const begin = async () => {
       for (let run = 0; run < begins; run++) {
-        const { conversation } = await beginTurn(db, turn);
+        const { conversation } = await beginTurn(db, question);
         isSilent ||= conversation !== undefined && isAgentSilent(conversation.status, conversation.pendingReason);
       }
     };
     const end = async () => {
-      for (let run = 0; run < ends && !isSilent; run++) await finishTurn(db, turn, outcome);
+      for (let run = 0; run < ends && !isSilent; run++) await finishTurn(db, question, outcome);
     };
     return [
       { atMs: nowMs, run: begin },

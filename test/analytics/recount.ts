@@ -1,4 +1,4 @@
-import { questionKeyOf } from "../../src/chat/store.ts";
+import { questionKeyOf } from "../../src/chat/question.ts";
 import { query } from "../harness.ts";
 import { DAY_MS, type Transition } from "./history.ts";
 

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { toTurn, type TurnIds } from "../../src/chat/turn-request.ts";
+import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/model-for.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
@@ -13,6 +13,7 @@ import type { Behaviour } from "../outbound-protocol.ts";
 import { behaveAt, newHost, receivedBy, RESOLVER, resolveTo } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK } from "./handbook.ts";
+import { questionOf } from "./question.ts";
 
 const SECRET = "Bearer s3cr3t-of-the-operator";
 const HANDED_OFF = "A colleague takes over.";
@@ -58,6 +59,16 @@ const callThen =
     count === 1 ? asks(input, name) : then;
 const lastMessage = (request: ChatRequest | undefined) => String(request?.messages.at(-1)?.content);
 
+const ANN = {
+  anonId: "api:ann",
+  externalId: "ann",
+  name: "Ann Visitor",
+  email: "ann@example.com",
+  verified: true,
+  isProfileVerified: true,
+  joins: null,
+};
+
 /** An agent with these tools at a host of its own, whose model does what the script says. */
 async function createDesk(
   script: Model,
@@ -75,27 +86,15 @@ async function createDesk(
   const runnerOf = (model = standIn, storage?: DurableObjectStorage) =>
     new TurnRunner(withModel, modelFor(withModel, { fetch: model.fetch, limits: LIMITS }), storage?.kv);
   const conversationId = newId(shardOf(workspace.id), Date.now());
-  const request = {
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId,
-    isNew: true,
-    channel: "api" as const,
-    message: "When are refunds paid for my order A1? I am Ann, ann@example.com.",
-    visitor: {
-      anonId: "api:ann",
-      externalId: "ann",
-      name: "Ann Visitor",
-      email: "ann@example.com",
-      verified: true,
-      isProfileVerified: true,
-      joins: null,
-    },
-    ids: null,
-    quota: { period: "2026-11", limit: 100 },
-  };
-  const run = async (turn = toTurn(request, Date.now()), runner = runnerOf()) => {
-    const result = await runner.run(turn, new Meter());
+  const ask = (changes: Partial<Question> = {}) =>
+    questionOf(workspace.id, agent.id, {
+      conversationId,
+      message: "When are refunds paid for my order A1? I am Ann, ann@example.com.",
+      visitor: ANN,
+      ...changes,
+    });
+  const run = async (question = ask(), runner = runnerOf()) => {
+    const result = await runner.run(question, new Meter());
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return result.answer;
   };
@@ -104,7 +103,7 @@ async function createDesk(
     workspace,
     agent,
     conversationId,
-    request,
+    ask,
     run,
     runnerOf,
     requests: standIn.requests,
@@ -215,8 +214,8 @@ describe("a tool acts for the visitor", () => {
   const createOwnDesk = async (script: Model = calls) => {
     const desk = await createDesk(script, { tools: (host) => [ownOrders(host), orderOf(host)] });
     await desk.behave({ body: "There." });
-    const asVisitor = (visitor: object | null, change: object = {}) =>
-      toTurn({ ...desk.request, visitor: visitor && { ...desk.request.visitor, ...visitor }, ...change }, Date.now());
+    const asVisitor = (visitor: object | null, changes: Partial<Question> = {}) =>
+      desk.ask({ visitor: visitor && { ...ANN, ...visitor }, ...changes });
     const offered = () =>
       desk.requests
         .at(-1)!
@@ -479,7 +478,7 @@ describe("a call that changes something is made once", () => {
   /** The turn in the conversation's own object, as the ask operation begins it. */
   async function createSession(first: Model, later: Model) {
     const desk = await createDesk(first);
-    const { workspace, conversationId, request, runnerOf } = desk;
+    const { workspace, conversationId, runnerOf } = desk;
     const session = () => env.SESSION.getByName(`${workspace.id}/${conversationId}`);
     const runWith = (standIn?: OpenAiStandIn) =>
       runInDurableObject(session(), (live, { storage }) => void Object.assign(live, { runner: runnerOf(standIn, storage) }));
@@ -487,9 +486,9 @@ describe("a call that changes something is made once", () => {
     await runWith();
     return {
       ...desk,
-      ask: async (ids: TurnIds | null = null) => session().ask({ ...request, ids }),
+      ask: async (changes: Partial<Question> = {}) => session().ask(desk.ask(changes)),
       /** The next call of a step of the turn fails. */
-      failOnce: (step: "admit" | "finish") =>
+      failOnce: (step: "begin" | "finish") =>
         runInDurableObject(session(), (live) => {
           const { runner } = live as unknown as { runner: Record<typeof step, () => Promise<unknown>> };
           vi.spyOn(runner, step).mockRejectedValueOnce(new Error(`${step} failed`));
@@ -542,7 +541,7 @@ describe("a call that changes something is made once", () => {
     await failOnce("finish");
     await expect(ask({ questionId, answerId })).rejects.toThrow();
     // The repeated request waits for the attempt before it, which fails too.
-    await failOnce("admit");
+    await failOnce("begin");
     await ask({ questionId, answerId });
     expect(await received()).toHaveLength(1);
     expect(await answers()).toEqual([HANDED_OFF]);
@@ -566,15 +565,15 @@ describe("a call that changes something is made once", () => {
   });
 
   test("when an attempt fails after it, in the same object", async () => {
-    const { run, runnerOf, request, behave, received } = await createDesk(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
+    const { run, runnerOf, ask, behave, received } = await createDesk(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
     await behave({ body: "It is cancelled." });
     const runner = runnerOf(
       new OpenAiStandIn((_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled."))),
     );
-    const turn = toTurn(request, Date.now());
+    const question = ask();
     const finish = vi.spyOn(runner as unknown as { finish: () => Promise<never> }, "finish").mockRejectedValueOnce(new Error("D1_ERROR"));
-    await expect(run(turn, runner)).rejects.toThrow("D1_ERROR");
-    expect(await run(turn, runner)).toMatchObject({ answer: "Cancelled." });
+    await expect(run(question, runner)).rejects.toThrow("D1_ERROR");
+    expect(await run(question, runner)).toMatchObject({ answer: "Cancelled." });
     expect(finish).toHaveBeenCalledTimes(2);
     expect(await received()).toHaveLength(1);
   });
@@ -600,10 +599,10 @@ describe("a call that changes something is made once", () => {
   });
 
   test("in each turn, with a key of its own", async () => {
-    const { run, request, behave, received } = await createDesk((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
+    const { run, ask, behave, received } = await createDesk((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
     await behave({ body: "It is cancelled." });
     await run();
-    await run(toTurn({ ...request, isNew: false }, Date.now()));
+    await run(ask({ isNew: false }));
     const keys = (await received()).map(({ headers }) => headers["idempotency-key"]);
     expect(new Set(keys).size).toBe(2);
   });

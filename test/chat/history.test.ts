@@ -2,13 +2,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { seededId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, query } from "../harness.ts";
+import { questionOf } from "./question.ts";
 
 const HOUR_MS = 60 * 60_000;
 
@@ -34,17 +34,10 @@ async function converse() {
   };
   await runInDurableObject(session, (live) => void Object.assign(live, { runner: new TurnRunner(env, { answer }) }));
   const idOf = (ageMs: number) => seededId(shardOf(id), Date.now() - ageMs, crypto.getRandomValues(new Uint8Array(16)));
-  const requestOf = (message: string, ageMs: number): TurnRequest => ({
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId: id,
-    isNew: false,
-    channel: "api",
-    message,
-    visitor: null,
-    ids: { questionId: idOf(ageMs), answerId: idOf(ageMs - 1) },
-    quota: { period: new Date().toISOString().slice(0, 7), limit: 1000 },
-  });
+  const questionAged = (message: string, ageMs: number) => {
+    const ids = { conversationId: id, questionId: idOf(ageMs), answerId: idOf(ageMs - 1) };
+    return questionOf(workspace.id, agent.id, { ...ids, isNew: false, message });
+  };
   return {
     workspace,
     id,
@@ -52,14 +45,14 @@ async function converse() {
     begun: ["Hello", begun.answer],
     session,
     told,
-    requestOf,
+    questionAged,
     /** Asks, and gives back the messages before the question that the model is offered. */
     ask: async (message: string) => {
       expect((await workspace.call("POST", path, { message, conversation_id: id })).status).toBe(200);
       return told.at(-1)!;
     },
     /** Asks with identifiers of that age, as a repeated Idempotency-Key or a mail that is delivered again does. */
-    askWithOldIds: (message: string, ageMs = HOUR_MS) => session.ask(requestOf(message, ageMs)),
+    askWithOldIds: (message: string, ageMs = HOUR_MS) => session.ask(questionAged(message, ageMs)),
     change: (body: object) => workspace.call("PATCH", `/conversations/${id}`, body),
     transcript: async () =>
       (await workspace.call("GET", `/conversations/${id}`)).body.messages.map(({ content }: { content: string }) => content),
@@ -93,11 +86,11 @@ test("a reply of the team that reopens a resolved conversation is in the history
 });
 
 test("a question that an earlier attempt stored is not in its own history, and nor is what came after it", async () => {
-  const { workspace, begun, told, session, requestOf, ask } = await converse();
-  const request = requestOf("apples", HOUR_MS);
-  await beginTurn(dbFor(env, workspace.id, new Meter()), toTurn(request, Date.now()));
+  const { workspace, begun, told, session, questionAged, ask } = await converse();
+  const question = questionAged("apples", HOUR_MS);
+  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
   expect(await ask("pears")).toEqual([...begun, "apples"]);
-  await session.ask(request);
+  await session.ask(question);
   expect(told.at(-1)).toEqual(begun);
 });
 

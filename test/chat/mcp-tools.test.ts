@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/model-for.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
@@ -11,6 +9,7 @@ import { behaveAt, newHost, receivedBy, RESOLVER, resolveTo } from "../outbound.
 import type { ServedTool } from "../stand-ins/mcp.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK } from "./handbook.ts";
+import { questionOf } from "./question.ts";
 
 const SECRET = "Bearer s3cr3t-of-the-team";
 const ORDER_SCHEMA = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
@@ -65,17 +64,6 @@ async function createDesk(
   await learn(workspace, agent.id, HANDBOOK);
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
   const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer", ...bindings });
-  const request = (): TurnRequest => ({
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId: newId(shardOf(workspace.id), Date.now()),
-    isNew: true,
-    channel: "api",
-    message: "Where is my order A1?",
-    visitor: null,
-    ids: null,
-    quota: { period: "2026-11", limit: 100 },
-  });
   const runner = new TurnRunner(withModel, modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS }));
   return {
     host,
@@ -86,7 +74,7 @@ async function createDesk(
     behave: (...behaviours: [Behaviour, ...Behaviour[]]) => behaveAt(host, ...behaviours),
     requests: standIn.requests,
     run: async () => {
-      const result = await runner.run(toTurn(request(), Date.now()), new Meter());
+      const result = await runner.run(questionOf(workspace.id, agent.id, { message: "Where is my order A1?" }), new Meter());
       if (result.outcome !== "answered") throw new Error(result.outcome);
       return result.answer;
     },

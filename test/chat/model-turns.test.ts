@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
+import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/model-for.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
@@ -8,8 +8,8 @@ import { createAgent, createWorkspace, envWith, learn, listen, query } from "../
 import { LIMITS } from "../grounded/converse.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
+import { questionOf } from "./question.ts";
 
-const PERIOD = new Date().toISOString().slice(0, 7);
 const ANSWER = "Refunds are paid within five working days.";
 const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five ", "working days."] };
 
@@ -26,14 +26,14 @@ async function createAgentWithModel(
   const model = modelFor(env, { fetch: standIn.fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
   const runner = new TurnRunner(env, model);
   const conversationId = newId(shardOf(workspace.id), Date.now());
-  const turnOf = (message: string, isNew = true) => {
-    const quota = { period: PERIOD, limit: 100 };
-    const ids = { workspaceId: workspace.id, agentId: agent.id, conversationId };
-    return toTurn({ ...ids, isNew, channel: "api", message, visitor: null, ids: null, quota } satisfies TurnRequest, Date.now());
-  };
-  const run = async (turn: ReturnType<typeof turnOf>) => {
+  const questionWith = (message: string, isNew = true) => questionOf(workspace.id, agent.id, { conversationId, message, isNew });
+  const run = async (question: Question) => {
     const deltas: string[] = [];
-    const result = await runner.run(turn, new Meter(), undefined, { onStart: () => undefined, onText: (text) => void deltas.push(text) });
+    const result = await runner.run(question, new Meter(), undefined, {
+      onStart: () => undefined,
+      onText: (text) => void deltas.push(text),
+      onTrace: () => undefined,
+    });
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return { ...result.answer, deltas };
   };
@@ -42,9 +42,9 @@ async function createAgentWithModel(
     agent,
     conversationId,
     requests: standIn.requests,
-    turnOf,
+    questionWith,
     run,
-    ask: (message = KNOWN.message, isNew = true) => run(turnOf(message, isNew)),
+    ask: (message = KNOWN.message, isNew = true) => run(questionWith(message, isNew)),
     used: async () => (await workspace.call("GET", "/usage")).body.usage.messages as number,
     reasons: () => query(conversationId, "SELECT reason FROM handoffs WHERE conversation_id = ?", conversationId),
   };
@@ -179,7 +179,7 @@ test("a model hands off by itself", async () => {
 
 test("contact details that the visitor wrote are stored once, however often the turn runs", async () => {
   const details = { email: "ann@example.com", phone: "+43 (316) 555-11", name: "Ann", message: "Wants an offer." };
-  const { turnOf, run, workspace, conversationId, agent } = await createAgentWithModel((_, count) =>
+  const { questionWith, run, workspace, conversationId, agent } = await createAgentWithModel((_, count) =>
     count % 2 === 1
       ? { toolCalls: [{ name: "collect_lead", arguments: details }] }
       : count === 2
@@ -187,9 +187,9 @@ test("contact details that the visitor wrote are stored once, however often the 
         : { text: ["@sources t1\nThanks, noted."] },
   );
   await listen(workspace);
-  const turn = turnOf("Send me an offer: Ann@Example.com or 0043 316 55511, that is +4331655511.");
-  await run(turn);
-  const again = await run(turn);
+  const question = questionWith("Send me an offer: Ann@Example.com or 0043 316 55511, that is +4331655511.");
+  await run(question);
+  const again = await run(question);
   const leads = (await workspace.call("GET", "/leads")).body;
   expect(leads.total).toBe(1);
   expect(leads.data[0]).toMatchObject({ ...details, agent_id: agent.id, conversation_id: conversationId });

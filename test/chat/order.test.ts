@@ -2,7 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn, type Turn, type TurnRequest } from "../../src/chat/turn-request.ts";
+import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Model } from "../../src/models/model.ts";
@@ -12,6 +12,7 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
 import { createAgent, createWorkspace, databases, envWith, query, unfinishedIn } from "../harness.ts";
+import { questionOf } from "./question.ts";
 
 const PERIOD = new Date().toISOString().slice(0, 7);
 const NOTHING = { entries: [], alarm: null };
@@ -28,23 +29,14 @@ async function createConversation() {
   conversationId = first.body.conversation_id as string;
   const id = conversationId;
   const session = env.SESSION.getByName(`${workspace.id}/${id}`);
-  const requestOf = (message: string): TurnRequest => ({
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId: id,
-    isNew: false,
-    channel: "api",
-    message,
-    visitor: null,
-    ids: null,
-    quota: { period: PERIOD, limit: 1000 },
-  });
+  const questionWith = (message: string, changes: Partial<Question> = {}) =>
+    questionOf(workspace.id, agent.id, { conversationId: id, isNew: false, message, ...changes });
   return {
     workspace,
     id,
     session,
     ask,
-    requestOf,
+    questionWith,
     /** Questions and answers as the transcript has them, without the first pair. */
     transcript: async (): Promise<[string, string][]> => {
       const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
@@ -59,10 +51,10 @@ async function createConversation() {
     storage: () => unfinishedIn(workspace.id, id),
     /** Lets the live object run its turns so. */
     runWith: (runner: TurnRunner) => runInDurableObject(session, (live) => void Object.assign(live, { runner })),
-    /** Leaves turns in the storage of an object that died, as the queue writes them. */
-    leave: async (...left: { request: TurnRequest; turn: Turn | null; runs?: number; crashes?: number; takenMs?: number }[]) => {
+    /** Leaves questions in the storage of an object that died, as the queue writes them. */
+    leave: async (...left: { question: Question; attempts?: number; crashes?: number }[]) => {
       await runInDurableObject(session, async (_, { storage }) => {
-        for (const [at, one] of left.entries()) storage.kv.put(`turn:${String(at + 1).padStart(12, "0")}`, { runs: 0, ...one });
+        for (const [at, one] of left.entries()) storage.kv.put(queueKey(at + 1), { attempts: 0, crashes: 0, ...one });
         await storage.setAlarm(Date.now() + 60_000);
       });
       await evictDurableObject(session);
@@ -70,10 +62,12 @@ async function createConversation() {
   };
 }
 
-const question = (at: number) => `Are you open on Sundays? ${at}`;
+const queueKey = (at: number) => `turn:${String(at).padStart(12, "0")}`;
+
+const textOf = (at: number) => `Are you open on Sundays? ${at}`;
 const pairs = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, at): [string, string][] => [
-    ["user", question(from + at)],
+    ["user", textOf(from + at)],
     ["assistant", "Yes."],
   ]).flat();
 
@@ -86,7 +80,7 @@ const FAILING_D1 = { prepare: (text: string) => env.DB.prepare(text), batch: () 
 
 test("forty messages at once are stored once each, each answered before the next", async () => {
   const { ask, transcript, used, storage } = await createConversation();
-  const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(question(at + 1))));
+  const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(textOf(at + 1))));
   expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, () => 200));
   expect(new Set(asked.map(({ body }) => body.message_id)).size).toBe(40);
   const stored = await transcript();
@@ -97,9 +91,9 @@ test("forty messages at once are stored once each, each answered before the next
 });
 
 test("the transcript is in the order of arrival, also across an eviction", async () => {
-  const { session, requestOf, transcript, storage } = await createConversation();
+  const { session, questionWith, transcript, storage } = await createConversation();
   const arrive = (from: number, to: number) =>
-    Promise.all(Array.from({ length: to - from + 1 }, (_, at) => session.ask(requestOf(question(from + at)))));
+    Promise.all(Array.from({ length: to - from + 1 }, (_, at) => session.ask(questionWith(textOf(from + at)))));
   await arrive(1, 20);
   await evictDurableObject(session);
   await arrive(21, 40);
@@ -123,8 +117,8 @@ test("questions with an Idempotency-Key are in the order of their turns, though 
 });
 
 test("the transcript's times ascend", async () => {
-  const { workspace, id, session, requestOf } = await createConversation();
-  await Promise.all(Array.from({ length: 10 }, (_, at) => session.ask(requestOf(question(at)))));
+  const { workspace, id, session, questionWith } = await createConversation();
+  await Promise.all(Array.from({ length: 10 }, (_, at) => session.ask(questionWith(textOf(at)))));
   const { messages, ...conversation } = (await workspace.call("GET", `/conversations/${id}`)).body;
   const times = messages.map(({ created_at: at }: { created_at: string }) => at);
   expect(times).toEqual(times.toSorted());
@@ -139,7 +133,7 @@ test("a turn is in storage while it runs, and its alarm does not run it a second
   await stored(1);
   const waiting = ask("And another thing");
   const { entries, alarm } = await storage();
-  expect(entries[0]).toMatchObject([expect.stringMatching(/^turn:/), { runs: 1, turn: { message: "Something else entirely" } }]);
+  expect(entries[0]).toMatchObject([expect.stringMatching(/^turn:/), { attempts: 1, question: { message: "Something else entirely" } }]);
   expect(alarm).not.toBeNull();
   expect(await runDurableObjectAlarm(session)).toBe(true);
   expect((await storage()).alarm).not.toBeNull();
@@ -165,8 +159,8 @@ function waitingModel(): { model: Model; release: () => void } {
 // --- Death -----------------------------------------------------------------------------------------------------------
 
 test("a turn that never started is run by the alarm", async () => {
-  const { session, requestOf, leave, transcript, used, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null });
+  const { session, questionWith, leave, transcript, used, storage } = await createConversation();
+  await leave({ question: questionWith(textOf(1)) });
   expect(await runDurableObjectAlarm(session)).toBe(true);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
@@ -174,8 +168,8 @@ test("a turn that never started is run by the alarm", async () => {
 });
 
 test("several orphaned turns are run in their order", async () => {
-  const { session, requestOf, leave, transcript, used, storage } = await createConversation();
-  await leave(...Array.from({ length: 12 }, (_, at) => ({ request: requestOf(question(at + 1)), turn: null })));
+  const { session, questionWith, leave, transcript, used, storage } = await createConversation();
+  await leave(...Array.from({ length: 12 }, (_, at) => ({ question: questionWith(textOf(at + 1)) })));
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 12));
   expect(await used()).toBe(12);
@@ -183,32 +177,32 @@ test("several orphaned turns are run in their order", async () => {
 });
 
 test("a message after the object's death comes after the orphaned turns", async () => {
-  const { session, requestOf, leave, transcript, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null });
-  await session.ask(requestOf(question(2)));
+  const { session, questionWith, leave, transcript, storage } = await createConversation();
+  await leave({ question: questionWith(textOf(1)) });
+  await session.ask(questionWith(textOf(2)));
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 2));
   expect(await storage()).toEqual(NOTHING);
 });
 
 test("a turn that died before its first batch is run with its own identifiers", async () => {
-  const { session, workspace, id, requestOf, leave, transcript, used } = await createConversation();
-  const turn = toTurn(requestOf(question(1)), Date.now());
-  await leave({ request: requestOf(question(1)), turn });
+  const { session, workspace, id, questionWith, leave, transcript, used } = await createConversation();
+  const question = questionWith(textOf(1));
+  await leave({ question });
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
-  expect(messages.slice(2).map((message: { id: string }) => message.id)).toEqual([turn.questionId, turn.answerId]);
+  expect(messages.slice(2).map((message: { id: string }) => message.id)).toEqual([question.questionId, question.answerId]);
   expect(await used()).toBe(1);
 });
 
 test("a turn that died after its first batch is answered once and counted once", async () => {
-  const { session, workspace, requestOf, leave, transcript, used, storage } = await createConversation();
-  const turn = toTurn(requestOf(question(1)), Date.now());
+  const { session, workspace, questionWith, leave, transcript, used, storage } = await createConversation();
+  const question = questionWith(textOf(1));
   const db = dbFor(env, workspace.id, new Meter());
-  await beginTurn(db, turn);
-  expect(await transcript()).toEqual([["user", question(1)]]);
-  await leave({ request: requestOf(question(1)), turn });
+  await beginTurn(db, question);
+  expect(await transcript()).toEqual([["user", textOf(1)]]);
+  await leave({ question });
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
@@ -216,64 +210,61 @@ test("a turn that died after its first batch is answered once and counted once",
 });
 
 test("a question that used the last message of the quota is answered after the object's death", async () => {
-  const { session, workspace, requestOf, leave, transcript, used } = await createConversation();
+  const { session, workspace, questionWith, leave, transcript, used } = await createConversation();
   // The first question is counted already, so this one is the last.
-  const request = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 2 } };
-  const turn = toTurn(request, Date.now());
+  const question = questionWith(textOf(1), { quota: { period: PERIOD, limit: 2 } });
   const db = dbFor(env, workspace.id, new Meter());
-  await beginTurn(db, turn);
-  await leave({ request, turn });
+  await beginTurn(db, question);
+  await leave({ question });
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
 });
 
 test("a turn that died after its first batch is neither answered nor counted when a human took over meanwhile", async () => {
-  const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
-  const turn = toTurn(requestOf(question(1)), Date.now());
+  const { session, workspace, id, questionWith, leave, transcript, used, storage } = await createConversation();
+  const question = questionWith(textOf(1));
   const db = dbFor(env, workspace.id, new Meter());
-  await beginTurn(db, turn);
+  await beginTurn(db, question);
   await query(id, "UPDATE conversations SET status = 'human_active' WHERE id = ?", id);
-  await leave({ request: requestOf(question(1)), turn });
+  await leave({ question });
   await runDurableObjectAlarm(session);
-  expect(await transcript()).toEqual([["user", question(1)]]);
+  expect(await transcript()).toEqual([["user", textOf(1)]]);
   expect(await used()).toBe(0);
   expect(await storage()).toEqual(NOTHING);
 });
 
 test("a turn that died after its second batch is not stored twice", async () => {
-  const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
-  const request = requestOf("I want to talk to a human");
-  const turn = toTurn(request, Date.now());
-  const answered = await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter());
+  const { session, workspace, id, questionWith, leave, transcript, used, storage } = await createConversation();
+  const question = questionWith("I want to talk to a human");
+  const answered = await new TurnRunner(env, new ExtractiveEngine()).run(question, new Meter());
   const before = (await workspace.call("GET", `/conversations/${id}`)).body;
-  await leave({ request, turn });
+  await leave({ question });
   await runDurableObjectAlarm(session);
   expect((await workspace.call("GET", `/conversations/${id}`)).body).toEqual(before);
   expect(await transcript()).toHaveLength(2);
   expect(await query(id, "SELECT trigger_message_id FROM handoffs WHERE conversation_id = ?", id)).toEqual([
-    { trigger_message_id: turn.questionId },
+    { trigger_message_id: question.questionId },
   ]);
   expect(await used()).toBe(1);
   expect(await storage()).toEqual(NOTHING);
   // And whoever runs it again is answered the same.
-  expect(await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter())).toEqual(answered);
+  expect(await new TurnRunner(env, new ExtractiveEngine()).run(question, new Meter())).toEqual(answered);
 });
 
 test("a new conversation whose object died before its first batch is created by the alarm", async () => {
-  const { workspace, requestOf } = await createConversation();
-  const turn = toTurn({ ...requestOf(question(1)), isNew: true }, Date.now());
-  const conversationId = turn.visitorId;
-  const request = { ...requestOf(question(1)), isNew: true, conversationId };
+  const { workspace, questionWith } = await createConversation();
+  const conversationId = newId(shardOf(workspace.id), Date.now());
+  const question = questionWith(textOf(1), { isNew: true, conversationId });
   const session = env.SESSION.getByName(`${workspace.id}/${conversationId}`);
   await runInDurableObject(session, async (_, { storage }) => {
-    storage.kv.put("turn:000000000001", { request, turn: null, runs: 0 });
+    storage.kv.put(queueKey(1), { question, attempts: 0, crashes: 0 });
     await storage.setAlarm(Date.now() + 60_000);
   });
   await evictDurableObject(session);
   await runDurableObjectAlarm(session);
   const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
-  expect(messages.map(({ content }: { content: string }) => content)).toEqual([question(1), "Yes."]);
+  expect(messages.map(({ content }: { content: string }) => content)).toEqual([textOf(1), "Yes."]);
   expect(await unfinishedIn(workspace.id, conversationId)).toEqual(NOTHING);
 });
 
@@ -297,12 +288,12 @@ test("a turn whose object is killed during the model call is named by the error,
 test("a turn whose database fails answers an error, and stays stored for the alarm", async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveEngine()));
-  const failed = await ask(question(1));
+  const failed = await ask(textOf(1));
   expect(failed.status).toBe(500);
   expect(failed.body.error).toMatchObject({ code: "internal_error", message: expect.not.stringContaining("D1") });
   expect(await transcript()).toEqual([]);
   const { entries, alarm } = await storage();
-  expect(entries).toMatchObject([[expect.stringMatching(/^turn:/), { runs: 1, turn: { message: question(1) } }]]);
+  expect(entries).toMatchObject([[expect.stringMatching(/^turn:/), { attempts: 1, question: { message: textOf(1) } }]]);
   expect(alarm).not.toBeNull();
   // The database is back.
   await evictDurableObject(session);
@@ -317,8 +308,8 @@ test("an attempt that hangs fails in the end, and the turn is answered later", a
   const hanging = { prepare: (text: string) => env.DB.prepare(text), batch: () => new Promise(() => undefined) };
   await runWith(new TurnRunner(envWith({ DB: hanging, DB_1: hanging }), new ExtractiveEngine()));
   await runInDurableObject(session, (live) => void Object.assign(live, { attemptLimitMs: 20 }));
-  expect((await ask(question(1))).status).toBe(500);
-  expect((await storage()).entries).toMatchObject([[expect.any(String), { runs: 1, crashes: 0 }]]);
+  expect((await ask(textOf(1))).status).toBe(500);
+  expect((await storage()).entries).toMatchObject([[expect.any(String), { attempts: 1, crashes: 0 }]]);
   await evictDurableObject(session);
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
@@ -334,10 +325,10 @@ test("a turn that fails does not block the ones behind it, and is run before the
     batch: (statements: D1PreparedStatement[]) => (calls++ === 0 ? FAILING_D1.batch() : database.batch(statements)),
   });
   await runWith(new TurnRunner(envWith({ DB: failsOnce(env.DB), DB_1: failsOnce(env.DB_1) }), new ExtractiveEngine()));
-  const asked = await Promise.all([1, 2, 3].map((at) => ask(question(at))));
+  const asked = await Promise.all([1, 2, 3].map((at) => ask(textOf(at))));
   expect(asked.filter(({ status }) => status === 200)).toHaveLength(2);
   expect(asked.filter(({ status }) => status === 500)).toHaveLength(1);
-  expect((await ask(question(4))).status).toBe(200);
+  expect((await ask(textOf(4))).status).toBe(200);
   const stored = await transcript();
   expect(anyOrder(stored)).toEqual(anyOrder(pairs(1, 4)));
   expect(stored.slice(-2)).toEqual(pairs(4, 4));
@@ -352,12 +343,12 @@ test("a turn that fails is tried again after pauses as long as it has waited, fr
   await runWith(new TurnRunner(envWith({ DB: failing, DB_1: failing }), new ExtractiveEngine()));
   const takenMs = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: takenMs });
-  expect((await ask(question(1))).status).toBe(500);
+  expect((await ask(textOf(1))).status).toBe(500);
   const pauses: number[] = [];
   for (let run = 1; run <= 12; run++) {
     expect(batches).toBe(run);
     const { entries, alarm } = await storage();
-    expect(entries).toMatchObject([[expect.any(String), { runs: run, crashes: 0, takenMs }]]);
+    expect(entries).toMatchObject([[expect.any(String), { attempts: run, crashes: 0, question: { nowMs: takenMs } }]]);
     pauses.push(Math.round((alarm! - Date.now()) / 1_000));
     vi.setSystemTime(alarm!);
     expect(await runDurableObjectAlarm(session)).toBe(true);
@@ -372,29 +363,29 @@ test("a turn that fails is tried again after pauses as long as it has waited, fr
   expect(await storage()).toEqual(NOTHING);
 });
 
-/** A turn that was taken so long ago, in the storage of an object that died. */
-const takenBefore = (ms: number) => ({ turn: null, runs: 30, takenMs: Date.now() - ms });
+/** When a question was asked that has waited so long. */
+const askedBefore = (ms: number) => ({ nowMs: Date.now() - ms });
 
 test("a turn that failed for 24 hours is stored and handed to a human, and counts nothing", async () => {
-  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  const { session, id, questionWith, leave, transcript, used, storage } = await createConversation();
   await leave(
-    { request: requestOf(question(1)), ...takenBefore(DAY_MS) },
-    { request: requestOf(question(2)), ...takenBefore(DAY_MS - 60_000) },
+    { question: questionWith(textOf(1), askedBefore(DAY_MS)), attempts: 30 },
+    { question: questionWith(textOf(2), askedBefore(DAY_MS - 60_000)), attempts: 30 },
   );
   await runDurableObjectAlarm(session);
   const spoken = (await transcript()).map(([role, content]) => (content === "Yes." || role === "user" ? content : role));
-  expect(spoken).toEqual([question(1), "assistant", question(2), "Yes."]);
+  expect(spoken).toEqual([textOf(1), "assistant", textOf(2), "Yes."]);
   expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
   expect(await used()).toBe(1);
   expect(await storage()).toEqual(NOTHING);
 });
 
 test("a question that was stored and counted 24 hours ago is handed to a human, and its quota is given back", async () => {
-  const { session, workspace, id, requestOf, leave, transcript, used } = await createConversation();
-  const turn = toTurn(requestOf(question(1)), Date.now());
-  await beginTurn(dbFor(env, workspace.id, new Meter()), turn);
+  const { session, workspace, id, questionWith, leave, transcript, used } = await createConversation();
+  const question = questionWith(textOf(1), askedBefore(DAY_MS));
+  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
   expect(await used()).toBe(1);
-  await leave({ request: requestOf(question(1)), ...takenBefore(DAY_MS), turn });
+  await leave({ question, attempts: 30 });
   await runDurableObjectAlarm(session);
   expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
   expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
@@ -402,41 +393,41 @@ test("a question that was stored and counted 24 hours ago is handed to a human, 
 });
 
 test("a turn whose quota is used up by its second attempt is stored and handed to a human, and counts nothing", async () => {
-  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
-  const spent = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 1 } };
-  const full = { ...requestOf(question(2)), maxMessages: 2 };
-  await leave({ request: spent, turn: null, runs: 1 }, { request: full, turn: null, runs: 1 });
+  const { session, id, questionWith, leave, transcript, used, storage } = await createConversation();
+  const spent = questionWith(textOf(1), { quota: { period: PERIOD, limit: 1 } });
+  const full = questionWith(textOf(2), { maxMessages: 2 });
+  await leave({ question: spent, attempts: 1 }, { question: full, attempts: 1 });
   await runDurableObjectAlarm(session);
   const roles = (await transcript()).map(([role, content]) => (role === "user" ? content : role));
-  expect(roles).toEqual([question(1), "assistant", question(2), "assistant"]);
+  expect(roles).toEqual([textOf(1), "assistant", textOf(2), "assistant"]);
   expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
   expect(await used()).toBe(0);
   expect(await storage()).toEqual(NOTHING);
 });
 
 test("a question that its quota refuses at the first attempt leaves nothing", async () => {
-  const { session, requestOf, transcript, storage } = await createConversation();
-  const { result } = await session.ask({ ...requestOf(question(1)), quota: { period: PERIOD, limit: 1 } });
+  const { session, questionWith, transcript, storage } = await createConversation();
+  const { result } = await session.ask(questionWith(textOf(1), { quota: { period: PERIOD, limit: 1 } }));
   expect(result).toEqual({ outcome: "quota_exceeded" });
   expect(await transcript()).toEqual([]);
   expect(await storage()).toEqual(NOTHING);
 });
 
 test("a turn that cannot even be handed to a human is never dropped, and the log says so", async () => {
-  const { workspace, session, id, requestOf, leave, runWith, transcript, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), ...takenBefore(2 * DAY_MS) });
+  const { workspace, session, id, questionWith, leave, runWith, transcript, storage } = await createConversation();
+  await leave({ question: questionWith(textOf(1), askedBefore(2 * DAY_MS)), attempts: 30 });
   await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveEngine()));
   const log = vi.spyOn(console, "error");
   for (let run = 31; run <= 33; run++) {
     await runDurableObjectAlarm(session);
     const { entries, alarm } = await storage();
-    expect(entries).toMatchObject([[expect.any(String), { runs: run }]]);
+    expect(entries).toMatchObject([[expect.any(String), { attempts: run }]]);
     expect(alarm).toBeGreaterThan(Date.now() + 59 * 60_000);
   }
   const lines = log.mock.calls.map(([line]) => JSON.parse(String(line))).filter(({ event }) => event === "dead_letter");
   log.mockRestore();
   expect(lines).toHaveLength(3);
-  const { agentId: agent_id } = requestOf(question(1));
+  const { agentId: agent_id } = questionWith(textOf(1));
   expect(lines[0]).toMatchObject({ from: "turn", attempts: 31, workspace_id: workspace.id, agent_id, conversation_id: id });
   await evictDurableObject(session);
   await runDurableObjectAlarm(session);
@@ -444,23 +435,13 @@ test("a turn that cannot even be handed to a human is never dropped, and the log
 });
 
 test("a turn that its object did not survive five times is handed to a human", async () => {
-  const { session, requestOf, leave, transcript, storage } = await createConversation();
-  const [crashing, failing] = [
-    { runs: 5, crashes: 5 },
-    { runs: 9, crashes: 4 },
-  ];
-  await leave({ request: requestOf(question(1)), turn: null, ...crashing }, { request: requestOf(question(2)), turn: null, ...failing });
+  const { session, questionWith, leave, transcript, storage } = await createConversation();
+  const crashing = { question: questionWith(textOf(1)), attempts: 5, crashes: 5 };
+  const failing = { question: questionWith(textOf(2)), attempts: 9, crashes: 4 };
+  await leave(crashing, failing);
   await runDurableObjectAlarm(session);
   const spoken = (await transcript()).map(([role, content]) => (content === "Yes." || role === "user" ? content : role));
-  expect(spoken).toEqual([question(1), "assistant", question(2), "Yes."]);
-  expect(await storage()).toEqual(NOTHING);
-});
-
-test("a turn that an earlier version stored is run", async () => {
-  const { session, requestOf, leave, transcript, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null, runs: 6 });
-  await runDurableObjectAlarm(session);
-  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(spoken).toEqual([textOf(1), "assistant", textOf(2), "Yes."]);
   expect(await storage()).toEqual(NOTHING);
 });
 
@@ -470,7 +451,7 @@ test("a turn whose search fails for 24 hours ends with a human too", async () =>
   await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));
   const takenMs = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: takenMs });
-  expect((await ask(question(1))).status).toBeGreaterThanOrEqual(500);
+  expect((await ask(textOf(1))).status).toBeGreaterThanOrEqual(500);
   for (let alarm = (await storage()).alarm; alarm !== null; alarm = (await storage()).alarm) {
     vi.setSystemTime(alarm);
     await runDurableObjectAlarm(session);
@@ -483,8 +464,8 @@ test("a turn whose search fails for 24 hours ends with a human too", async () =>
 });
 
 test("erasing a session deletes its stored turns", async () => {
-  const { session, requestOf, leave, transcript, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null });
+  const { session, questionWith, leave, transcript, storage } = await createConversation();
+  await leave({ question: questionWith(textOf(1)) });
   await session.erase();
   expect(await storage()).toEqual(NOTHING);
   expect(await runDurableObjectAlarm(session)).toBe(false);
@@ -500,14 +481,13 @@ async function eraseConversation(session: { erase(): Promise<void> }, workspaceI
 }
 
 test("a turn that waits while its conversation is erased does not recreate it, and its caller gets a 404", async () => {
-  const { workspace, id, session, requestOf, runWith, ask, stored, storage } = await createConversation();
+  const { workspace, id, session, questionWith, runWith, ask, stored, storage } = await createConversation();
   const thinking = waitingModel();
   await runWith(new TurnRunner(env, thinking.model));
   const running = ask("Something else entirely");
   await stored(1);
-  const ids = { questionId: newId(shardOf(id), Date.now()), answerId: newId(shardOf(id), Date.now()) };
   // The second try of the request that began the conversation: it would begin it once more.
-  const waiting = session.ask({ ...requestOf(question(1)), isNew: true, ids });
+  const waiting = session.ask(questionWith(textOf(1), { isNew: true }));
   while ((await storage()).entries.length < 2);
   await eraseConversation(session, workspace.id, id);
   await runInDurableObject(session, thinking.release);
@@ -519,7 +499,7 @@ test("a turn that waits while its conversation is erased does not recreate it, a
 });
 
 test("erasing a session waits until the running turn has stored its question", async () => {
-  const { workspace, id, session, requestOf, runWith } = await createConversation();
+  const { workspace, id, session, questionWith, runWith } = await createConversation();
   const database = databases[shardOf(id)]!;
   let isStoring = false;
   const batch = async (statements: D1PreparedStatement[]) => {
@@ -529,7 +509,7 @@ test("erasing a session waits until the running turn has stored its question", a
   };
   const slow = { prepare: (text: string) => database.prepare(text), batch };
   await runWith(new TurnRunner(envWith({ DB: slow, DB_1: slow }), new ExtractiveEngine()));
-  const running = session.ask({ ...requestOf(question(1)), isNew: true });
+  const running = session.ask(questionWith(textOf(1), { isNew: true }));
   while (!isStoring) await scheduler.wait(1);
   await eraseConversation(session, workspace.id, id);
   await running;

@@ -2,14 +2,15 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { toTurn, type TurnRequest } from "../../src/chat/turn-request.ts";
+import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, unfinishedIn, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
+import { questionOf } from "./question.ts";
 
 const PERIOD = new Date().toISOString().slice(0, 7);
 
@@ -26,22 +27,9 @@ const usageOf = async (workspace: Workspace) => (await workspace.call("GET", "/u
 const count = async ({ id }: Workspace, table: string) =>
   (await query<{ size: number }>(id, `SELECT count(*) AS size FROM ${table} WHERE workspace_id = ?`, id))[0]!.size;
 
-/** A turn as the session would begin it. */
-function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequest> = {}) {
-  const request: TurnRequest = {
-    workspaceId: workspace.id,
-    agentId,
-    conversationId: newId(shardOf(workspace.id), Date.now()),
-    isNew: true,
-    channel: "api",
-    message: KNOWN.message,
-    visitor: null,
-    ids: null,
-    quota: { period: PERIOD, limit: 10 },
-    ...changes,
-  };
-  return toTurn(request, Date.now());
-}
+/** A question that the handbook answers. */
+const knownQuestion = (workspace: Workspace, agentId: string, changes: Partial<Question> = {}) =>
+  questionOf(workspace.id, agentId, { message: KNOWN.message, ...changes });
 
 const BROKEN: Model = { answer: () => Promise.reject(new Error("the model is down")) };
 
@@ -90,7 +78,7 @@ test("the next month starts with nothing used", async () => {
   expect((await ask()).status).toBe(200);
   expect((await ask()).status).toBe(402);
   const runner = new TurnRunner(env, { answer: async () => ({ outcome: "no_answer", confidence: 0 }) });
-  const inMonth = (period: string) => runner.run(turnOf(workspace, agent.id, { quota: { period, limit: 1 } }), new Meter());
+  const inMonth = (period: string) => runner.run(knownQuestion(workspace, agent.id, { quota: { period, limit: 1 } }), new Meter());
   expect(await inMonth(PERIOD)).toEqual({ outcome: "quota_exceeded" });
   expect(await inMonth("2099-01")).toMatchObject({ outcome: "answered" });
   expect(await inMonth("2099-01")).toEqual({ outcome: "quota_exceeded" });
@@ -107,11 +95,11 @@ test("the next month starts with nothing used", async () => {
 
 test("a repeated first batch counts the question once, at the limit too", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 1 });
-  const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
   const db = dbFor(env, workspace.id, new Meter());
   for (let run = 0; run < 3; run++) {
-    const { stored } = await beginTurn(db, turn);
-    expect(stored.map(({ id }) => id)).toEqual([turn.questionId]);
+    const { stored } = await beginTurn(db, question);
+    expect(stored.map(({ id }) => id)).toEqual([question.questionId]);
   }
   expect((await usageOf(workspace)).usage.messages).toBe(1);
   expect(await count(workspace, "messages")).toBe(1);
@@ -145,8 +133,11 @@ test("a model that fails is a hand-off, and the message is refunded", async () =
 
 test("a failing model in a new conversation leaves the last message of the quota unused", async () => {
   const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
-  const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
-  expect(await new TurnRunner(env, BROKEN).run(turn, new Meter())).toMatchObject({ outcome: "answered", answer: { needs_human: true } });
+  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  expect(await new TurnRunner(env, BROKEN).run(question, new Meter())).toMatchObject({
+    outcome: "answered",
+    answer: { needs_human: true },
+  });
   expect((await usageOf(workspace)).usage.messages).toBe(0);
   expect((await ask()).status).toBe(200);
   expect((await ask()).status).toBe(402);
@@ -155,9 +146,9 @@ test("a failing model in a new conversation leaves the last message of the quota
 test("a repeated second batch changes nothing, and refunds a message once", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 10 });
   const db = dbFor(env, workspace.id, new Meter());
-  await beginTurn(db, turnOf(workspace, agent.id));
-  const turn = turnOf(workspace, agent.id, { message: UNKNOWN });
-  await beginTurn(db, turn);
+  await beginTurn(db, knownQuestion(workspace, agent.id));
+  const question = knownQuestion(workspace, agent.id, { message: UNKNOWN });
+  await beginTurn(db, question);
   const outcome = {
     text: "Later.",
     citations: [],
@@ -166,7 +157,7 @@ test("a repeated second batch changes nothing, and refunds a message once", asyn
     agentName: "Ada",
     nowMs: Date.now(),
   };
-  for (let run = 0; run < 3; run++) await finishTurn(db, turn, outcome);
+  for (let run = 0; run < 3; run++) await finishTurn(db, question, outcome);
   expect((await usageOf(workspace)).usage.messages).toBe(1);
   expect(await count(workspace, "handoffs")).toBe(1);
   expect(await count(workspace, "messages")).toBe(3);

@@ -2,7 +2,6 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Trace } from "../../src/chat/trace-wire.ts";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { modelFor } from "../../src/grounded/model-for.ts";
@@ -13,6 +12,7 @@ import { LIMITS } from "../grounded/converse.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK } from "./handbook.ts";
+import { questionOf } from "./question.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -170,21 +170,12 @@ async function traceWith(scriptOf: (request: ChatRequest, count: number) => Scri
   const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer-4", OPENAI_API_KEY: "sk-model" });
   const runner = new TurnRunner(withModel, modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS }));
   const ann = { anonId: `api:${CUSTOMER}`, externalId: CUSTOMER, name: "Ann", email: "ann@example.com", verified: true };
-  const request = {
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId: newId(shardOf(workspace.id), Date.now()),
-    isNew: true,
-    channel: "api" as const,
-    message: QUESTION,
-    visitor: { ...ann, isProfileVerified: true, joins: null },
-    ids: null,
-    quota: { period: "2026-11", limit: 100 },
-  };
+  const visitor = { ...ann, isProfileVerified: true, joins: null };
+  const question = questionOf(workspace.id, agent.id, { message: QUESTION, visitor });
   const run = async (): Promise<Trace> => {
     const { promise, resolve } = Promise.withResolvers<Trace>();
     const listener = { onStart: () => undefined, onText: () => undefined, onTrace: resolve };
-    await runner.run(toTurn(request, Date.now()), new Meter(), { number: 1, isHandOff: false }, listener);
+    await runner.run(question, new Meter(), undefined, listener);
     return promise;
   };
   return { host, run, requests: standIn.requests };

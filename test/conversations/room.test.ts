@@ -1,10 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { questionOf } from "../chat/question.ts";
 import { arrive, conversations, createMailbox, mailService } from "../email/mailbox.ts";
 import { sendMail } from "../../src/email/outbound.ts";
 import { createAgent, createWorkspace, learn, listen, operate, query, send } from "../harness.ts";
@@ -103,21 +102,9 @@ test("a mail that has no room in its conversation begins a new one, once", async
 test("a question that an earlier attempt stored is answered, whatever room is left", async () => {
   const { workspace, agentId, ask, read } = await createDesk(4);
   const { conversation_id: conversationId } = (await ask()).body;
-  const nextId = () => newId(shardOf(conversationId), Date.now());
-  const request = {
-    workspaceId: workspace.id,
-    agentId,
-    conversationId,
-    isNew: false,
-    channel: "api" as const,
-    message: KNOWN,
-    visitor: null,
-    ids: { questionId: nextId(), answerId: nextId() },
-    quota: { period: new Date().toISOString().slice(0, 7), limit: 100 },
-    maxMessages: 4,
-  };
-  await beginTurn(dbFor(env, workspace.id, new Meter()), toTurn(request, Date.now()));
-  const { result } = await env.SESSION.getByName(`${workspace.id}/${conversationId}`).ask(request);
+  const question = questionOf(workspace.id, agentId, { conversationId, isNew: false, message: KNOWN, maxMessages: 4 });
+  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
+  const { result } = await env.SESSION.getByName(`${workspace.id}/${conversationId}`).ask(question);
   expect(result.outcome).toBe("answered");
   expect((await read(conversationId)).message_count).toBe(4);
 });

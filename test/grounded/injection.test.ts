@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/model-for.ts";
 import type { Tool } from "../../src/models/model.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { HANDBOOK, KNOWN } from "../chat/handbook.ts";
+import { questionOf } from "../chat/question.ts";
 import { createAgent, createWorkspace, envWith, learn } from "../harness.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
@@ -87,20 +86,8 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
   const withModel = envWith({ AI: standIn });
   const ask = (message: string, visitor: { name: string; email: string | null; anonId: string }) => {
     const who = { ...visitor, externalId: null, verified: false, isProfileVerified: false, joins: null };
-    const conversationId = newId(shardOf(workspace.id), Date.now());
-    const quota = { period: "2026-11", limit: 100 };
-    const turn = {
-      workspaceId: workspace.id,
-      agentId: agent.id,
-      conversationId,
-      isNew: true,
-      channel: "api" as const,
-      message,
-      visitor: who,
-      ids: null,
-      quota,
-    };
-    return new TurnRunner(withModel, modelFor(withModel)).run(toTurn(turn, Date.now()), new Meter());
+    const question = questionOf(workspace.id, agent.id, { message, visitor: who });
+    return new TurnRunner(withModel, modelFor(withModel)).run(question, new Meter());
   };
   return { workspace, agent, ask, said: () => JSON.stringify(standIn.runs.map(({ inputs }) => inputs)), env: withModel };
 }

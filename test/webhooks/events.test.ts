@@ -4,11 +4,12 @@ import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { EVENT_TYPES } from "../../src/events/event-types.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
+import { questionOf } from "../chat/question.ts";
 import { createAgent, createNeighbour, createWorkspace, deliver, learn, listen, operate, query, send, type Workspace } from "../harness.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -198,32 +199,12 @@ test.for(CAUSES)("%s from %s: once, with the record as the API shows it", async 
 
 test("a turn that runs twice writes its events once", async () => {
   const { workspace, agent } = await createDesk();
-  const shard = shardOf(workspace.id);
-  const [conversationId, questionId, answerId, visitorId] = [0, 1, 2, 3].map(() => newId(shard, Date.now())) as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  const turn = {
-    workspaceId: workspace.id,
-    agentId: agent.id,
-    conversationId,
-    isNew: true,
-    channel: "api" as const,
-    message: KNOWN,
-    visitor: null,
-    quota: { period: "2026-11", limit: 10 },
-    questionId,
-    answerId,
-    visitorId,
-    nowMs: Date.now(),
-  };
+  const question = questionOf(workspace.id, agent.id, { message: KNOWN });
   const db = dbFor(env, workspace.id, new Meter());
   const handoff = { reason: "customer_request" as const, summary: KNOWN };
-  const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", nowMs: turn.nowMs + 1 };
-  for (let run = 0; run < 3; run++) await beginTurn(db, turn);
-  for (let run = 0; run < 3; run++) await finishTurn(db, turn, outcome);
+  const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", nowMs: question.nowMs + 1 };
+  for (let run = 0; run < 3; run++) await beginTurn(db, question);
+  for (let run = 0; run < 3; run++) await finishTurn(db, question, outcome);
   expect((await typesOf(workspace)).toSorted()).toEqual(["conversation.created", "handoff.created", "message.ai_replied"]);
   expect(await deliveriesOf(workspace)).toHaveLength(3);
 });

@@ -2,12 +2,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { builtInTools } from "../../src/chat/built-in-tools.ts";
 import { beginTurn } from "../../src/chat/store.ts";
-import { toTurn } from "../../src/chat/turn-request.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { arrive, conversations, createMailbox } from "../email/mailbox.ts";
+import { questionOf } from "../chat/question.ts";
 import { countRows, operate, query, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, type Visitor, visitorOf } from "./widget.ts";
 
@@ -92,9 +92,9 @@ describe("leads a day", () => {
 
   test("the agent's own tool keeps no lead beyond it", async () => {
     const { workspace, agent } = await createWidget();
-    const turn = { ...turnOf(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
+    const question = { ...visitorQuestion(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
     const collect = async (answerId: string) => {
-      const context = { env, meter: new Meter(), turn: { ...turn, answerId }, visitorId: null, written: ["I am ada@example.com"] };
+      const context = { env, meter: new Meter(), question: { ...question, answerId }, visitorId: null, written: ["I am ada@example.com"] };
       return builtInTools(context)
         .find(({ name }) => name === "collect_lead")!
         .run({ email: "ada@example.com" }, new AbortController().signal);
@@ -108,31 +108,15 @@ describe("leads a day", () => {
   });
 });
 
-/** A turn of a visitor, as a session runs it. */
-function turnOf(workspace: Workspace, agentId: string, perDay = 10) {
-  const visitor = {
-    anonId: `anon_${crypto.randomUUID()}`,
-    externalId: null,
-    name: null,
-    email: null,
-    isEmailVerified: false,
-    verified: false,
-    isProfileVerified: false,
-    joins: null,
-  };
-  const request = {
-    workspaceId: workspace.id,
-    agentId,
-    conversationId: newId(shardOf(workspace.id), Date.now()),
-    isNew: true,
-    channel: "widget" as const,
+/** A question of an anonymous visitor on a website. */
+function visitorQuestion(workspace: Workspace, agentId: string, perDay = 10) {
+  const anonymous = { externalId: null, name: null, email: null, verified: false, isProfileVerified: false, joins: null };
+  return questionOf(workspace.id, agentId, {
+    channel: "widget",
     message: "When are refunds paid?",
-    visitor,
-    ids: null,
-    quota: { period: "2027-04", limit: 100 },
-    messageLimit: { flow: "messages" as const, perDay, sender: "an-address" },
-  };
-  return toTurn(request, Date.now());
+    visitor: { anonId: `anon_${crypto.randomUUID()}`, ...anonymous },
+    messageLimit: { flow: "messages", perDay, sender: "an-address" },
+  });
 }
 
 describe("visitors' messages a day", () => {
@@ -184,12 +168,12 @@ describe("visitors' messages a day", () => {
   test("a turn that runs again is counted once, also when it was the last of the day", async () => {
     const { workspace, agent } = await createWidget();
     const db = dbFor(env, workspace.id, new Meter());
-    const turn = turnOf(workspace, agent.id, 1);
-    const first = await beginTurn(db, turn);
-    const again = await beginTurn(db, turn);
-    expect([first.stored, again.stored]).toMatchObject([[{ id: turn.questionId }], [{ id: turn.questionId }]]);
+    const question = visitorQuestion(workspace, agent.id, 1);
+    const first = await beginTurn(db, question);
+    const again = await beginTurn(db, question);
+    expect([first.stored, again.stored]).toMatchObject([[{ id: question.questionId }], [{ id: question.questionId }]]);
     expect((await usageOf(workspace)).visitor_messages_today).toBe(1);
-    const next = await beginTurn(db, turnOf(workspace, agent.id, 1));
+    const next = await beginTurn(db, visitorQuestion(workspace, agent.id, 1));
     expect(next).toMatchObject({ stored: [], full: { sender: "", limit: 1 } });
   });
 });
@@ -197,9 +181,9 @@ describe("visitors' messages a day", () => {
 test("a question that is kept is stored and counted, though the day is full by its next attempt", async () => {
   const { workspace, agent } = await createWidget();
   const db = dbFor(env, workspace.id, new Meter());
-  await beginTurn(db, turnOf(workspace, agent.id, 1));
-  const kept = { ...turnOf(workspace, agent.id, 1), isKept: true };
-  expect((await beginTurn(db, kept)).stored).toMatchObject([{ id: kept.questionId }]);
+  await beginTurn(db, visitorQuestion(workspace, agent.id, 1));
+  const kept = visitorQuestion(workspace, agent.id, 1);
+  expect((await beginTurn(db, kept, { ignoresLimits: true })).stored).toMatchObject([{ id: kept.questionId }]);
   expect((await usageOf(workspace)).visitor_messages_today).toBe(2);
 });
 

@@ -1,5 +1,5 @@
 import type { Reranker } from "../../models/model.ts";
-import { type Passage, type PassageScores, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
+import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
@@ -11,8 +11,6 @@ import { isFollowUp } from "./query.ts";
 const MAX_RERANKED = 20;
 /** A visitor waits, and the order without reranking is good already. */
 const RERANK_TIMEOUT_MS = 1_000;
-
-const NO_SCORES: PassageScores = { lexical: null, semantic: null, reranker: null };
 
 /** Fuses lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
 export class HybridSearch {
@@ -36,7 +34,7 @@ export class HybridSearch {
 
   /** A passage's score is the better of its two; passages without any are left out. */
   private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[], sources?: ReadonlySet<string>): Passage[] {
-    if (nearest.length === 0) return ranked.map(({ passage }) => ({ ...passage, scores: { ...NO_SCORES, lexical: passage.score } }));
+    if (nearest.length === 0) return ranked.map(({ passage }) => passage);
     if (this.store.isEmpty) return [];
     const lexical = new Map(ranked.map(({ chunkId, passage }) => [chunkId, passage.score]));
     const semantic = new Map(nearest.map(({ chunkId, score }) => [chunkId, score]));
@@ -45,7 +43,7 @@ export class HybridSearch {
     const isWanted = (id: number) => live.has(id) && (sources?.has(live.get(id)!.sourceId) ?? true);
     const order = reciprocalRankFusion([lexical, semantic].map((scores) => [...scores.keys()].filter(isWanted).slice(0, NEAREST)));
     const passages = order.map((id) => {
-      const scores = { ...NO_SCORES, lexical: lexical.get(id) ?? null, semantic: semantic.get(id) ?? null };
+      const scores = { lexical: lexical.get(id) ?? null, semantic: semantic.get(id) ?? null, reranker: null };
       return { ...live.get(id)!, score: Math.max(scores.lexical ?? 0, scores.semantic ?? 0), scores };
     });
     return passages.filter(({ score }) => score > 0);
@@ -66,7 +64,7 @@ async function rerank(reranker: Reranker, question: string, passages: Passage[])
     const scored = read.map((passage, at) => ({
       ...passage,
       score: scores[at]!,
-      scores: { ...(passage.scores ?? NO_SCORES), reranker: scores[at]! },
+      scores: { ...passage.scores, reranker: scores[at]! },
     }));
     return [...scored.sort((a, b) => b.score - a.score), ...passages.slice(MAX_RERANKED)];
   } catch (error) {

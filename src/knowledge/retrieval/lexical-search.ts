@@ -148,7 +148,8 @@ function rank(scope: Scope, query: readonly QueryTerm[], asked: readonly QueryTe
 }
 
 function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
-  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score };
+  const scores = { lexical: score, semantic: null, reranker: null };
+  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score, scores };
 }
 
 // --- Scoring ---

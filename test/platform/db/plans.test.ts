@@ -107,6 +107,9 @@ const SAMPLES: Record<string, unknown[]> = {
   isAdmitted: [sql`TRUE`],
   isGone: [true, false],
   kept: [null, "ann@example.com"],
+  question: [true, false].flatMap((isNew) =>
+    withEach("visitor", [null, VISITOR, MERGING_VISITOR]).map((question) => ({ ...question, isNew })),
+  ),
   queue: ["fast", "slow"],
   transition: [transitionOn("team_resolved"), transitionOn("team_replied"), transitionOn("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
@@ -125,7 +128,6 @@ const SAMPLES: Record<string, unknown[]> = {
   retention: [undefined, { leads_days: 1 }],
   status: [undefined, "failed"],
   tables: [undefined],
-  turn: [true, false].flatMap((isNew) => withEach("visitor", [null, VISITOR, MERGING_VISITOR]).map((turn) => ({ ...turn, isNew }))),
   visitor: [VISITOR, MERGING_VISITOR],
   where: [undefined, isIdle(NOW)],
   windows: [windowsOf({ flow: "messages", perDay: 1, sender: "a" }, NOW)],

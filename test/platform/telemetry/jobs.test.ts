@@ -9,6 +9,7 @@ import { consume } from "../../../src/queues.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import wrangler from "../../../wrangler.toml?raw";
 import { arrive, createMailbox, mailService, outbox } from "../../email/mailbox.ts";
+import { questionOf } from "../../chat/question.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../../harness.ts";
 import { behaveAt } from "../../outbound.ts";
 import { addEvent, createReceiver } from "../../webhooks/world.ts";
@@ -249,9 +250,7 @@ test("errors thrown by a session hold no personal data, since the platform logs 
   const thrownWith = async (text: string) => {
     const failing = { ...FAILING_D1, batch: () => Promise.reject(new Error(text)) };
     await runWith({ DB: failing, DB_1: failing });
-    const ids = { workspaceId: workspace.id, agentId: agent.id, conversationId: id };
-    const request = { isNew: false, channel: "api" as const, message: "Hello", visitor: null, ids: null };
-    const asked = { ...ids, ...request, quota: { period: "2026-11", limit: 10 } };
+    const asked = questionOf(workspace.id, agent.id, { conversationId: id, isNew: false });
     let thrown: unknown;
     await watch(() => session.ask(asked).catch((error: unknown) => (thrown = error)));
     return (thrown as Error).message;

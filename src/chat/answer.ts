@@ -12,13 +12,13 @@ import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
 import { detectLanguage } from "../text/languages.ts";
-import type { Turn } from "./turn-request.ts";
+import type { Question } from "./question.ts";
 
 /** How much of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;
 
 /** What a visitor gets for a question. */
-export interface Reply {
+export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
@@ -27,8 +27,8 @@ export interface Reply {
 }
 
 /** A question with everything that answering it needs. */
-export interface ReplyRequest {
-  turn: Pick<Turn, "workspaceId" | "conversationId" | "message">;
+export interface AnswerRequest {
+  question: Pick<Question, "workspaceId" | "conversationId" | "message">;
   agent: AgentRow;
   /** The messages before, oldest first. */
   history: HistoryMessage[];
@@ -36,7 +36,7 @@ export interface ReplyRequest {
   tools: Tool[];
   /** What the agent knows about, in a few names. */
   topics: string[];
-  /** Records how the reply comes about. */
+  /** Records how the answer comes about. */
   observer?: ModelObserver;
 }
 
@@ -44,18 +44,18 @@ export interface ReplyRequest {
 export type DeltaListener = (text: string) => void;
 
 /**
- * The agent's reply: a curated answer that matches almost exactly, else the model's; the hand-off message where the visitor
+ * The agent's answer to a question: a curated answer that matches almost exactly, else the model's; or the hand-off message where the visitor
  * asks for a human, nothing answers the question, or the confidence is too low. No piece of an answer is passed on before
  * it is certain that the answer will be given.
  */
-export async function generateReply(model: Model, request: ReplyRequest, onDelta: DeltaListener): Promise<Reply> {
-  const { turn, agent, retrieval } = request;
-  const requestLanguage = humanRequestLanguage(turn.message, agent.language);
+export async function makeAnswer(model: Model, request: AnswerRequest, onDelta: DeltaListener): Promise<Answer> {
+  const { question, agent, retrieval } = request;
+  const requestLanguage = humanRequestLanguage(question.message, agent.language);
   if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
   const [curated] = retrieval.curated;
-  if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
+  if (curated && curated.score >= STRONG_MATCH) return curatedAnswer(curated);
   const opening = await askModel(model, request);
-  if (opening.outcome === "failed") return failedReply(request, opening.failure);
+  if (opening.outcome === "failed") return failureAnswer(request, opening.failure);
   if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
   if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
   if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onDelta);
@@ -63,31 +63,31 @@ export async function generateReply(model: Model, request: ReplyRequest, onDelta
   return handOff(request, "low_confidence", opening.confidence);
 }
 
-/** The reply to a question that our side failed to answer: a human takes over. */
-export function failedReply(request: HandoffRequest, failure?: string): Reply {
-  const { handoff, ...reply } = handOff(request, "model_failure", 0);
-  return { ...reply, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
+/** The answer to a question that our side failed to answer: a human takes over. */
+export function failureAnswer(request: HandoffRequest, failure?: string): Answer {
+  const { handoff, ...answer } = handOff(request, "model_failure", 0);
+  return { ...answer, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
 /** When the model fails a human takes over, and the visitor reads no error. */
-async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
-  const { turn, agent, history, retrieval, tools, topics, observer } = request;
+async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
+  const { question, agent, history, retrieval, tools, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
   const known = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "", topics };
-  const asked = { ...known, question: turn.message, history, retrieval, tools, observer };
+  const asked = { ...known, question: question.message, history, retrieval, tools, observer };
   try {
     return await model.answer(asked);
   } catch (error) {
-    return { outcome: "failed", failure: logFailure(turn, error) };
+    return { outcome: "failed", failure: logFailure(question, error) };
   }
 }
 
 /** Reads an answer to its end. One that breaks off ends with the hand-off message, since its beginning is already shown. */
 async function readAnswer(
-  request: ReplyRequest,
+  request: AnswerRequest,
   opening: Extract<ModelReply, { outcome: "answered" }>,
   onDelta: DeltaListener,
-): Promise<Reply> {
+): Promise<Answer> {
   let text = "";
   try {
     for await (const piece of opening.text) {
@@ -95,30 +95,31 @@ async function readAnswer(
       onDelta(piece);
     }
   } catch (error) {
-    const reply = error instanceof HandoffError ? handOff(request, error.reason, 0) : failedReply(request, logFailure(request.turn, error));
-    return text === "" ? reply : { ...reply, text: `${text}\n\n${reply.text}` };
+    const end =
+      error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
+    return text === "" ? end : { ...end, text: `${text}\n\n${end.text}` };
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
 }
 
 /** @returns how the model failed. */
-function logFailure({ workspaceId, conversationId }: ReplyRequest["turn"], error: unknown): string {
+function logFailure({ workspaceId, conversationId }: AnswerRequest["question"], error: unknown): string {
   const detail = describeFailure(error);
   logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail });
   return detail;
 }
 
-function curatedReply({ answerId, question, answer, score }: CuratedMatch): Reply {
+function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Answer {
   const citation = { title: question, url: null, source_id: answerId, type: "answer" as const, snippet: snippetOf(answer), score };
   return { text: answer, citations: [citation], confidence: score, handoff: null };
 }
 
-type HandoffRequest = Pick<ReplyRequest, "turn" | "agent" | "history">;
+type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history">;
 
 /** @param language of the sentence that the visitor reads; by default, that of their message. */
-function handOff({ turn, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Reply {
-  const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
-  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastWritten(turn.message, history), agent.language));
+function handOff({ question, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Answer {
+  const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
+  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastWritten(question.message, history), agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };
 }
 
