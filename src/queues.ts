@@ -1,5 +1,7 @@
+import { sendMail } from "./email/outbound.ts";
 import { continueEvaluation, type EvaluationMessage, failEvaluation } from "./evaluations/consumer.ts";
 import type { EmailMessage } from "./events/outbox.ts";
+import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { idFields, logDeadLetter } from "./platform/queue.ts";
@@ -22,29 +24,13 @@ const QUEUE_PREFIX = "support-agent-";
 /** Does the work of one message; may return the job's outcome for the log. */
 type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | void>;
 
-// What reads pages, files and mails is loaded with the first message: few isolates consume any.
-const knowledge = () => import("./knowledge/consumer.ts");
-
-async function ingestSource(env: Env, body: IngestionMessage, meter: Meter) {
-  const { ingest } = await knowledge();
-  return ingest(env, body, Date.now, meter);
-}
-
-async function failSourceAfterRetries(env: Env, body: IngestionMessage, meter: Meter) {
-  const { failAfterRetries } = await knowledge();
-  return failAfterRetries(env, body, meter);
-}
-
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
-  ingestion: ingestSource,
+  ingestion: (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter),
   crawls: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingestSource(env, body, meter),
+    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingest(env, body, Date.now, meter),
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
-  email: async (env, body: EmailMessage, meter) => {
-    const { sendMail } = await import("./email/outbound.ts");
-    return sendMail(env, body, Date.now(), meter);
-  },
+  email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 
 /** Does the work of a whole batch and acknowledges or retries each message; returns how many failed. */
@@ -64,7 +50,7 @@ interface DeadLetterPolicy {
 
 const failSource: DeadLetterPolicy = {
   action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
-  handler: failSourceAfterRetries,
+  handler: failAfterRetries,
 };
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
@@ -72,7 +58,7 @@ const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "crawls-dlq": {
     action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
     handler: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-      "evaluationId" in body ? failEvaluation(env, body, meter) : failSourceAfterRetries(env, body, meter),
+      "evaluationId" in body ? failEvaluation(env, body, meter) : failAfterRetries(env, body, meter),
   },
   "erasure-dlq": {
     action:

@@ -1,10 +1,10 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
-import type { Citation } from "../conversations/reply-wire.ts";
+import type { Citation } from "../knowledge/search-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
-import { titleOf } from "../knowledge/passages.ts";
+import { titleOf } from "../knowledge/search.ts";
 import { humanRequestLanguage } from "../text/intents.ts";
 import { HandoffError, type HistoryMessage, type Model, type ModelObserver, type ModelReply, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";

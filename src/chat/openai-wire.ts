@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { filterSchema } from "../knowledge/metadata-wire.ts";
+import { filterSchema } from "../knowledge/search-wire.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";

@@ -1,5 +1,5 @@
 import type { AnswerSettings } from "../agents/settings-wire.ts";
-import type { MetadataFilter } from "../knowledge/metadata-wire.ts";
+import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
 import type { Channel } from "../platform/db/columns.ts";
 import type { VisitorLimit } from "../workspaces/visitor-limits.ts";

@@ -13,7 +13,7 @@ import {
   transitionConversation,
 } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
-import type { Citation } from "../conversations/reply-wire.ts";
+import type { Citation } from "../knowledge/search-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";

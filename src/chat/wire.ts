@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
-import { filterSchema } from "../knowledge/metadata-wire.ts";
-import { citationSchema, memberSchema } from "../conversations/reply-wire.ts";
-import { filledText, uuid } from "../platform/http/fields.ts";
+import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
+import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 /** A user of the integrator. */
@@ -99,45 +98,3 @@ A comment every 15 seconds keeps the connection open. A client that hangs up doe
 
 With \`Accept: text/event-stream; profile=ai-sdk\` the events are a UI message stream of the AI SDK instead.`,
 });
-
-/** RFC 5321, 4.5.3.1.3. */
-const MAX_ADDRESS_LENGTH = 254;
-
-export const startInSchema = z
-  .object({
-    agent_id: uuid().meta({
-      description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
-    }),
-    channel: z.enum(["email", "api"]).meta({ description: "Where the person reads it." }),
-    to: z
-      .object({
-        email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
-        name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
-      })
-      .nullable()
-      .optional()
-      .meta({ description: "Whom a mail goes to: email needs it." }),
-    user: endUserSchema.nullable().meta({ description: "On the channel api: your user whose conversation it is." }).optional(),
-    subject: z.string().min(1).max(200).nullable().optional().meta({
-      description: "Without it, a mail has the beginning of its text as the subject.",
-      example: "Your order 4711",
-    }),
-    content: filledText(8000).meta({ description: "The message." }),
-    author: memberSchema.nullable().optional().meta({ description: "Who on the team writes. Visitors see the name." }),
-  })
-  .superRefine(({ channel, to, user }, ctx) => {
-    if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });
-    const other = channel === "email" ? "user" : "to";
-    if (channel === "email" ? user : to) {
-      ctx.addIssue({ code: "custom", path: [other], ...valueErrorParams(`leave it out on the channel ${channel}`) });
-    }
-  })
-  .openapi("ConversationIn", {
-    example: {
-      agent_id: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00",
-      channel: "api",
-      user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" },
-      subject: "Your order 4711",
-      content: "Your parcel was damaged on its way. Shall we send another one, or pay the money back?",
-    },
-  });

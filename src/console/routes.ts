@@ -3,11 +3,12 @@ import { secretValues } from "../platform/config.ts";
 import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { checking } from "../platform/http/checks.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, requireAddressRoom, unauthorized } from "../workspaces/checks.ts";
+import { admitKey, requireAddressRoom, requireConfig, unauthorized } from "../workspaces/checks.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
@@ -36,6 +37,8 @@ const signIn = createRoute({
 });
 
 export const consoleRoutes = createRouter();
+
+consoleRoutes.use(checking(requireConfig));
 
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();

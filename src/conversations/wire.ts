@@ -15,8 +15,16 @@ import {
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
 import { filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
-import { type Citation, citationSchema, memberSchema } from "./reply-wire.ts";
+import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
+
+/** Someone on the team, by an id of the caller's. */
+export const memberSchema = z
+  .object({
+    id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
+    name: filledText(120).meta({ description: "Their name.", example: "Grace Hopper" }),
+  })
+  .openapi("TeamMember");
 
 export const visitorSchema = z
   .object({

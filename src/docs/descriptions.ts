@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { contactFormSchema } from "../agents/widget-wire.ts";
 import { endUserSchema } from "../chat/wire.ts";
-import { memberSchema } from "../conversations/reply-wire.ts";
+import { memberSchema } from "../conversations/wire.ts";
 import { csatSchema, handoffSchema, matchSchema, visitorSchema } from "../conversations/wire.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";

@@ -3,14 +3,16 @@ import { accepts } from "hono/accepts";
 import { html, raw } from "hono/html";
 import { isConfigured } from "../platform/config.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import { findDemoAgent } from "./demo.ts";
 
-/** The page of the service's root: what it is, whether it works, and where everything is. JSON for those who ask for JSON. */
+/** The health check and the home page: what the service is, whether it works, and where everything is; JSON for those who ask for JSON. */
 export const homeRoutes = new Hono<AppEnv>();
+
+homeRoutes.get("/healthz", (c) => c.json({ status: "ok" }));
 
 homeRoutes.get("/", async (c) => {
   const type = accepts(c, { header: "Accept", supports: ["text/html", "application/json"], default: "application/json" });
   c.header("Vary", "Accept");
-  const { findDemoAgent } = await import("./demo.ts");
   const demoAgentId = await findDemoAgent(c);
   if (type === "application/json") return c.json(summaryOf(c, demoAgentId));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(STYLE));

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv } from "../platform/http/context.ts";
 import { errorExample, type ErrorStatus, HEADER_COMPONENTS } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
 import { describeCommonFields } from "./common-fields.ts";
 import { addSamples } from "./samples.ts";
 import { API, type ApiDescription, type ApiRoot, DESCRIPTIONS } from "./descriptions.ts";
@@ -31,11 +32,13 @@ const EVENT = {
   responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },
 };
 
-/** The OpenAPI 3.1 document of the API under a path, with samples of every operation. */
-export function openApiDocument(router: OpenAPIHono<AppEnv>, root: ApiRoot) {
+/** The OpenAPI 3.1 document of the API under a path, with samples of every operation, in the order of the routers. */
+export function openApiDocument(routers: readonly OpenAPIHono<AppEnv>[], root: ApiRoot) {
   const api = DESCRIPTIONS[root];
   const { title, description, tags, credential } = api;
-  const registry = router.openAPIRegistry;
+  const whole = createRouter();
+  for (const router of routers) whole.route("/", router);
+  const registry = whole.openAPIRegistry;
   registry.registerComponent("securitySchemes", credential.name, {
     type: "http",
     scheme: "bearer",
@@ -46,7 +49,7 @@ export function openApiDocument(router: OpenAPIHono<AppEnv>, root: ApiRoot) {
   }
   for (const [name, schema] of Object.entries(api.nullableComponents)) registry.register(name, schema);
   if (api === API) registry.registerWebhook(EVENT);
-  const document = router.getOpenAPI31Document({
+  const document = whole.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
       title,

@@ -1,3 +1,4 @@
+import { Validator } from "@cfworker/json-schema";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ModelCall, ToolCall } from "../models/chat-model.ts";
@@ -115,7 +116,6 @@ function inputOf({ input }: ToolCall): unknown {
 export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
-  const { Validator } = await import("@cfworker/json-schema");
   const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);
   if (valid) return undefined;
   const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);

@@ -2,14 +2,14 @@ import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
-import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { listMatching } from "./store.ts";
-import { toSearchResult } from "./passages.ts";
-import type { MetadataFilter } from "./metadata-wire.ts";
+import type { MetadataFilter } from "./search-wire.ts";
 import type { SearchResult, searchSchema } from "./wire.ts";
 
 /** A query of up to so many lines is a conversation, one question a line; a longer one is pasted text. */
@@ -82,4 +82,16 @@ function merge(curated: readonly SearchResult[][number][], passages: readonly Se
     merged.push(answer);
   }
   return [...merged, ...passages.slice(next)];
+}
+
+/** The wire record of a passage; its heading is part of its title. */
+function toSearchResult(passage: Passage): SearchResult {
+  const { url, type, content, score } = passage;
+  return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
+}
+
+/** A passage's title with the headings it stands under; the first one is often the title itself. */
+export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
+  const headings = heading?.split(HEADING_SEPARATOR) ?? [];
+  return [title, ...(headings[0] === title ? headings.slice(1) : headings)].join(" › ");
 }

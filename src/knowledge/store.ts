@@ -5,7 +5,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isAmong, isOfAgent, timestampJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { MetadataFilter } from "./metadata-wire.ts";
+import type { MetadataFilter } from "./search-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
 

@@ -12,8 +12,7 @@ import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/file-kind.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import type { Draft } from "./merge-drafts.ts";
-import { filterSchema, metadata } from "./metadata-wire.ts";
-import { passageFields } from "./passage-wire.ts";
+import { filterSchema, metadata, passageFields } from "./search-wire.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;

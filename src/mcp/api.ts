@@ -29,7 +29,7 @@ const admitted = new WeakMap<Request, AppContext>();
  * The API for callers who were admitted already, called in this process: the gate is not asked again, and the request is not
  * logged again. Scopes, validation, idempotency and errors are those of the API itself.
  */
-export function innerApi(...routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
+export function innerApi(routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
   const inner = createRouter();
   inner.use(async (c, next) => {
     const outer = admitted.get(c.req.raw)!;

@@ -22,29 +22,21 @@ const checkOrigin: Check = (c) => {
     throw new ApiError("origin_not_allowed", "Connect from a server or an app: pages of other sites may not.");
 };
 
-/** The Model Context Protocol at `/mcp`. @param loadApi loads the integrators' API, which the tools call. */
-export function mcpRoutes(loadApi: () => Promise<Hono<AppEnv>>): Hono<AppEnv> {
+/**
+ * The Model Context Protocol at `/mcp`.
+ * @param loadRouters loads the routers of the integrators' API, which the tools call.
+ */
+export function mcpRoutes(loadRouters: () => Promise<Hono<AppEnv>[]>): Hono<AppEnv> {
   const router = createRouter();
-  let answer: Awaited<ReturnType<typeof load>> | undefined;
+  let answer: ((c: AppContext) => Promise<Response>) | undefined;
   const handle = async (c: AppContext) => {
     const response = await runChecks(c, [checkOrigin, requireConfig, requireKey]);
     if (response) return response;
-    answer ??= await load(loadApi);
+    // Loaded behind the checks: the isolate that forwards requests to a workspace's region does without it.
+    answer ??= (await import("./server.ts")).createAnswerer(await loadRouters());
     return answer(c);
   };
   nameOperation(handle, "mcp");
   router.post("/", handle);
   return router;
-}
-
-/** Loaded with the first request: to do so at start-up would delay every other one. */
-async function load(loadApi: () => Promise<Hono<AppEnv>>) {
-  const [api, { answerMessage }, { innerApi }, { documentRoutes }] = await Promise.all([
-    loadApi(),
-    import("./server.ts"),
-    import("./api.ts"),
-    import("./document-routes.ts"),
-  ]);
-  const inner = innerApi(api, documentRoutes);
-  return (c: Parameters<typeof answerMessage>[0]) => answerMessage(c, inner);
 }

@@ -9,7 +9,7 @@ import { secretRoutes } from "./secret-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 
-/** The operator API. surfaces/operator.ts mounts the routes of `backup/` beside these. */
+/** The operator API. The checks here also run before the routes of `backup/`, which are mounted after these. */
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(checking(requireOperator));

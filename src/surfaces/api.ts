@@ -1,32 +1,62 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { useSession } from "../console/session.ts";
-import { checking } from "../platform/http/checks.ts";
 import type { AppEnv } from "../platform/http/context.ts";
-import { createRouter } from "../platform/http/router.ts";
 import { requireConfig, requireKey } from "../workspaces/checks.ts";
-import { FEATURES } from "./features.ts";
-import { createSurface, serveDocument } from "./surface.ts";
+import { createApiSurface } from "./surface.ts";
 
-const ROOT = "/api/v1";
-const OPENAI = "openai";
-
-/** The integrators' API, as far as it is at one place. @param place one of `placeOf`. */
-export async function createApi(place: string): Promise<Hono<AppEnv>> {
-  const features = FEATURES.filter(({ at }) => at.includes(place));
-  const routers = await Promise.all(features.map(({ load }) => load()));
-  const api = createSurface();
-  serveDocument(api, ROOT, loadWholeApi);
-  const errors = place === OPENAI ? [(await import("../chat/openai-routes.ts")).openAiErrors] : [];
-  api.use(`${ROOT}/*`, checking(...errors, requireConfig, useSession, requireKey));
-  for (const router of routers) api.route(ROOT, router);
-  return api;
+/** A part of the integrators' API, which is loaded with the first request for it. */
+export interface Feature {
+  /** The places of its operations, as `placeOf` gives them; a test compares them with the paths of its routes. */
+  at: readonly string[];
+  load: () => Promise<OpenAPIHono<AppEnv>>;
 }
 
-/** A router with all of its operations, in the order of the OpenAPI document. */
-export async function loadWholeApi(): Promise<OpenAPIHono<AppEnv>> {
-  const routers = await Promise.all(FEATURES.map(({ load }) => load()));
-  const api = createRouter();
-  for (const router of routers) api.route("/", router);
-  return api;
+/** The features, in the order of the OpenAPI document. Where several are at one place, all of them are loaded. */
+export const FEATURES: readonly Feature[] = [
+  { at: ["me", "usage"], load: async () => (await import("../workspaces/routes.ts")).accountRoutes },
+  { at: ["agents", "agents/rotate-identity-secret"], load: async () => (await import("../administration/agent-routes.ts")).agentRoutes },
+  { at: ["agents/tools"], load: async () => (await import("../administration/tool-routes.ts")).toolRoutes },
+  { at: ["keys"], load: async () => (await import("../administration/key-routes.ts")).keyRoutes },
+  { at: ["agents/messages", "conversations"], load: async () => (await import("../chat/routes.ts")).chatRoutes },
+  { at: ["openai"], load: async () => (await import("../chat/openai-routes.ts")).openAiRoutes },
+  { at: ["conversations"], load: async () => (await import("../chat/start-routes.ts")).startRoutes },
+  { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
+  { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
+  {
+    at: ["agents/sources", "agents/answers", "agents/search"],
+    load: async () => (await import("../knowledge/routes.ts")).knowledgeRoutes,
+  },
+  { at: ["agents/drafts"], load: async () => (await import("../knowledge/draft-routes.ts")).draftRoutes },
+  { at: ["agents/evaluations"], load: async () => (await import("../evaluations/routes.ts")).evaluationRoutes },
+  { at: ["agents/gaps", "analytics"], load: async () => (await import("../analytics/routes.ts")).analyticsRoutes },
+  { at: ["privacy"], load: async () => (await import("../privacy/routes.ts")).privacyRoutes },
+  { at: ["webhooks"], load: async () => (await import("../webhooks/routes.ts")).webhookRoutes },
+  { at: ["webhooks"], load: async () => (await import("../webhooks/delivery-routes.ts")).deliveryRoutes },
+  { at: ["events"], load: async () => (await import("../webhooks/event-routes.ts")).eventRoutes },
+];
+
+const PLACES: ReadonlySet<string> = new Set(FEATURES.flatMap(({ at }) => at));
+
+/**
+ * The place of a path under /api/v1: its first segment or, under an agent, `agents/` and the segment after the agent's id. A path
+ * without a feature has the empty place.
+ */
+export function placeOf(path: string): string {
+  const [, , , collection = "", , subcollection] = path.split("/", 6);
+  const place = collection === "agents" && subcollection !== undefined ? `agents/${subcollection}` : collection;
+  return PLACES.has(place) ? place : "";
+}
+
+/** The integrators' API, as far as it is at one place. */
+export async function loadApi(place: string): Promise<Hono<AppEnv>> {
+  const features = FEATURES.filter(({ at }) => at.includes(place));
+  const routers = await Promise.all(features.map(({ load }) => load()));
+  const errors = place === "openai" ? [(await import("../chat/openai-routes.ts")).openAiErrors] : [];
+  return createApiSurface("/api/v1", routers, [...errors, requireConfig, useSession, requireKey], loadRouters);
+}
+
+/** The routers of all features. */
+export function loadRouters(): Promise<OpenAPIHono<AppEnv>[]> {
+  return Promise.all(FEATURES.map(({ load }) => load()));
 }

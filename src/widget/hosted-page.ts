@@ -1,13 +1,16 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
+import { trimTrailingSlash } from "hono/trailing-slash";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { toWidgetSettings } from "../agents/widget-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { welcomeMessageOf } from "../agents/messages.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
+import { checking } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { requireConfig } from "../workspaces/checks.ts";
 import { limitAddress } from "./rate-limit.ts";
 
 /** How long browsers keep the page, and so how soon changed settings are seen. */
@@ -16,6 +19,8 @@ const TURNSTILE = "https://challenges.cloudflare.com";
 
 /** The page of an agent: the chat that websites embed, as a page of its own. */
 export const hostedPageRoutes = new Hono<AppEnv>();
+
+hostedPageRoutes.use(checking(requireConfig), trimTrailingSlash());
 
 hostedPageRoutes.get("/:agent_id", async (c) => {
   const agent = await findHostedAgent(c);

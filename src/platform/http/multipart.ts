@@ -1,5 +1,12 @@
 import type { z } from "@hono/zod-openapi";
-import type { MultipartParser, MultipartPart } from "@remix-run/multipart-parser";
+import {
+  getMultipartBoundary,
+  MaxFileSizeExceededError,
+  MaxTotalSizeExceededError,
+  MultipartParseError,
+  MultipartParser,
+  type MultipartPart,
+} from "@remix-run/multipart-parser";
 import { type BodyLimits, payloadTooLarge } from "./body.ts";
 import type { ValidationItem } from "./errors.ts";
 
@@ -36,17 +43,16 @@ type FormResult =
  * @throws ApiError payload_too_large.
  */
 export async function readForm(request: Request, limits: BodyLimits): Promise<FormResult> {
-  const multipart = await import("@remix-run/multipart-parser");
   const { "x-max-file-bytes": maxFileSize = MAX_FIELDS_BYTES } = limits;
   const maxTotalSize = maxFileSize + MAX_FIELDS_BYTES;
   if (Number(request.headers.get("Content-Length") ?? 0) > maxTotalSize) throw payloadTooLarge(maxFileSize);
   const type = request.headers.get("Content-Type") ?? "";
-  const boundary = /^multipart\/form-data\b/i.test(type) ? multipart.getMultipartBoundary(type) : null;
+  const boundary = /^multipart\/form-data\b/i.test(type) ? getMultipartBoundary(type) : null;
   if (boundary === null || !request.body) return fail("send the body as multipart/form-data, with its boundary in Content-Type");
   const form = new Map<string, string | FormFile>();
   const digests: string[] = [];
   try {
-    const parser = new multipart.MultipartParser(boundary, { maxFileSize, maxParts: MAX_PARTS, maxTotalSize });
+    const parser = new MultipartParser(boundary, { maxFileSize, maxParts: MAX_PARTS, maxTotalSize });
     for await (const part of partsIn(request.body, parser)) {
       const { name } = part;
       if (name === undefined) continue;
@@ -56,10 +62,8 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
       digests.push(`${name} ${part.filename ?? ""} ${await digestOf(part.content)}`);
     }
   } catch (error) {
-    if (error instanceof multipart.MaxFileSizeExceededError || error instanceof multipart.MaxTotalSizeExceededError)
-      throw payloadTooLarge(maxFileSize);
-    if (error instanceof multipart.MultipartParseError || error instanceof TypeError)
-      return fail("the form is damaged, or has too many parts");
+    if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw payloadTooLarge(maxFileSize);
+    if (error instanceof MultipartParseError || error instanceof TypeError) return fail("the form is damaged, or has too many parts");
     throw error;
   }
   return { ok: true, value: Object.fromEntries(form), digest: Uint8Array.from(new TextEncoder().encode(digests.join("\n"))) };

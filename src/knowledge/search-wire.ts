@@ -1,5 +1,11 @@
 import { z } from "@hono/zod-openapi";
+import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+
+/*
+ * The schemas of the knowledge that the route of a question needs: the filter of a search, and the source of a result. They are apart
+ * from wire.ts, because building the schemas there would slow down an isolate's first question.
+ */
 
 const MAX_PAIRS = 16;
 const MAX_KEY_CHARS = 40;
@@ -37,3 +43,30 @@ export const filterSchema = z
 
 /** What the metadata of a source or answer must hold: for each key the value, or one of the values. */
 export type MetadataFilter = NonNullable<z.output<typeof filterSchema>>;
+
+/** Where a passage is from, in a citation and in the result of a search. */
+export const passageFields = {
+  title: z
+    .string()
+    .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
+  url: z
+    .string()
+    .nullable()
+    .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
+  source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
+  type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
+};
+
+/** A source that an answer rests on. */
+export const citationSchema = z
+  .object({
+    ...passageFields,
+    snippet: z.string().meta({
+      description: "The beginning of the passage.",
+      example: "Refunds are paid within five working days to the card that was charged.",
+    }),
+    score: z.number().meta({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
+  })
+  .openapi("Citation");
+
+export type Citation = z.infer<typeof citationSchema>;
