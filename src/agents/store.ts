@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import type { Plan, StoredTool } from "../platform/db/columns.ts";
 import { agents, emailDirectory, workspaces } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfAgent, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isOfAgent, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 
 type NewAgent = typeof agents.$inferInsert;
@@ -18,12 +18,7 @@ export const findAgentsCount = compiled((db, workspaceId: string) =>
   db.select({ count: workspaces.agentsCount }).from(workspaces).where(isWorkspace(workspaceId)),
 );
 
-export const findAgent = compiled((db, workspaceId: string, agentId: string) =>
-  db
-    .select()
-    .from(agents)
-    .where(isOwn(agents, workspaceId, agentId)),
-);
+export const findAgent = compiled((db, workspaceId: string, agentId: string) => findOwn(db, agents, workspaceId, agentId));
 
 /** What most requests about an agent ask of it. Its whole row has some thirty columns, which cost as much as two more statements. */
 export const findAgentBrief = compiled((db, workspaceId: string, agentId: string) =>
@@ -149,5 +144,5 @@ export function findAddress(directory: Database, address: string) {
 /** Releases every mail address of an agent except `kept`. */
 export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
   const isAnother = sql`${emailDirectory.address} IS NOT ${kept}`;
-  return directory.delete(emailDirectory).where(and(isOfAgent(emailDirectory, workspaceId, agentId), isAnother));
+  return directory.delete(emailDirectory).where(and(isOfAgent(emailDirectory, { workspaceId, agentId }), isAnother));
 }

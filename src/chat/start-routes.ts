@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { memberSchema, toConversation, toMessage, transcriptSchema } from "../conversations/wire.ts";
+import { memberSchema, toMessage, transcriptSchema } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { filledText, uuid } from "../platform/http/fields.ts";
@@ -85,6 +85,5 @@ startRoutes.openapi(startRoute, async (c) => {
   if (started.outcome === "agent_not_found") throw notFound("agent");
   if (started.outcome === "rate_limited") throw flowLimited(started.full, op.nowMs);
   if (started.outcome === "no_mailbox") throw new ApiError("conflict", "The agent has no mailbox. Give it an email_address first.");
-  const { conversation, visitor, message } = started.records;
-  return c.json({ ...toConversation(conversation, visitor, undefined), messages: [toMessage(message)], has_more_messages: false }, 201);
+  return c.json({ ...started.conversation, messages: [toMessage(started.message)], has_more_messages: false }, 201);
 });

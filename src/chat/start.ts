@@ -1,18 +1,12 @@
 import { findAgent } from "../agents/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
-import {
-  type ConversationKey,
-  createReply,
-  findConversation,
-  findConversationVisitor,
-  findMessage,
-  type Member,
-} from "../conversations/store.ts";
+import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
+import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import type { conversations, messages, visitors } from "../platform/db/schema.ts";
+import type { messages } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
 import type { Limits } from "../workspaces/plans.ts";
@@ -33,16 +27,10 @@ export interface FirstMessage {
 }
 
 type StartResult =
-  | { outcome: "started"; records: StartedRecords }
+  | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
   | { outcome: "rate_limited"; full: VisitorWindow };
-
-interface StartedRecords {
-  conversation: typeof conversations.$inferSelect;
-  visitor: typeof visitors.$inferSelect | undefined;
-  message: typeof messages.$inferSelect;
-}
 
 /** Starts a conversation with a message of the team. Running it again with the same ids changes nothing. */
 export async function startConversation(
@@ -59,18 +47,14 @@ export async function startConversation(
   const { before, written, after } = await transact(db, {
     before: [findAgent(db, workspaceId, first.agentId), listSent(db, workspaceId, windows)],
     writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
-    after: [
-      findConversation(db, workspaceId, conversationId),
-      findConversationVisitor(db, workspaceId, conversationId),
-      findMessage(db, workspaceId, messageId),
-    ],
+    after: [findConversationRecord(db, workspaceId, conversationId), findMessage(db, workspaceId, messageId)],
   });
   await wakeDeliveries(op.env, written);
-  const [[conversation], [visitor], [message]] = after;
-  if (conversation && message) {
+  const [[found], [message]] = after;
+  if (found && message) {
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-    if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
-    return { outcome: "started", records: { conversation, visitor, message } };
+    if (found.record.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+    return { outcome: "started", conversation: found.record, message };
   }
   const [[agent], sent] = before;
   const full = fullWindow(windows, sent);

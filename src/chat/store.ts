@@ -159,7 +159,7 @@ function listTopics(db: Database, { workspaceId, agentId }: Question) {
   return db
     .select({ name: sources.name })
     .from(sources)
-    .where(and(isOfAgent(sources, workspaceId, agentId), eq(sources.status, "ready")))
+    .where(and(isOfAgent(sources, { workspaceId, agentId }), eq(sources.status, "ready")))
     .orderBy(sources.id)
     .limit(MAX_TOPICS);
 }

@@ -1,10 +1,11 @@
-import { and, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { isAmong, type Page } from "../platform/db/sql.ts";
-import { conversationCounts, conversations, conversationSpans, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { conversationCounts, conversations, conversationSpans, messages } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { c, CONVERSATION_RECORD } from "./payloads.ts";
 import { PREVIEW_LENGTH } from "./store.ts";
 
 /** The filters of a list of conversations. */
@@ -28,8 +29,7 @@ const SPAN_DAYS = 32;
  */
 const DEEP_OFFSET = 2_000;
 
-interface ReadPage extends Omit<Page, "limit"> {
-  limit: number | SQL;
+interface ReadPage extends Page {
   isDeep: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Since {
   nextSpan: number;
 }
 
-/** One page of conversations by last activity, newest first, with their visitors and latest hand-offs. */
+/** One page of conversations by last activity, newest first, plus one row when there is another page; then the total. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
   const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
@@ -48,48 +48,30 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
 }
 
 const selectPage = compiled((db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {
-  const shown = pageIds(workspaceId, filter, page);
-  const read = pageIds(workspaceId, filter, { ...page, limit: sql`${page.limit} + 1` });
-  return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter, since)] as const;
+  return [selectListed(db, pageIds(workspaceId, filter, page)), countAll(db, workspaceId, filter, since)] as const;
 });
 
-/** These conversations by last activity, newest first, with their visitors and latest hand-offs. */
-export const listWithRecords = compiled((db, workspaceId: string, conversationIds: readonly string[]) => {
-  const listed = sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, conversationIds)})`;
-  return selectWithRecords(db, workspaceId, listed, listed);
-});
+/** These conversations by last activity, newest first. */
+export const listConversations = compiled((db, workspaceId: string, conversationIds: readonly string[]) =>
+  selectListed(db, sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, conversationIds)})`),
+);
 
-/** A conversation with what tells who waits for what in a list. The columns are named in full: a subquery has its own. */
-const LISTED = {
-  ...getTableColumns(conversations),
-  lastMessageRole: sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = conversations.latest_message_id)`.as(
-    "last_message_role",
-  ),
-  questionPreview: sql<string | null>`CASE WHEN conversations.status = 'needs_human' THEN (
+/** The records of these conversations, with what tells who waits for what in a list. */
+function selectListed(db: Database, ids: SQL) {
+  const lastMessageRole = sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = c.latest_message_id)`;
+  const questionPreview = sql<string | null>`CASE WHEN c.status = 'needs_human' THEN (
     SELECT substr(m.content, 1, ${PREVIEW_LENGTH}) FROM ${messages} m
-    WHERE m.workspace_id = conversations.workspace_id AND m.conversation_id = conversations.id AND m.role = 'user'
-    ORDER BY m.created_at DESC, m.id DESC LIMIT 1) END`.as("question_preview"),
-};
-
-/** @param shown of the conversations that are read, those whose records are read too. */
-function selectWithRecords(db: Database, workspaceId: string, read: SQL, shown: SQL) {
-  const visitorIds = sql`(SELECT visitor_id FROM ${conversations} WHERE ${conversations.id} IN ${shown})`;
-  const latest = sql`(SELECT max(other.id) FROM ${handoffs} other WHERE other.workspace_id = ${workspaceId} AND other.conversation_id = ${handoffs.conversationId})`;
-  return [
-    db
-      .select(LISTED)
-      .from(conversations)
-      .where(inArray(conversations.id, read))
-      .orderBy(desc(conversations.updatedAt), desc(conversations.id)),
-    db
-      .select()
-      .from(visitors)
-      .where(isAmong(visitors, workspaceId, visitorIds)),
-    db
-      .select()
-      .from(handoffs)
-      .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, shown), eq(handoffs.id, latest))),
-  ] as const;
+    WHERE m.workspace_id = c.workspace_id AND m.conversation_id = c.id AND m.role = 'user'
+    ORDER BY m.created_at DESC, m.id DESC LIMIT 1) END`;
+  return db
+    .select({
+      record: CONVERSATION_RECORD,
+      lastMessageRole: lastMessageRole.as("last_message_role"),
+      questionPreview: questionPreview.as("question_preview"),
+    })
+    .from(c)
+    .where(inArray(c.id, ids))
+    .orderBy(desc(c.updatedAt), desc(c.id));
 }
 
 /** The ids of a page, from indexes alone: each status is a range in the list's order, and without a filter the five are merged. */
@@ -99,7 +81,7 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
   const ranges = rangesOf(workspaceId, filter, and(after, below));
   const withStart = isDeep ? sql`WITH start AS MATERIALIZED (${startOfPage(workspaceId, filter, offset)}) ` : sql``;
   const skipped = isDeep ? sql`${offset} - coalesce((SELECT skipped FROM start), 0)` : sql`${offset}`;
-  const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at DESC, id DESC LIMIT ${limit} OFFSET ${skipped}`;
+  const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at DESC, id DESC LIMIT ${limit} + 1 OFFSET ${skipped}`;
   return sql`(${withStart}SELECT id FROM (${merged}))`;
 }
 

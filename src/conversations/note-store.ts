@@ -1,7 +1,7 @@
 import { and, count, eq, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfConversation, isOwn, jsonIds } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
@@ -42,10 +42,7 @@ export function recordNote(db: Database, key: ConversationKey, noteId: string, n
 
 /** One note. */
 export function findNote(db: Database, workspaceId: string, noteId: string) {
-  return db
-    .select()
-    .from(notes)
-    .where(isOwn(notes, workspaceId, noteId));
+  return findOwn(db, notes, workspaceId, noteId);
 }
 
 /** How many notes a conversation has. */

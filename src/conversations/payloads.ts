@@ -1,43 +1,54 @@
 import { type SQL, sql } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { booleanJson, timestampJson } from "../platform/db/sql.ts";
+import { recordJson } from "../platform/db/sql.ts";
+import type { ConversationRecord } from "./wire.ts";
 
 /*
  * The wire records as SQL expressions: the batch that causes an event writes its payload, so that it shows the record as it
  * was then. A test compares them with the records of wire.ts, field by field.
  */
 
-/** A conversation's wire record, of a row of `conversations` with the alias c. */
-export const CONVERSATION_JSON = sql`json_object(
-  'id', c.id, 'agent_id', c.agent_id, 'channel', c.channel, 'status', c.status, 'subject', c.subject, 'tags', json(c.tags),
-  'assignee', json(CASE WHEN c.assignee_id IS NULL THEN NULL ELSE json_object('id', c.assignee_id, 'name', coalesce(c.assignee_name, '')) END),
-  'visitor', json((SELECT json_object('id', v.id, 'anon_id', v.anon_id, 'external_id', v.external_id, 'name', v.name, 'email', v.email,
-    'verified', ${booleanJson(sql`v.verified`)}) FROM ${visitors} v WHERE v.id = c.visitor_id)),
-  'message_count', c.message_count, 'unread_count', c.unread_count, 'last_message_preview', c.last_message_preview, 'last_message_at', ${timestampJson(sql`c.last_message_at`)},
-  'handoff', json((SELECT ${handoffJson()} FROM ${handoffs} h WHERE h.workspace_id = c.workspace_id AND h.conversation_id = c.id
-    ORDER BY h.id DESC LIMIT 1)),
-  'csat', json(CASE WHEN c.csat_score IS NULL THEN NULL ELSE json_object('score', c.csat_score, 'comment', c.csat_comment) END),
-  'resolved_at', ${timestampJson(sql`c.resolved_at`)}, 'resolved_by', c.resolved_by,
-  'first_human_reply_at', ${timestampJson(sql`c.first_human_reply_at`)}, 'reopened_count', c.reopened_count,
-  'created_at', ${timestampJson(sql`c.created_at`)}, 'updated_at', ${timestampJson(sql`c.updated_at`)})`;
+const HANDOFF_JSON = recordJson(
+  handoffs,
+  "h",
+  "id, conversation_id, reason, summary, trigger_message_id, status, requested_at, accepted_at, resolved_at",
+);
 
-/** A hand-off's wire record, of a row of `handoffs` with the alias h. */
-function handoffJson(): SQL {
-  return sql`json_object('id', h.id, 'conversation_id', h.conversation_id, 'reason', h.reason, 'summary', h.summary,
-    'trigger_message_id', h.trigger_message_id, 'status', h.status, 'requested_at', ${timestampJson(sql`h.requested_at`)},
-    'accepted_at', ${timestampJson(sql`h.accepted_at`)}, 'resolved_at', ${timestampJson(sql`h.resolved_at`)})`;
-}
+const VISITOR_JSON = recordJson(visitors, "v", "id, anon_id, external_id, name, email, verified");
 
-/** A message's wire record, of a row of `messages` with the alias m. */
-const MESSAGE_JSON = sql`json_object('id', m.id, 'conversation_id', m.conversation_id, 'role', m.role,
-  'author', json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name), 'content', m.content,
-  'citations', json(m.citations), 'confidence', m.confidence, 'needs_human', ${booleanJson(sql`m.needs_human`)},
-  'created_at', ${timestampJson(sql`m.created_at`)})`;
+const CONVERSATION_JSON = recordJson(
+  conversations,
+  "c",
+  `id, agent_id, channel, status, subject, tags, assignee, visitor, message_count, unread_count,
+    last_message_preview, last_message_at, handoff, csat, resolved_at, resolved_by, first_human_reply_at,
+    reopened_count, created_at, updated_at`,
+  {
+    assignee: sql`json(CASE WHEN c.assignee_id IS NOT NULL THEN json_object('id', c.assignee_id, 'name', coalesce(c.assignee_name, '')) END)`,
+    visitor: sql`json((SELECT ${VISITOR_JSON} FROM ${visitors} v WHERE v.id = c.visitor_id))`,
+    handoff: sql`json((SELECT ${HANDOFF_JSON} FROM ${handoffs} h WHERE h.workspace_id = c.workspace_id AND h.conversation_id = c.id
+      ORDER BY h.id DESC LIMIT 1))`,
+    csat: sql`json(CASE WHEN c.csat_score IS NOT NULL THEN json_object('score', c.csat_score, 'comment', c.csat_comment) END)`,
+  },
+);
+
+const MESSAGE_JSON = recordJson(
+  messages,
+  "m",
+  "id, conversation_id, role, author, content, citations, confidence, needs_human, created_at",
+  { author: sql`json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name)` },
+);
 
 /** A subquery that gives a conversation's wire record, for `appendEvent`. */
 export function conversationRecord(id: string): SQL {
   return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id})`;
 }
+
+/** The table of conversations in a statement that selects `CONVERSATION_RECORD`. */
+export const c = alias(conversations, "c");
+
+/** A conversation's wire record, with its visitor and its latest hand-off, as a column. */
+export const CONVERSATION_RECORD = CONVERSATION_JSON.mapWith((json: string) => JSON.parse(json) as ConversationRecord).as("record");
 
 /** A subquery that gives a message's wire record, for `appendEvent`. */
 export function messageRecord(id: string): SQL {
@@ -46,5 +57,5 @@ export function messageRecord(id: string): SQL {
 
 /** A subquery that gives a hand-off's wire record, for `appendEvent`. */
 export function handoffRecord(id: string): SQL {
-  return sql`(SELECT ${handoffJson()} FROM ${handoffs} h WHERE h.id = ${id})`;
+  return sql`(SELECT ${HANDOFF_JSON} FROM ${handoffs} h WHERE h.id = ${id})`;
 }

@@ -34,7 +34,6 @@ import {
   noteInSchema,
   replyInSchema,
   replySchema,
-  toConversation,
   toFeedback,
   toMessage,
   toNote,
@@ -69,15 +68,13 @@ conversationRoutes.openapi(listConversations, async (c) => {
     const found = await (q ? searchConversations(callerOperation(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
     if (!found)
       throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
-    const visitors = new Map(found.visitors.map((visitor) => [visitor.id, visitor]));
-    const handoffs = new Map(found.handoffs.map((handoff) => [handoff.conversationId, handoff]));
-    const toItem = (row: ListedRow) => ({
-      ...toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id)),
-      last_message_role: row.lastMessageRole,
-      question_preview: row.questionPreview,
-      match: found.matches.get(row.id) ?? null,
+    const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
+      ...record,
+      last_message_role: lastMessageRole,
+      question_preview: questionPreview,
+      match: found.matches.get(record.id) ?? null,
     });
-    const positionOf = (row: ListedRow) => ({ atMs: row.updatedAt, id: row.id });
+    const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
     return toCursorPage(found.rows, found.total, asked, positionOf, toItem);
   };
   return wantsCsv(c) ? csvResponse(c, "conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
@@ -85,8 +82,8 @@ conversationRoutes.openapi(listConversations, async (c) => {
 
 async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {
   const db = callerDb(c);
-  const [rows, visitors, handoffs, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
-  return { rows, visitors, handoffs, matches: new Map<string, Match>(), total: counted?.total ?? 0 };
+  const [rows, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
+  return { rows, matches: new Map<string, Match>(), total: counted?.total ?? 0 };
 }
 
 const getConversation = createRoute({

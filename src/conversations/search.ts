@@ -1,10 +1,10 @@
 import { type Operation, workspaceDb } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
-import { listWithRecords } from "./list-store.ts";
+import { listConversations } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
-import type { HandoffRow, ListedRow, VisitorRow } from "./wire.ts";
+import type { ListedRow } from "./wire.ts";
 
 /** Where a conversation matches. */
 export interface Match {
@@ -15,8 +15,6 @@ export interface Match {
 interface Found {
   /** One more than the page holds when there is another one. */
   rows: ListedRow[];
-  visitors: VisitorRow[];
-  handoffs: HandoffRow[];
   matches: Map<string, Match>;
   total: number;
 }
@@ -28,29 +26,21 @@ export async function searchConversations(op: Operation, query: ConversationQuer
   meter.add(cost);
   if (result.outcome === "indexing") return undefined;
   const { hits, total } = result;
-  if (hits.length === 0) return { rows: [], visitors: [], handoffs: [], matches: new Map(), total };
+  if (hits.length === 0) return { rows: [], matches: new Map(), total };
   const db = workspaceDb(op);
   const recordIds = hits.flatMap(({ recordId }) => recordId ?? []);
-  const [found, visitors, handoffs, ...texts] = await db.batch([
-    ...listWithRecords(
-      db,
-      workspaceId,
-      hits.map(({ id }) => id),
-    ),
-    ...listContents(db, workspaceId, recordIds),
-  ]);
-  const rowOf = new Map(found.map((row) => [row.id, row]));
-  const visitorOf = new Map(visitors.map((visitor) => [visitor.id, visitor]));
+  const ids = hits.map(({ id }) => id);
+  const [found, ...texts] = await db.batch([listConversations(db, workspaceId, ids), ...listContents(db, workspaceId, recordIds)]);
+  const rowOf = new Map(found.map((row) => [row.record.id, row]));
   const contentOf = new Map(texts.flat().map(({ id, content }) => [id, content]));
   const phrases = toPhrases(query.q);
-  const matchOf = (row: ListedRow, recordId: string | null): Match => {
-    const visitor = visitorOf.get(row.visitorId ?? "");
-    const about = [row.subject, visitor?.name, visitor?.email].filter(Boolean).join(" · ");
+  const matchOf = ({ record: { subject, visitor } }: ListedRow, recordId: string | null): Match => {
+    const about = [subject, visitor?.name, visitor?.email].filter(Boolean).join(" · ");
     return { message_id: recordId, snippet: snippetOf(recordId === null ? about : (contentOf.get(recordId) ?? ""), phrases) };
   };
   const shown = hits.flatMap(({ id, recordId }) => {
     const row = rowOf.get(id);
     return row ? [{ row, match: matchOf(row, recordId) }] : [];
   });
-  return { rows: shown.map(({ row }) => row), visitors, handoffs, matches: new Map(shown.map(({ row, match }) => [row.id, match])), total };
+  return { rows: shown.map(({ row }) => row), matches: new Map(shown.map(({ row, match }) => [row.record.id, match])), total };
 }

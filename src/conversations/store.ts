@@ -1,36 +1,29 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { alias } from "drizzle-orm/sqlite-core";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import { agents, auditLog, conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
-import { exists, importCompleted, insertWhere, isOfConversation, isOwn, jsonIds, type Page } from "../platform/db/sql.ts";
+import { agents, auditLog, conversations, handoffs, messages, notes } from "../platform/db/schema.ts";
+import { exists, findOwn, importCompleted, insertWhere, isOfConversation, isOwn, jsonIds, type Page } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
-import { CONVERSATION_JSON, handoffRecord } from "./payloads.ts";
+import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
-import type { ConversationRecord } from "./wire.ts";
 
 /** A conversation, and the workspace that it must belong to. */
 export type ConversationKey = { workspaceId: string; conversationId: string };
 
 /** One conversation of a workspace. */
 export const findConversation = compiled((db, workspaceId: string, conversationId: string) =>
-  db
-    .select()
-    .from(conversations)
-    .where(isOwn(conversations, workspaceId, conversationId)),
+  findOwn(db, conversations, workspaceId, conversationId),
 );
 
-const c = alias(conversations, "c");
-
-/** The wire record of a conversation, with its visitor and its latest hand-off. */
+/** The wire record of a conversation. */
 export const findConversationRecord = compiled((db, workspaceId: string, conversationId: string) =>
   db
-    .select({ record: CONVERSATION_JSON.mapWith((json: string) => JSON.parse(json) as ConversationRecord).as("record") })
+    .select({ record: CONVERSATION_RECORD })
     .from(c)
     .where(isOwn(c, workspaceId, conversationId)),
 );
@@ -42,15 +35,6 @@ export function findMessageCount(db: Database, workspaceId: string, conversation
     .from(conversations)
     .where(isOwn(conversations, workspaceId, conversationId));
 }
-
-/** The conversation's visitor. */
-export const findConversationVisitor = compiled((db, workspaceId: string, conversationId: string) => {
-  const visitorId = sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
-  return db
-    .select()
-    .from(visitors)
-    .where(isOwn(visitors, workspaceId, visitorId));
-});
 
 /** The conversation's latest hand-off. */
 export const findLatestHandoff = compiled((db, workspaceId: string, conversationId: string) =>
@@ -121,10 +105,7 @@ export function countedMessage(agentId: string | SQL, { id, content, at }: Count
 
 /** One message. */
 export function findMessage(db: Database, workspaceId: string, messageId: string) {
-  return db
-    .select()
-    .from(messages)
-    .where(isOwn(messages, workspaceId, messageId));
+  return findOwn(db, messages, workspaceId, messageId);
 }
 
 /** What a team member changes of a conversation, besides its status. */

@@ -282,21 +282,11 @@ export const messageQuery = cursorQuery.omit({ offset: true });
 export type ConversationRecord = z.infer<typeof conversationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
 /** A conversation as lists read it. */
-export type ListedRow = ConversationRow & { lastMessageRole: MessageRole | null; questionPreview: string | null };
+export type ListedRow = { record: ConversationRecord; lastMessageRole: MessageRole | null; questionPreview: string | null };
 export type VisitorRow = typeof visitors.$inferSelect;
 export type HandoffRow = typeof handoffs.$inferSelect;
 /** A message, or a note as one. */
 export type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
-
-/** The wire record of a conversation, with its visitor and its latest hand-off. */
-export function toConversation(row: ConversationRow, visitor: VisitorRow | undefined, handoff: HandoffRow | undefined) {
-  return toRecord(conversationSchema, row, {
-    assignee: row.assigneeId === null ? null : { id: row.assigneeId, name: row.assigneeName ?? "" },
-    visitor: visitor ? toVisitor(visitor) : null,
-    handoff: handoff ? toHandoff(handoff) : null,
-    csat: row.csatScore === null ? null : { score: row.csatScore, comment: row.csatComment },
-  });
-}
 
 /** The wire record of a visitor. */
 export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {

@@ -80,7 +80,7 @@ export function addCase(
   const same = sql`(SELECT position ${cases} AND ${asked})`;
   const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
   const hasRoom = and(
-    isOfAgent(evaluations, workspaceId, agentId),
+    isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
@@ -127,17 +127,14 @@ export function listEvaluations(db: Database, workspaceId: string, agentId: stri
   return db
     .select()
     .from(evaluations)
-    .where(isOfAgent(evaluations, workspaceId, agentId))
+    .where(isOfAgent(evaluations, { workspaceId, agentId }))
     .orderBy(desc(evaluations.id))
     .limit(limit)
     .offset(offset);
 }
 
 export function countEvaluations(db: Database, workspaceId: string, agentId: string) {
-  return db
-    .select({ count: count() })
-    .from(evaluations)
-    .where(isOfAgent(evaluations, workspaceId, agentId));
+  return db.select({ count: count() }).from(evaluations).where(isOfAgent(evaluations, { workspaceId, agentId }));
 }
 
 /** The evaluation, if it is the agent's. */
@@ -145,7 +142,7 @@ export function findEvaluation(db: Database, workspaceId: string, agentId: strin
   return db
     .select()
     .from(evaluations)
-    .where(and(eq(evaluations.id, evaluationId), isOfAgent(evaluations, workspaceId, agentId)));
+    .where(and(eq(evaluations.id, evaluationId), isOfAgent(evaluations, { workspaceId, agentId })));
 }
 
 /** The cases of an evaluation, in their order. */
@@ -257,7 +254,7 @@ export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: n
 /** Deletes an evaluation of an agent, which ends it if it runs, or all of them. */
 export function eraseEvaluations(db: Database, workspaceId: string, agentId: string, evaluationId?: string) {
   const isErased = and(
-    isOfAgent(evaluations, workspaceId, agentId),
+    isOfAgent(evaluations, { workspaceId, agentId }),
     evaluationId === undefined ? undefined : eq(evaluations.id, evaluationId),
   );
   const erased = db.select({ id: evaluations.id }).from(evaluations).where(isErased);

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
-import { exists, insertWhere, isAmong, isOfAgent, isOwn, jsonIds } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isAmong, isOfAgent, isOwn, jsonIds } from "../platform/db/sql.ts";
 
 /** A question of a curated answer has no more characters. */
 const MAX_QUESTION_CHARS = 2_000;
@@ -41,11 +41,7 @@ export function createDraft(db: Database, workspaceId: string, conversationId: s
 
 /** All drafts that are kept of an agent, whatever became of them, oldest first. */
 export const listDrafts = compiled((db, workspaceId: string, agentId: string) =>
-  db
-    .select()
-    .from(answerDrafts)
-    .where(isOfAgent(answerDrafts, workspaceId, agentId))
-    .orderBy(answerDrafts.id),
+  db.select().from(answerDrafts).where(isOfAgent(answerDrafts, { workspaceId, agentId })).orderBy(answerDrafts.id),
 );
 
 /** The drafts that conversations gave, with what became of them. */
@@ -85,10 +81,7 @@ export function dismissDrafts(db: Database, workspaceId: string, draftIds: reado
 /** The curated answer that a draft became. */
 export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: string) {
   const answerId = sql`(SELECT answer_id FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId})`;
-  return db
-    .select()
-    .from(answers)
-    .where(isOwn(answers, workspaceId, answerId));
+  return findOwn(db, answers, workspaceId, answerId);
 }
 
 function areOpen(workspaceId: string, draftIds: readonly string[]) {

@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, isAmong, isOfAgent, timestampJson, workspaceExists } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { MetadataFilter } from "./search-wire.ts";
 
@@ -13,11 +13,7 @@ type NewSource = typeof sources.$inferInsert;
 
 /** All sources of an agent, oldest first. */
 export const listSources = compiled((db, workspaceId: string, agentId: string) =>
-  db
-    .select()
-    .from(sources)
-    .where(isOfAgent(sources, workspaceId, agentId))
-    .orderBy(sources.id),
+  db.select().from(sources).where(isOfAgent(sources, { workspaceId, agentId })).orderBy(sources.id),
 );
 
 /** The source, if it is the agent's. */
@@ -206,13 +202,7 @@ export function sourceExists(db: Database, sourceId: string) {
 
 /** One page of an agent's curated answers, oldest first. */
 export function listAnswers(db: Database, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) {
-  return db
-    .select()
-    .from(answers)
-    .where(isOfAgent(answers, workspaceId, agentId))
-    .orderBy(answers.id)
-    .limit(limit)
-    .offset(offset);
+  return db.select().from(answers).where(isOfAgent(answers, { workspaceId, agentId })).orderBy(answers.id).limit(limit).offset(offset);
 }
 
 /** The answer's row, if it is the agent's. */
@@ -288,7 +278,7 @@ export function listMatching(db: Database, workspaceId: string, agentId: string,
     db
       .select({ id: table.id })
       .from(table)
-      .where(and(isOfAgent(table, workspaceId, agentId), matches(table.metadata, filter)));
+      .where(and(isOfAgent(table, { workspaceId, agentId }), matches(table.metadata, filter)));
   return [select(sources), select(answers)] as const;
 }
 
@@ -304,22 +294,24 @@ function matches(metadata: Column, filter: MetadataFilter): SQL {
 
 /** Removes all rows of an agent's knowledge. */
 export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: string) {
-  return [sources, answers, answerDrafts].map((table) => db.delete(table).where(isOfAgent(table, workspaceId, agentId)));
+  return [sources, answers, answerDrafts].map((table) => db.delete(table).where(isOfAgent(table, { workspaceId, agentId })));
 }
 
 /** SQL condition: the row with this id, if it is the agent's. */
 function isAgents(table: typeof sources | typeof answers, workspaceId: string, agentId: string, id: string) {
-  return and(eq(table.id, id), isOfAgent(table, workspaceId, agentId));
+  return and(eq(table.id, id), isOfAgent(table, { workspaceId, agentId }));
 }
 
-/** A source's wire record as SQL, for a statement that reads `sources` as s. A test holds it against that of wire.ts. */
-const SOURCE_JSON = sql`json_object('id', s.id, 'agent_id', s.agent_id, 'type', s.type, 'name', s.name, 'url', s.url, 'metadata', json(s.metadata),
-  'status', s.status, 'schedule', s.schedule, 'max_pages', s.max_pages, 'pages_found', s.pages_found,
-  'pages_indexed', s.pages_indexed, 'pages_failed', s.pages_failed, 'pages_skipped', s.pages_skipped, 'chunks_count', s.chunks_count,
-  'error', json(CASE WHEN s.error_code IS NOT NULL
-    THEN json_object('code', s.error_code, 'message', coalesce(s.error_message, '')) END),
-  'last_synced_at', ${timestampJson(sql`s.last_synced_at`)}, 'next_sync_at', ${timestampJson(sql`s.next_sync_at`)},
-  'created_at', ${timestampJson(sql`s.created_at`)}, 'updated_at', ${timestampJson(sql`s.updated_at`)})`;
+const SOURCE_JSON = recordJson(
+  sources,
+  "s",
+  `id, agent_id, type, name, url, metadata, status, schedule, max_pages, pages_found, pages_indexed, pages_failed,
+    pages_skipped, chunks_count, error, last_synced_at, next_sync_at, created_at, updated_at`,
+  {
+    error: sql`json(CASE WHEN s.error_code IS NOT NULL
+      THEN json_object('code', s.error_code, 'message', coalesce(s.error_message, '')) END)`,
+  },
+);
 
 /** A subquery for the outbox: a source's wire record. */
 export function sourceRecord(workspaceId: string, id: string): SQL {

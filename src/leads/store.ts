@@ -2,7 +2,7 @@ import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, isAmong, isOwn, type Page, timestampJson } from "../platform/db/sql.ts";
+import { findOwn, importCompleted, insertWhere, isAmong, type Page, recordJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -39,10 +39,7 @@ export function listLeads(db: Database, workspaceId: string, leadIds: readonly s
 
 /** One lead. */
 export function findLead(db: Database, workspaceId: string, leadId: string) {
-  return db
-    .select()
-    .from(leads)
-    .where(isOwn(leads, workspaceId, leadId));
+  return findOwn(db, leads, workspaceId, leadId);
 }
 
 /** Adds a lead if the workspace has the agent, and each window has room. */
@@ -108,10 +105,11 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
   ];
 }
 
-/** A lead's wire record as JSON, of a row of `leads` with the alias l. */
-const LEAD_JSON = sql`json_object('id', l.id, 'agent_id', l.agent_id, 'conversation_id', l.conversation_id,
-  'visitor_id', l.visitor_id, 'name', l.name, 'email', l.email, 'phone', l.phone, 'message', l.message,
-  'custom_fields', json(l.custom_fields), 'source_url', l.source_url, 'created_at', ${timestampJson(sql`l.created_at`)})`;
+const LEAD_JSON = recordJson(
+  leads,
+  "l",
+  "id, agent_id, conversation_id, visitor_id, name, email, phone, message, custom_fields, source_url, created_at",
+);
 
 /** A subquery that gives a lead's wire record, for `appendEvent`. */
 export function leadRecord(id: string): SQL {

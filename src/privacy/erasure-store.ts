@@ -16,7 +16,7 @@ import {
   notes,
   privacyErasures,
 } from "../platform/db/schema.ts";
-import { deleteSome, importCompleted, isAmong, isOwn, jsonIds, type TableOf } from "../platform/db/sql.ts";
+import { deleteSome, findOwn, importCompleted, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 /** How many records of each kind an erasure deleted. */
@@ -40,10 +40,7 @@ export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: nu
 
 /** The audit record of an erasure. */
 export function findAudit(db: Database, workspaceId: string, id: string) {
-  return db
-    .select()
-    .from(auditLog)
-    .where(isOwn(auditLog, workspaceId, id));
+  return findOwn(db, auditLog, workspaceId, id);
 }
 
 /** Records what has been deleted so far. */

@@ -3,7 +3,7 @@ import { TRACE_LIFETIME_MS } from "../chat/trace-store.ts";
 import type { Trace } from "../chat/trace-wire.ts";
 import { listNotesAfter } from "../conversations/note-store.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
-import { toConversation, toFeedback, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
+import { type ConversationRecord, toFeedback, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
 import { listDraftsOf } from "../knowledge/draft-store.ts";
 import { toStoredDraft } from "../knowledge/wire.ts";
 import { toLead } from "../leads/wire.ts";
@@ -34,15 +34,13 @@ export async function* exportPerson(op: Operation, person: PersonIdentifier): As
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
   const head = { identifier: person, exported_at: new Date(nowMs).toISOString(), visitors: visitors.map(toVisitor) };
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
-  yield* separated(exportConversations(op, db, person, new Map(visitors.map((visitor) => [visitor.id, visitor]))));
+  yield* separated(exportConversations(op, db, person, new Set(visitors.map(({ id }) => id))));
   yield `],"leads":[`;
   yield* separated(exportLeads(db, workspaceId, person));
   yield "]}";
 }
 
-type VisitorRow = Parameters<typeof toVisitor>[0];
-
-type ConversationRow = Parameters<typeof toConversation>[0];
+type ConversationRow = { id: string; record: ConversationRecord };
 
 type MessageRow = Parameters<typeof listMessagesAfter>[1];
 
@@ -50,7 +48,7 @@ type NoteRow = Parameters<typeof toNote>[0];
 
 type LeadRow = Parameters<typeof toLead>[0];
 
-async function* exportConversations(op: Operation, db: Database, person: PersonIdentifier, visitors: Map<string, VisitorRow>) {
+async function* exportConversations(op: Operation, db: Database, person: PersonIdentifier, visitorIds: ReadonlySet<string>) {
   const { workspaceId } = op;
   const pages = pagesOf<ConversationRow>(CONVERSATIONS_PER_PAGE, (last, limit) =>
     db.batch([listConversations(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
@@ -71,13 +69,16 @@ async function* exportConversations(op: Operation, db: Database, person: PersonI
     const feedbackOf = Map.groupBy(feedback, ({ conversationId }) => conversationId);
     const draftsOf = Map.groupBy(drafts, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
-    for (const row of rows) {
-      const own = handoffsOf.get(row.id) ?? [];
-      const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
-      const ratings = (feedbackOf.get(row.id) ?? []).map(toFeedback);
-      const further = { handoffs: own.map(toHandoff), feedback: ratings, drafts: (draftsOf.get(row.id) ?? []).map(toStoredDraft) };
-      const head = JSON.stringify({ ...conversation, ...further });
-      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id), tracesOf(op, row));
+    for (const { id, record } of rows) {
+      const head = JSON.stringify({
+        ...record,
+        // A visitor whom somebody else used too is not the person.
+        visitor: visitorIds.has(record.visitor?.id ?? "") ? record.visitor : null,
+        handoffs: (handoffsOf.get(id) ?? []).map(toHandoff),
+        feedback: (feedbackOf.get(id) ?? []).map(toFeedback),
+        drafts: (draftsOf.get(id) ?? []).map(toStoredDraft),
+      });
+      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(id) ?? []), notesOf(id), tracesOf(op, record));
     }
   }
 }
@@ -121,8 +122,11 @@ function transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<Message
 }
 
 /** The traces of a conversation's answers, from its object. One without recent activity has none. */
-async function* tracesOf({ env, meter, workspaceId, nowMs }: Operation, { id, updatedAt }: ConversationRow): AsyncGenerator<Trace> {
-  if (updatedAt < nowMs - TRACE_LIFETIME_MS) return;
+async function* tracesOf(
+  { env, meter, workspaceId, nowMs }: Operation,
+  { id, updated_at: updatedAt }: ConversationRecord,
+): AsyncGenerator<Trace> {
+  if (Date.parse(updatedAt) < nowMs - TRACE_LIFETIME_MS) return;
   const session = sessionOf(env, meter, workspaceId, id);
   const pages = pagesOf<Trace>(TRACES_PER_PAGE, async (last, limit) => [await session.listTraces(last?.message_id ?? "", limit)]);
   for await (const traces of pages) yield* traces;

@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, gt, inArray, isNull, not, type SQL, sql } from "drizzle-orm";
+import { c, CONVERSATION_RECORD } from "../conversations/payloads.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, handoffs, leads, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
@@ -47,13 +48,14 @@ export function countRecords(db: Database, workspaceId: string, person: PersonId
   ] as const;
 }
 
-/** A page of a person's conversations, by id. */
+/** A page of a person's conversations, by id, as wire records. */
 export function listConversations(db: Database, workspaceId: string, person: PersonIdentifier, { afterId, limit }: Slice) {
+  const ids = conversationIds(db, workspaceId, person);
   return db
-    .select()
-    .from(conversations)
-    .where(and(isPersonsConversation(workspaceId, person), gt(conversations.id, afterId)))
-    .orderBy(conversations.id)
+    .select({ id: c.id, record: CONVERSATION_RECORD })
+    .from(c)
+    .where(and(inArray(c.id, ids), gt(c.id, afterId)))
+    .orderBy(c.id)
     .limit(limit);
 }
 

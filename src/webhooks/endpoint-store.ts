@@ -1,7 +1,7 @@
 import { and, eq, inArray, not, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../platform/db/schema.ts";
-import { exists, importCompleted, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
+import { exists, findOwn, importCompleted, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
@@ -24,10 +24,7 @@ export function listEndpoints(db: Database, workspaceId: string) {
 
 /** One endpoint of a workspace. */
 export function findEndpoint(db: Database, workspaceId: string, webhookId: string) {
-  return db
-    .select()
-    .from(webhookEndpoints)
-    .where(isOwn(webhookEndpoints, workspaceId, webhookId));
+  return findOwn(db, webhookEndpoints, workspaceId, webhookId);
 }
 
 /** Adds an endpoint unless the workspace is deleted or has the maximum already. An endpoint with the same id stays as it is. */

@@ -7,7 +7,7 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOwn } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isOwn } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
@@ -27,10 +27,7 @@ export function findAllowedOrigins(db: Database, named: { agentId: string } | { 
 
 /** The visitor that a token names. */
 export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorClaim) {
-  return db
-    .select()
-    .from(visitors)
-    .where(isOwn(visitors, workspaceOf(agentId), visitorId));
+  return findOwn(db, visitors, workspaceOf(agentId), visitorId);
 }
 
 /** Makes the visitor's tokens up to now invalid, for all agents of the workspace. */

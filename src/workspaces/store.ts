@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
+import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
 /** What the workspace has, and the questions that are counted in a period. */
@@ -82,10 +82,7 @@ function isActive(workspaceId: string) {
 
 /** A key of a workspace, revoked or not. */
 export function findKey(db: Database, workspaceId: string, keyId: string) {
-  return db
-    .select()
-    .from(apiKeys)
-    .where(isOwn(apiKeys, workspaceId, keyId));
+  return findOwn(db, apiKeys, workspaceId, keyId);
 }
 
 /**

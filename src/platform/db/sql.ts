@@ -82,6 +82,14 @@ export function isOwn(table: TableOf<"id">, workspaceId: string | SQL, id: strin
   return and(eq(table.id, id), eq(table.workspaceId, workspaceId))!;
 }
 
+/** The row with this id, if it is the workspace's. */
+export function findOwn<Table extends TableOf<"id">>(db: Database, table: Table, workspaceId: string | SQL, id: string | SQL) {
+  return db
+    .select()
+    .from<Table>(table as never)
+    .where(isOwn(table, workspaceId, id));
+}
+
 /** SQL condition: the rows with these ids that are the workspace's. */
 export function isAmong(table: TableOf<"id">, workspaceId: string, ids: readonly string[] | SQL): SQL {
   // The unary plus keeps the planner off the workspace's index: there are fewer ids than rows of the workspace.
@@ -89,8 +97,8 @@ export function isAmong(table: TableOf<"id">, workspaceId: string, ids: readonly
 }
 
 /** SQL condition: the rows of an agent, if it is the workspace's. */
-export function isOfAgent(table: TableOf<"agentId">, workspaceId: string, agentId: string): SQL {
-  return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId))!;
+export function isOfAgent(table: TableOf<"agentId">, key: { workspaceId: string; agentId: string }): SQL {
+  return and(eq(table.workspaceId, key.workspaceId), eq(table.agentId, key.agentId))!;
 }
 
 /** SQL condition: the rows of a conversation, if it is the workspace's. */
@@ -130,9 +138,25 @@ export function timestampJson(ms: SQL): SQL {
   return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
 }
 
-/** SQL: a boolean column as JSON's true or false. */
-export function booleanJson(flag: SQL): SQL {
-  return sql`json(CASE WHEN ${flag} THEN 'true' ELSE 'false' END)`;
+/**
+ * SQL: the wire record of a row as JSON. A field is the column of the same name, written as `toRecord` writes it; the others are given
+ * as `own`.
+ * @param alias of the table in the statement.
+ * @param fields their names, with commas between them.
+ */
+export function recordJson(table: SQLiteTable, alias: string, fields: string, own: Record<string, SQL> = {}): SQL {
+  const columns = Object.values(getTableColumns(table));
+  const values = fields.split(/,\s+/).map((name) => {
+    const column = columns.find((each) => each.name === name);
+    return sql`${sql.raw(`'${name}'`)}, ${own[name] ?? columnJson(column!, sql.raw(`${alias}.${name}`))}`;
+  });
+  return sql`json_object(${sql.join(values, sql`, `)})`;
+}
+
+function columnJson({ name, dataType }: Column, value: SQL): SQL {
+  if (name.endsWith("_at")) return timestampJson(value);
+  if (dataType === "boolean") return sql`json(CASE WHEN ${value} THEN 'true' ELSE 'false' END)`;
+  return dataType === "json" ? sql`json(${value})` : value;
 }
 
 /** SQL condition: the row's workspace is not being imported. Background work leaves a partial import alone. */

@@ -303,7 +303,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   // The rows of one page; of a deep one also the spans of days that it lies behind.
   "conversations/feedback-store.pageFeedback": [SORT],
   "conversations/list-store.pageConversations": [SORT],
-  "conversations/list-store.listWithRecords": [SORT],
+  "conversations/list-store.listConversations": [SORT],
   "conversations/search-store.listChanged": [SORT],
   // The seconds of two minutes.
   "conversations/search-store.countChanged": ["USE TEMP B-TREE FOR GROUP BY"],
