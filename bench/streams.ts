@@ -5,20 +5,20 @@ import { load, type PreparedRequest, send } from "./load.ts";
 import { median, type Report } from "./report.ts";
 import { operations, type Seed, seed } from "./seed.ts";
 import { type Build, buildFloor, buildService, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "./service.ts";
-import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./stand-ins/paced-model.ts";
+import { FIRST_SENTENCE_END, INSTANT, PACED, TOKEN_MS, TOKENS } from "./stand-ins/paced-model.ts";
 
 /** What a reader saw of one stream, since it asked for it. */
 interface Read {
   /** Until any of the response's body. */
   firstByteMs: number;
-  /** Until the answer's first word. */
-  firstWordMs: number;
+  /** Until the end of the answer's first sentence. */
+  firstSentenceMs: number;
   totalMs: number;
 }
 
-/** What the first word and the end of a whole stream look like. */
+/** What the first sentence's end and the end of a whole stream look like. */
 interface Marks {
-  word: string;
+  sentence: string;
   end: string;
 }
 
@@ -37,10 +37,10 @@ function read(port: number, { method, path, headers, body }: PreparedRequest, ma
       const sinceMs = performance.now() - startMs;
       seen.firstByteMs ??= sinceMs;
       received += data;
-      if (seen.firstWordMs === undefined && received.includes(marks.word)) seen.firstWordMs = sinceMs;
+      if (seen.firstSentenceMs === undefined && received.includes(marks.sentence)) seen.firstSentenceMs = sinceMs;
     });
     response.on("end", () => {
-      const isWhole = response.statusCode === 200 && seen.firstWordMs !== undefined && received.includes(marks.end);
+      const isWhole = response.statusCode === 200 && seen.firstSentenceMs !== undefined && received.includes(marks.end);
       if (isWhole) resolve({ ...seen, totalMs: performance.now() - startMs } as Read);
       else reject(new Error(`A stream is not whole: ${response.statusCode} ${received.slice(-300)}`));
     });
@@ -106,8 +106,8 @@ async function measureStreams(ours: Build, floor: Build): Promise<StreamResults>
     const turns = await measureTurns(askOf(filled), service, bare);
     await paceAgent(service, secrets.OPERATOR_TOKEN, filled);
     const request: PreparedRequest = { method: "POST", path: "/v1/chat/completions", body: { model: PACED, stream: true }, status: 200 };
-    const direct: Side = { port: modelPort, request, marks: { word: FIRST_WORD, end: "[DONE]" } };
-    const through: Side = { port: service.port, request: askOf(filled), marks: { word: FIRST_WORD, end: "event: done" } };
+    const direct: Side = { port: modelPort, request, marks: { sentence: FIRST_SENTENCE_END, end: "[DONE]" } };
+    const through: Side = { port: service.port, request: askOf(filled), marks: { sentence: FIRST_SENTENCE_END, end: "event: done" } };
     const levels: Level[] = [];
     for (const level of LEVELS) levels.push(await measureLevel(level, direct, through));
     return { levels, turns };
@@ -158,7 +158,7 @@ async function readLanes({ port, request, marks }: Side, { streams, rounds }: (t
 
 function middle(reads: Read[]): Read {
   const of = (name: keyof Read) => median(reads.map((one) => one[name]));
-  return { firstByteMs: of("firstByteMs"), firstWordMs: of("firstWordMs"), totalMs: of("totalMs") };
+  return { firstByteMs: of("firstByteMs"), firstSentenceMs: of("firstSentenceMs"), totalMs: of("totalMs") };
 }
 
 async function measureTurns(ask: PreparedRequest, service: RunningWorker, bare: RunningWorker): Promise<StreamResults["turns"]> {
@@ -186,7 +186,7 @@ function reportOf(results: StreamResults): Report {
   const columns = [
     "streams at once",
     "first event, ms",
-    "first word of the model, ms",
+    "first sentence of the model, ms",
     "ours, ms",
     "later by, ms",
     "whole answer of the model, ms",
@@ -196,8 +196,8 @@ function reportOf(results: StreamResults): Report {
     "of model and reader",
   ];
   const rows = levels.map(({ streams, direct, ours, cpuMs }) => {
-    const laterMs = ours.firstWordMs - direct.firstWordMs;
-    const times = [ours.firstByteMs, direct.firstWordMs, ours.firstWordMs, laterMs, direct.totalMs, ours.totalMs].map((ms) =>
+    const laterMs = ours.firstSentenceMs - direct.firstSentenceMs;
+    const times = [ours.firstByteMs, direct.firstSentenceMs, ours.firstSentenceMs, laterMs, direct.totalMs, ours.totalMs].map((ms) =>
       ms.toFixed(0),
     );
     const longer = `${((ours.totalMs / direct.totalMs - 1) * 100).toFixed(1)} %`;

@@ -16,11 +16,19 @@ export const INSTANT = "instant";
 export const TOKEN_MS = 20;
 export const TOKENS = 150;
 
-/** The first word of the answer. */
-export const FIRST_WORD = "Refundable";
+/** How many words each sentence of the answer has: the service shows whole sentences. */
+const SENTENCE_WORDS = 10;
+/** The end of its first sentence. */
+export const FIRST_SENTENCE_END = `word${SENTENCE_WORDS - 1}.`;
 
 /** The first token names the passage that the answer cites, and is not part of the answer. */
-const tokens = ["@sources p1\n", FIRST_WORD, ...Array.from({ length: TOKENS - 2 }, (_, at) => ` word${at}`)];
+const tokens = ["@sources p1\n", ...Array.from({ length: TOKENS - 1 }, (_, at) => wordAt(at))];
+
+function wordAt(at: number): string {
+  const place = at % SENTENCE_WORDS;
+  if (place === 0) return ` Word${at}`;
+  return place === SENTENCE_WORDS - 1 ? ` word${at}.` : ` word${at}`;
+}
 
 const chunk = (content: string | null, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: "bench", object: "chat.completion.chunk", created: 1, model: "bench", choices: [{ index: 0, delta: content === null ? {} : { content }, finish_reason: finish }] })}\n\n`;

@@ -8,9 +8,8 @@ export interface Secret {
 
 /** Shorter runs of common words are in many texts: they are not held back. */
 const MIN_HELD_WORDS = 4;
-const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Passes a streamed answer on, and stops it where it repeats a secret, as the system prompt. */
+/** Passes the parts of an answer on, and stops it where it repeats a secret, such as the system prompt. */
 export class LeakGuard {
   private readonly matchers: SecretMatcher[];
   private held = "";
@@ -20,69 +19,47 @@ export class LeakGuard {
   }
 
   /**
-   * @returns what can be shown by now.
+   * @param text which ends with a whole word.
+   * @returns what can be shown by now: not the beginning of what may become a leak.
    * @throws HandoffError where too much of a secret was repeated.
    */
   push(text: string): string {
     this.held += text;
-    const heldLength = Math.max(0, ...this.matchers.map((matcher) => matcher.push(text)));
-    return this.release(heldLength);
+    const words = wordsOf(text);
+    const lengths = this.matchers.map((matcher) => matcher.read(words));
+    return lengths.some((length) => length >= MIN_HELD_WORDS) ? "" : this.end();
   }
 
   /** @returns the text that was still held back. */
   end(): string {
-    // The line break completes the last word.
-    return (this.push("\n") + this.release(0)).trimEnd();
-  }
-
-  private release(heldLength: number): string {
-    const length = Math.max(0, this.held.length - heldLength);
-    const released = this.held.slice(0, length);
-    this.held = this.held.slice(length);
-    return released;
+    const { held } = this;
+    this.held = "";
+    return held;
   }
 }
 
-/** Finds the longest run of words at the end of a streamed text that stands in one secret too. */
+/** Finds the longest run of words at the end of a text that stands in a secret too. */
 class SecretMatcher {
   private readonly secret: string;
   private readonly maxWords: number;
-  private text = "";
-  /** The words of the run and where they start in `text`. */
-  private run: { word: string; at: number }[] = [];
-  private readTo = 0;
+  private readonly run: string[] = [];
 
   constructor({ text, maxWords }: Secret) {
-    const words = (text.match(WORD) ?? []).map((word) => word.toLowerCase());
-    this.secret = ` ${words.join(" ")} `;
+    this.secret = ` ${wordsOf(text).join(" ")} `;
     this.maxWords = maxWords;
   }
 
-  /** @returns how many characters at the text's end may be the beginning of a leak. */
-  push(text: string): number {
-    this.text += text;
-    const from = this.readTo;
-    for (const { 0: word, index } of this.text.slice(from).matchAll(WORD)) {
-      const at = from + index;
-      const isComplete = at + word.length < this.text.length;
-      if (!isComplete) break;
-      this.extendRun({ word: word.toLowerCase(), at });
+  /** @returns the length of the run after these words. */
+  read(words: readonly string[]): number {
+    for (const word of words) {
+      this.run.push(word);
+      while (this.run.length > 0 && !this.secret.includes(` ${this.run.join(" ")} `)) this.run.shift();
+      if (this.run.length > this.maxWords) throw new HandoffError("unsupported_request");
     }
-    this.dropReadText();
-    return this.run.length < MIN_HELD_WORDS ? 0 : this.text.length - this.run[0]!.at;
+    return this.run.length;
   }
+}
 
-  private extendRun(next: { word: string; at: number }): void {
-    this.readTo = next.at + next.word.length;
-    this.run.push(next);
-    while (this.run.length > 0 && !this.secret.includes(` ${this.run.map(({ word }) => word).join(" ")} `)) this.run.shift();
-    if (this.run.length > this.maxWords) throw new HandoffError("unsupported_request");
-  }
-
-  private dropReadText(): void {
-    const from = Math.min(this.readTo, this.run[0]?.at ?? this.readTo);
-    this.text = this.text.slice(from);
-    this.readTo -= from;
-    this.run = this.run.map(({ word, at }) => ({ word, at: at - from }));
-  }
+function wordsOf(text: string): string[] {
+  return (text.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
 }

@@ -41,7 +41,7 @@ export class ToolRunner {
   }
 
   /** The reason to record for a hand-off: a model that gives up after a tool failed does so because of that tool. */
-  blame(reason: HandoffReason): HandoffReason {
+  handoffReason(reason: HandoffReason): HandoffReason {
     return this.failuresByTool.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
 

@@ -66,15 +66,6 @@ export type ModelPart =
   | { type: "finish"; reason: FinishReason; usage?: TokenUsage }
   | { type: "error"; error: Error };
 
-/** Adds parts to others; consecutive text becomes one part. */
-export function addParts(parts: ModelPart[], more: readonly ModelPart[]): void {
-  for (const part of more) {
-    const last = parts.at(-1);
-    if ((part.type === "text" || part.type === "reasoning") && last?.type === part.type) last.text += part.text;
-    else parts.push(part);
-  }
-}
-
 /** A reply while it is written. */
 export interface ModelStream {
   /** All parts that have arrived since the last read, at least one; undefined at the end. */

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { addParts, type FinishReason, type ModelPart, type ModelStream, type TokenUsage, type ToolCall } from "./chat-model.ts";
+import type { FinishReason, ModelPart, ModelStream, TokenUsage, ToolCall } from "./chat-model.ts";
 import { StreamError } from "./stream-with-retry.ts";
 
 /*
@@ -120,7 +120,9 @@ class ReplyParts {
   private addText(type: "text" | "reasoning", text: unknown): void {
     const added = typeof text === "number" ? String(text) : text;
     if (typeof added !== "string" || added === "") return;
-    addParts(this.parts, [{ type, text: added }]);
+    const last = this.parts.at(-1);
+    if (last?.type === type) last.text += added;
+    else this.parts.push({ type, text: added });
   }
 
   private readCalls(pieces: unknown): void {

@@ -3,11 +3,6 @@ export interface ModelLimits {
   firstTokenMs: number;
   /** Between two parts of a stream. */
   idleMs: number;
-  /**
-   * What the model writes within this time is passed on together, once its answer has begun. Each piece costs an object ten
-   * times what its bytes cost, and nobody sees whether words come one by one or 16 times a second.
-   */
-  paceMs: number;
   /** For a whole answer, its tool calls included. */
   answerMs: number;
   /** For one tool call, where the tool itself sets none. */
@@ -22,7 +17,6 @@ export const MODEL_LIMITS: ModelLimits = {
   // A cold model takes seconds to load. Two calls are about as long as a visitor waits.
   firstTokenMs: 12_000,
   idleMs: 15_000,
-  paceMs: 60,
   answerMs: 90_000,
   toolMs: 15_000,
   retryDelayMs: 250,

@@ -1,8 +1,8 @@
 import { IdleTimer, retryAfterMs } from "../platform/time.ts";
-import { addParts, type ChatModel, type ModelCall, ModelCallError, type ModelPart, type ModelStream } from "./chat-model.ts";
+import { type ChatModel, type ModelCall, ModelCallError, type ModelPart, type ModelStream } from "./chat-model.ts";
 import type { ModelLimits } from "./limits.ts";
 
-type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "paceMs" | "retryDelayMs" | "maxRetryAfterMs">;
+type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryDelayMs" | "maxRetryAfterMs">;
 
 /** A stream that stalled or holds no answer. Its message is our own and may be logged. */
 export class StreamError extends Error {}
@@ -32,11 +32,7 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-async function openStream(
-  model: ChatModel,
-  call: ModelCall,
-  { firstTokenMs, idleMs, paceMs }: Limits,
-): Promise<AsyncGenerator<ModelPart[], void>> {
+async function openStream(model: ChatModel, call: ModelCall, { firstTokenMs, idleMs }: Limits): Promise<AsyncGenerator<ModelPart[], void>> {
   const timedOut = new AbortController();
   const timer = setTimeout(() => timedOut.abort(new StreamError(`no first token within ${firstTokenMs} ms`)), firstTokenMs);
   const abortSignal = AbortSignal.any([timedOut.signal, call.abortSignal]);
@@ -48,7 +44,7 @@ async function openStream(
       throw error;
     });
     const idleTimer = new IdleTimer(idleMs, () => timedOut.abort(new StreamError(`no next token within ${idleMs} ms`)));
-    return readRest(first, stream, { idleTimer, paceMs, signal: abortSignal });
+    return readRest(first, stream, idleTimer, abortSignal);
   } finally {
     clearTimeout(timer);
   }
@@ -64,79 +60,26 @@ async function readFirst(stream: ModelStream): Promise<ModelPart[]> {
   return parts!;
 }
 
-/** So much of an answer is passed on as it comes: its header, and the words that the visitor waits for. */
-const UNPACED_LENGTH = 100;
-
-interface RestOptions {
-  idleTimer: IdleTimer;
-  paceMs: number;
-  signal: AbortSignal;
-}
-
 async function* readRest(
   first: ModelPart[],
   stream: ModelStream,
-  { idleTimer, paceMs, signal }: RestOptions,
+  idleTimer: IdleTimer,
+  signal: AbortSignal,
 ): AsyncGenerator<ModelPart[], void> {
   const cancel = () => stream.cancel();
   // Not every server ends its stream when the call is aborted.
   signal.addEventListener("abort", cancel, { once: true });
-  const read = async () => {
-    const parts = await stream.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
-    signal.throwIfAborted();
-    idleTimer.reset();
-    return parts;
-  };
-  const gathered = new GatheredParts(read);
-  let unpaced = UNPACED_LENGTH;
   try {
     for (let parts: ModelPart[] | undefined = first; parts;) {
       yield parts;
-      for (const part of parts) if (part.type === "text") unpaced -= part.text.length;
-      parts = await gathered.next(unpaced < 0 ? paceMs : 0);
+      parts = await stream.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
+      signal.throwIfAborted();
+      idleTimer.reset();
     }
   } finally {
     idleTimer.stop();
     signal.removeEventListener("abort", cancel);
-    gathered.stop();
     cancel();
-  }
-}
-
-const PAUSED = Symbol("paused");
-
-/** Gathers what is read within a time. */
-class GatheredParts {
-  /** A read that is under way. */
-  private reading: Promise<ModelPart[] | undefined> | undefined;
-
-  constructor(private readonly read: () => Promise<ModelPart[] | undefined>) {}
-
-  /** A read that nobody waits for any more may fail. */
-  stop(): void {
-    this.reading?.catch(() => undefined);
-  }
-
-  /** All that is read from now on for so long, or as soon as there is anything; undefined at the end. */
-  async next(forMs: number): Promise<ModelPart[] | undefined> {
-    const untilMs = Date.now() + forMs;
-    const gathered: ModelPart[] = [];
-    let paused: Promise<typeof PAUSED> | undefined;
-    for (;;) {
-      const reading = (this.reading ??= this.read());
-      const parts = await (paused ? Promise.race([reading, paused]) : reading).catch((error: unknown): typeof PAUSED => {
-        // What came before the failure goes first; the next call fails.
-        if (gathered.length === 0) throw error;
-        return PAUSED;
-      });
-      if (parts === PAUSED) return gathered;
-      this.reading = undefined;
-      if (!parts) return gathered.length > 0 ? gathered : undefined;
-      addParts(gathered, parts);
-      const leftMs = untilMs - Date.now();
-      if (leftMs <= 0) return gathered;
-      paused ??= scheduler.wait(leftMs).then(() => PAUSED);
-    }
   }
 }
 

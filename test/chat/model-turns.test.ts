@@ -10,8 +10,8 @@ import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../s
 import { HANDBOOK, KNOWN } from "./handbook.ts";
 import { questionOf } from "./question.ts";
 
-const ANSWER = "Refunds are paid within five working days.";
-const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five ", "working days."] };
+const ANSWER = "Refunds are paid within five working days. The form is on our site.";
+const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five working days. The", " form is on our site."] };
 
 /** An agent whose model does what the script says. */
 async function createAgentWithModel(

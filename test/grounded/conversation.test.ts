@@ -4,20 +4,21 @@ import { quotationsOf } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 
 const ANSWER = "Refunds are paid within five working days.";
-const good = ["@sources p1\n", "Refunds are paid ", "within five ", "working days."];
+const WHOLE = `${ANSWER} The form is on our site. We check it at once.`;
+const good = ["@sources p1\n", "Refunds are paid ", "within five working ", "days. The form ", "is on our site. We", " check it at once."];
 
 describe("an answered reply", () => {
-  test("streams the text after the header and cites the ids in the header", async () => {
+  test("streams the sentences after the header and cites the ids in the header", async () => {
     const talk = await converse({ text: good });
-    expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["billing"], brokenBy: undefined });
-    expect(talk.deltas.length).toBeGreaterThan(2);
+    expect(talk).toMatchObject({ outcome: "answered", text: WHOLE, cited: ["billing"], brokenBy: undefined });
+    expect(talk.deltas).toEqual([ANSWER, " The form is on our site.", " We check it at once."]);
     expect(talk.confidence).toBeGreaterThan(0.8);
     expect(talk.keys).toEqual(["Bearer sk-stand-in"]);
   });
 
   test("does so however the text is split into deltas", async () => {
-    expect(await converse({ text: Array.from(good.join("")) })).toMatchObject({ text: ANSWER, cited: ["billing"] });
-    expect(await converse({ text: [good.join("")] })).toMatchObject({ text: ANSWER, cited: ["billing"] });
+    expect(await converse({ text: Array.from(good.join("")) })).toMatchObject({ text: WHOLE, cited: ["billing"] });
+    expect(await converse({ text: [good.join("")] })).toMatchObject({ text: WHOLE, cited: ["billing"] });
   });
 
   test("calls the agent's model, else the deployment's, with a limit of output tokens", async () => {
@@ -51,7 +52,7 @@ describe("an answered reply", () => {
   });
 
   test("ends with an ellipsis where the model was stopped by the token limit", async () => {
-    expect((await converse({ text: [...good, " And"], finishReason: "length" })).text).toBe(`${ANSWER} And…`);
+    expect((await converse({ text: [...good, " And"], finishReason: "length" })).text).toBe(`${WHOLE} And…`);
   });
 
   test("is truncated where the model does not stop", async () => {
@@ -62,8 +63,8 @@ describe("an answered reply", () => {
   });
 
   test("leaves out reasoning", async () => {
-    expect(await converse({ reasoning: ["Hm. ", "@unknown\n"], text: good })).toMatchObject({ text: ANSWER });
-    expect(await converse({ text: ["<think>Hm.\n@unknown\n</think>\n", ...good] })).toMatchObject({ text: ANSWER });
+    expect(await converse({ reasoning: ["Hm. ", "@unknown\n"], text: good })).toMatchObject({ text: WHOLE });
+    expect(await converse({ text: ["<think>Hm.\n@unknown\n</think>\n", ...good] })).toMatchObject({ text: WHOLE });
   });
 
   test("leaves out links that no source has", async () => {
@@ -88,7 +89,10 @@ describe("a refusal", () => {
 
   test("follows from the server's content filter", async () => {
     expect(await converse({ finishReason: "content_filter" })).toMatchObject({ outcome: "handed_off", reason: "unsupported_request" });
-    expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({ text: ANSWER, brokenBy: "unsupported_request" });
+    expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({
+      text: `${ANSWER} The form is on our site.`,
+      brokenBy: "unsupported_request",
+    });
   });
 
   test.each([
@@ -101,8 +105,7 @@ describe("a refusal", () => {
 
   test("follows from a reply that repeats the prompt", async () => {
     const said = await converse(({ messages }) => ({ text: ["@sources p1\n", ...(messages[0]?.content ?? "").split(/(?<= )/)] }));
-    expect(said).toMatchObject({ brokenBy: "unsupported_request" });
-    expect(said.text.split(" ").length).toBeLessThan(10);
+    expect(said).toMatchObject({ outcome: "handed_off", reason: "unsupported_request", deltas: [] });
     const instructions = `Be kind. ${Array.from({ length: 60 }, (_, at) => `rule${at}`).join(" ")}`;
     expect(await converse({ text: [`@sources p1\n${instructions}`] }, { instructions })).toMatchObject({
       outcome: "handed_off",

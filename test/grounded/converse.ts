@@ -9,7 +9,6 @@ import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/opena
 export const LIMITS: ModelLimits = {
   firstTokenMs: 5_000,
   idleMs: 5_000,
-  paceMs: 0,
   answerMs: 20_000,
   toolMs: 5_000,
   retryDelayMs: 1,

@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HeaderParser, parseHeader } from "../../src/grounded/header.ts";
-
-/** The header of a reply with these deltas. */
-function read(...deltas: string[]) {
-  const parser = new HeaderParser();
-  for (const [at, delta] of deltas.entries()) {
-    const match = parser.push(delta);
-    if (match) return { ...match, rest: match.rest + deltas.slice(at + 1).join("") };
-  }
-  return parser.end();
-}
+import { parseHeader } from "../../src/grounded/header.ts";
 
 const sources = (...ids: string[]) => ({ kind: "sources", ids });
 
@@ -45,36 +35,5 @@ describe("parseHeader", () => {
 
   test("returns the text after the header on the same line", () => {
     expect(parseHeader("@sources p1, p2 Refunds take p days.")).toEqual({ header: sources("p1", "p2"), rest: "Refunds take p days." });
-  });
-});
-
-describe("HeaderParser", () => {
-  test("finds the header however the text is split", () => {
-    const whole = "@sources p1 p3\nRefunds take five days.";
-    for (let at = 1; at < whole.length; at++) {
-      expect(read(whole.slice(0, at), whole.slice(at))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
-    }
-    expect(read(...Array.from(whole))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
-  });
-
-  test("waits for the end of the line", () => {
-    expect(new HeaderParser().push("@sources p1")).toBeUndefined();
-  });
-
-  test("finds a header without any text", () => {
-    expect(read("@unknown")).toEqual({ header: { kind: "unknown" }, rest: "", isFenced: false });
-  });
-
-  test.each(["\n\n", "Sure, let me see.\n"])("finds it after %j", (before) => {
-    expect(read(`${before}@sources p1\nYes.`)).toMatchObject({ header: sources("p1"), rest: "Yes." });
-  });
-
-  test("notices a fence around the header", () => {
-    expect(read("```text\n@sources p1\nYes.\n```")).toMatchObject({ header: sources("p1"), isFenced: true });
-    expect(read("```\ncode\n```\n@sources p1\nYes.")).toMatchObject({ header: sources("p1"), isFenced: false });
-  });
-
-  test("finds none in a reply without one", () => {
-    expect(read("Refunds take", " five days.\nSee [p1].")).toBeUndefined();
   });
 });

@@ -6,11 +6,12 @@ const RULES = "You answer the visitors of a company as its support agent, from q
 const newGuard = () => new LeakGuard([{ text: RULES, maxWords: 8 }]);
 
 /** The text that passes before the guard stops it. */
-function read(text: string, size = 3): { shown: string; isStopped: boolean } {
+function read(text: string, words = 1): { shown: string; isStopped: boolean } {
   const guard = newGuard();
+  const pieces = text.split(/(?<=\s)/);
   let shown = "";
   try {
-    for (let at = 0; at < text.length; at += size) shown += guard.push(text.slice(at, at + size));
+    for (let at = 0; at < pieces.length; at += words) shown += guard.push(pieces.slice(at, at + words).join(""));
     return { shown: shown + guard.end(), isStopped: false };
   } catch (error) {
     if (!(error instanceof HandoffError)) throw error;
@@ -25,7 +26,7 @@ test("other text passes without delay", () => {
   expect(read("We answer the visitors of a shop, as its owner, from quoted prices.").isStopped).toBe(false);
 });
 
-test.each([1, 3, 1_000])("a short run passes, in deltas of %d", (size) => {
+test.each([1, 3, 1_000])("a short run passes, in pieces of %d words", (size) => {
   const text = "They are the visitors of a company as such. Then they leave, from quoted passages of its knowledge.";
   expect(read(text, size)).toEqual({ shown: text, isStopped: false });
 });

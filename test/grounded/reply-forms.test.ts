@@ -30,6 +30,52 @@ async function shopReply(text: string, question = "When are refunds paid, and wh
   return whole!;
 }
 
+describe("a header", () => {
+  test.each([
+    `@sources p1\n${ANSWER}`,
+    `\n\n@sources p1\n${ANSWER}`,
+    `@sources p1 ${ANSWER}`,
+    `**@sources p1**\n\n${ANSWER}`,
+    `Sure, let me see.\n@sources p1\n${ANSWER}`,
+    `Okay, the visitor asks about refunds. Sale items cannot be returned.\n@sources p1\n${ANSWER}`,
+    `\`\`\`text\n@sources p1\n${ANSWER}\n\`\`\``,
+    `@sources p1\n@sources p1\n${ANSWER}`,
+    `@sources p1\n${ANSWER}\n@sources p1`,
+    `@sources p1\n${ANSWER}\n\nSources: p1`,
+  ])("is taken off, with what is before it: %j", async (text) => {
+    expect(await shopReply(text, "When are refunds paid?")).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["refunds"] });
+  });
+
+  test.each([
+    "Sure. It is so.\n\n```sh\nls  -a\n\n  curl https://acme.test/refunds\n```\nDone.",
+    "Run:\n\n```\nls\n```",
+    "Möglich. 「はい。」 そうです。次へ。\n\n\n* One\n  * Two: see [the form. Or this](https://acme.test/refunds).",
+    "The state of a parcel is one of:\n\nUnknown:\nWe have not scanned it. @human is our handle.",
+  ])("that names sources lets the answer through as it is: %j", async (text) => {
+    expect(await shopReply(`@sources p1\n${text}`)).toMatchObject({ outcome: "answered", text });
+  });
+
+  test.each([
+    ["[a b. C](javascript:alert(1))", "a b. C"],
+    ['[a](javascript:alert(1) "b. C")', "a"],
+    ["[See [1]. Then go](data:text/html,x)", "See [1]. Then go"],
+    ["![Is it so? Yes.](//evil.test/x)", "Is it so? Yes."],
+  ])("lets no link of the model's own through, sentences in it or not: %j", async (text, shown) => {
+    expect(await shopReply(`@sources p1\nHm. ${text} End.`)).toMatchObject({ text: `Hm. ${shown} End.` });
+  });
+
+  test("in a fence of its own leaves a code block at the answer's end whole", async () => {
+    const answer = "Run:\n```sh\nls\n```\nDone.";
+    expect(await shopReply(`\`\`\`\n@sources p1\n${answer}\n\`\`\`\n`)).toMatchObject({ text: answer });
+  });
+
+  test("that refuses is one however the text around it is", async () => {
+    for (const text of ["@unknown", "\n`@unknown`\n", "```\n@unknown\n```", "Let me see.\n@unknown", "Let me see.\n@unknown\nOr not."]) {
+      expect(await shopReply(text)).toMatchObject({ outcome: "no_answer", text: "" });
+    }
+  });
+});
+
 describe("a reply without a header", () => {
   test("is answered with the passages that support it", async () => {
     const talk = await shopReply(ANSWER);

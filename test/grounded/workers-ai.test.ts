@@ -53,7 +53,10 @@ describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Wo
 });
 
 test("a truncated stream is an error", async () => {
-  const { reply } = await ask("choices", () => ({ ...good, endAt: 3 }));
+  const { reply } = await ask("choices", () => ({
+    text: ["@sources p1\n", "Refunds are paid soon. The", " form ", "is on our site."],
+    endAt: 3,
+  }));
   await expect(textOf(reply)).rejects.toThrow();
 });
 

@@ -5,7 +5,7 @@ import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/opena
 
 /** What the model answers to a question that holds one of these words in brackets, such as "Tell me [slow]". */
 const ANSWERS: Record<string, string> = {
-  slow: Array.from({ length: 60 }, (_, at) => `word${at}`).join(" "),
+  slow: Array.from({ length: 60 }, (_, at) => `Word${at}.`).join(" "),
   markdown: `Here is **how**:
 
 1. Open *Billing*

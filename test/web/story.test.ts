@@ -25,12 +25,12 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await chat.open();
 
   await chat.ask(question("slow"));
-  await chat.log.getByText("word5").waitFor();
+  await chat.log.getByText("Word5.").waitFor();
   await page.context().setOffline(true);
   await chat.window.getByText("You are offline.").waitFor();
   await page.context().setOffline(false);
   await chat.answered();
-  await chat.log.getByText(/^word0 word1 .* word58 word59$/).waitFor();
+  await chat.log.getByText(/^Word0\. Word1\. .* Word58\. Word59\.$/).waitFor();
   const id = await conversationOn(page);
   expect((await read(id)).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
 

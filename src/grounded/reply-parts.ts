@@ -1,7 +1,7 @@
 import { sentenceSpans } from "../text/sentences.ts";
 
-/** The smallest part of an answer that is shown or left out as a whole. */
-export interface AnswerPart {
+/** The smallest part of a reply that is shown or left out as a whole. */
+export interface ReplyPart {
   kind: "sentence" | "heading" | "item" | "row" | "code" | "rule";
   /** The white space before it. */
   space: string;
@@ -20,8 +20,8 @@ const PROSE_FENCE = /^(?:```|~~~) ?(?:markdown|md|text|txt|plain)?$/i;
 const CITATION_START = /^\s*[[(【]/;
 const CITATION = /^\s*(?:[[(【][^\n\])】]{1,60}[\])】]\s*)+/;
 
-/** Cuts a streamed Markdown answer into its parts, each as soon as it is complete. */
-export class SentenceBuffer {
+/** Cuts a streamed reply in Markdown into its parts, each as soon as it is complete. */
+export class ReplyParts {
   private pending = "";
   /** The white space before the next part. */
   private space = "";
@@ -31,11 +31,13 @@ export class SentenceBuffer {
   private isFenced = false;
   private isStart = true;
 
+  /** @param isCitation whether a text, such as " [p1]", says no more than what the sentence before it rests on. */
   constructor(private readonly isCitation: (text: string) => boolean) {}
 
-  push(text: string): AnswerPart[] {
+  /** @returns the parts that are complete by now. */
+  push(text: string): ReplyPart[] {
     this.pending += text;
-    const parts: AnswerPart[] = [];
+    const parts: ReplyPart[] = [];
     for (let end = this.pending.indexOf("\n"); end >= 0; end = this.pending.indexOf("\n")) {
       const line = this.pending.slice(0, end + 1);
       this.pending = this.pending.slice(end + 1);
@@ -45,13 +47,14 @@ export class SentenceBuffer {
     return parts;
   }
 
-  end(): AnswerPart[] {
+  /** @returns the last parts. */
+  end(): ReplyPart[] {
     const parts = this.readLine(this.pending);
     this.pending = "";
     return this.code === "" ? parts : [...parts, ...this.endCode()];
   }
 
-  private readLine(line: string): AnswerPart[] {
+  private readLine(line: string): ReplyPart[] {
     if (FENCE.test(line)) return this.readFence(line);
     if (this.isInCode) {
       this.code += line;
@@ -61,7 +64,7 @@ export class SentenceBuffer {
   }
 
   /** What is left of a line are its white space and its end: they belong to the next part. */
-  private withSpace(parts: AnswerPart[], line: string): AnswerPart[] {
+  private withSpace(parts: ReplyPart[], line: string): ReplyPart[] {
     const read = lengthOf(parts);
     const [first, ...others] = parts;
     const space = this.space;
@@ -71,7 +74,7 @@ export class SentenceBuffer {
     return [{ ...first, space: space + first.space }, ...others];
   }
 
-  private readFence(line: string): AnswerPart[] {
+  private readFence(line: string): ReplyPart[] {
     const opensAnswer = this.isStart && PROSE_FENCE.test(line.trim());
     const closesAnswer = this.isFenced && !this.isInCode && PROSE_FENCE.test(line.trim());
     this.isStart = false;
@@ -85,14 +88,14 @@ export class SentenceBuffer {
     return this.endCode();
   }
 
-  private endCode(): AnswerPart[] {
+  private endCode(): ReplyPart[] {
     const { code } = this;
     this.code = "";
     return this.withSpace([partOf("code", code.trimEnd())], code);
   }
 
   /** The sentences of the last line that are complete: another one begins after them. */
-  private cutSentences(): AnswerPart[] {
+  private cutSentences(): ReplyPart[] {
     if (ROW.test(this.pending) || isRule(this.pending)) return [];
     const parts = this.partsOfLine(this.pending, false);
     const length = lengthOf(parts);
@@ -102,20 +105,23 @@ export class SentenceBuffer {
     return complete;
   }
 
-  private partsOfLine(line: string, isComplete: boolean): AnswerPart[] {
+  private partsOfLine(line: string, isComplete: boolean): ReplyPart[] {
     if (isRule(line)) return [partOf("rule", line.trimEnd())];
     if (ROW.test(line)) return [partOf("row", line.trimEnd())];
     if (HEADING.test(line)) return isComplete ? [partOf("heading", line.trimEnd())] : [];
     const spans = [...sentenceSpans(line)];
-    const parts: AnswerPart[] = [];
-    let from = 0;
+    const parts: ReplyPart[] = [];
+    const scanner = new LinkScanner();
+    let [from, scannedTo] = [0, 0];
     for (const [at, { end }] of spans.entries()) {
       const next = spans[at + 1];
       if (!isComplete && !next) break;
       const citation = this.citationAfter(line.slice(end));
       if (!isComplete && citation === undefined) break;
       const to = end + (citation?.length ?? 0);
-      if (to <= from) continue;
+      const isInLink = scanner.endsInLink(line.slice(scannedTo, to));
+      scannedTo = Math.max(scannedTo, to);
+      if (to <= from || (next && isInLink)) continue;
       const text = line.slice(from, to);
       // The number of an item is no sentence.
       if (next && /^\s*\(?\d{1,3}[.)]\s*$/.test(text)) continue;
@@ -134,15 +140,35 @@ export class SentenceBuffer {
   }
 }
 
+/** Whether the text so far ends within a Markdown link, which is shown or removed as a whole. */
+class LinkScanner {
+  /** How many brackets, and how many parentheses of a link's target, are open. */
+  private brackets = 0;
+  private parentheses = 0;
+  private before = "";
+
+  /** Reads on. */
+  endsInLink(text: string): boolean {
+    for (const character of text) {
+      if (character === "[") this.brackets++;
+      else if (character === "]") this.brackets = Math.max(0, this.brackets - 1);
+      else if (character === "(" && (this.before === "]" || this.parentheses > 0)) this.parentheses++;
+      else if (character === ")") this.parentheses = Math.max(0, this.parentheses - 1);
+      this.before = character;
+    }
+    return this.brackets + this.parentheses > 0;
+  }
+}
+
 function isRule(line: string): boolean {
   return RULE.test(line) && RULE_MARK.test(line);
 }
 
-function lengthOf(parts: readonly AnswerPart[]): number {
+function lengthOf(parts: readonly ReplyPart[]): number {
   return parts.reduce((sum, { space, text }) => sum + space.length + text.length, 0);
 }
 
-function partOf(kind: AnswerPart["kind"], whole: string): AnswerPart {
+function partOf(kind: ReplyPart["kind"], whole: string): ReplyPart {
   const text = whole.trimStart();
   return { kind, space: whole.slice(0, whole.length - text.length), text };
 }

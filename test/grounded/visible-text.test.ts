@@ -1,26 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { AllowedLinks, AnswerFilter } from "../../src/grounded/answer-filter.ts";
+import { AllowedLinks, visibleText } from "../../src/grounded/visible-text.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
 
-function newText(isFenced = false): AnswerFilter {
-  return new AnswerFilter(new AllowedLinks(() => KNOWN), (id) => ["p1", "p2", "t1"].includes(id), isFenced);
+const isId = (id: string) => ["p1", "p2", "t1"].includes(id);
+
+function shown(text: string): string {
+  return visibleText(text, new AllowedLinks(() => KNOWN), isId).text;
 }
 
-/** The filtered text, having checked that it is the same however the text is split. */
-function shown(text: string, isFenced = false): string {
-  const whole = newText(isFenced);
-  const given = whole.push(text) + whole.end();
-  for (const size of [1, 2, 3, 7]) {
-    const cut = newText(isFenced);
-    let joined = "";
-    for (let at = 0; at < text.length; at += size) joined += cut.push(text.slice(at, at + size));
-    expect(joined + cut.end(), `in deltas of ${size}`).toBe(given);
-  }
-  return given;
-}
-
-describe("AnswerFilter", () => {
+describe("the visible text of a part", () => {
   test.each([
     "Refunds take five days.",
     "# Steps\n\n1. Open **Billing**.\n2. Press `Cancel [x]`!\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
@@ -34,12 +23,10 @@ describe("AnswerFilter", () => {
     expect(shown(text)).toBe(text);
   });
 
-  test.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("handles thousands of %j quickly", (part) => {
-    const text = `[${part.repeat(1_000)}<`;
-    const whole = newText();
-    let given = "";
-    for (let at = 0; at < text.length; at += 100) given += whole.push(text.slice(at, at + 100));
-    expect((given + whole.end()).length).toBeGreaterThan(0);
+  test.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)", "[p1] ", "h"])("is found quickly in thousands of %j", (part) => {
+    const startedMs = Date.now();
+    expect(shown(`[${part.repeat(4_000)}<`).length).toBeGreaterThan(0);
+    expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
   test("trims white space", () => {
@@ -56,26 +43,9 @@ describe("AnswerFilter", () => {
     expect(shown(text)).toBe(clean);
   });
 
-  test("lists the ids of removed markers", () => {
-    const text = newText();
-    text.push("One [p1], two [p2].");
-    expect(text.citedIds).toEqual(["p1", "p2"]);
-  });
-
-  test.each([
-    ["One.\n@sources p1 p2\nTwo.", "One.\nTwo."],
-    ["One.\n**@sources p2**\nTwo.", "One.\nTwo."],
-    ["@sources p1\nOne.", "One."],
-    ["One.\n@sources p1", "One."],
-  ])("removes later headers from %j", (text, clean) => {
-    expect(shown(text)).toBe(clean);
-  });
-
-  test("removes the end of the fence around the header", () => {
-    expect(shown("```\nYes.", true)).toBe("Yes.");
-    expect(shown("Yes.\n```", true)).toBe("Yes.");
-    expect(shown("Run:\n```sh\nls\n```\nDone.\n```\n", true)).toBe("Run:\n```sh\nls\n```\nDone.");
-    expect(shown("Run:\n```sh\nls\n```", false)).toBe("Run:\n```sh\nls\n```");
+  test("comes with the ids of the removed markers", () => {
+    const { ids } = visibleText("One [p1], two [p2].", new AllowedLinks(() => KNOWN), isId);
+    expect(ids).toEqual(["p1", "p2"]);
   });
 });
 
@@ -123,15 +93,5 @@ describe("links", () => {
     expect(shown(label)).not.toContain("evil.test");
     expect(shown(`[a](https://evil.test/${"q".repeat(3_000)})`)).not.toContain("https://evil");
     expect(shown(`[a\n](https://evil.test/x) ![b\n](//evil.test/x)`)).not.toContain("evil.test");
-  });
-
-  test("are the only text that is held back", () => {
-    const text = newText();
-    expect(text.push("Refunds")).toBe("Refunds");
-    expect(text.push(" take five ")).toBe(" take five");
-    expect(text.push("ht")).toBe("");
-    expect(text.push("ml days")).toBe(" html days");
-    expect(text.push(" [see")).toBe("");
-    expect(text.push(" it] now")).toBe(" [see it] now");
   });
 });

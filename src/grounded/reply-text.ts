@@ -1,0 +1,174 @@
+import type { HandoffReason } from "../platform/db/columns.ts";
+import { HandoffError } from "../models/model.ts";
+import { StreamError } from "../models/stream-with-retry.ts";
+import { CheckedAnswer } from "./checked-answer.ts";
+import type { Evidence, Grounding } from "./evidence.ts";
+import { parseHeader, type ReplyHeader } from "./header.ts";
+import { type ReplyPart, ReplyParts } from "./reply-parts.ts";
+import { looksStructured } from "./structured-reply.ts";
+import { type AllowedLinks, REMOVED_LINK, visibleText } from "./visible-text.ts";
+
+/** Small talk is short and has neither links nor digits: anything else is an answer without sources. */
+const MAX_SMALL_TALK_LENGTH = 200;
+
+/** A model that thinks aloud may still write where its reasoning ends. */
+const LOOKS_LIKE_REASONING = /^\s*(?:okay|ok|alright|hmm|wait|first|let me|let[’']s|we need|i need|the (?:user|visitor))\b/i;
+
+const REASONS = { unknown: "missing_knowledge", human: "customer_request", unsupported: "unsupported_request" } as const;
+
+export interface ReplyContext {
+  /** The visitor's. */
+  question: string;
+  evidence: Evidence;
+  links: AllowedLinks;
+}
+
+/**
+ * The text of one reply, from the model's deltas to what the visitor sees. A header says what the reply is (`header.ts`): an
+ * answer from named sources, whose sentences are shown, small talk, or a refusal. The sentences of a reply without a header
+ * are checked one by one (`checked-answer.ts`).
+ */
+export class ReplyText {
+  /** All that the model wrote. */
+  written = "";
+  kind: "unmarked" | "sources" | "smalltalk" = "unmarked";
+  private answer: CheckedAnswer;
+  private readonly parts: ReplyParts;
+  /** The parts that were read without a header: a later one may name what they answer from. */
+  private readonly unmarked: ReplyPart[] = [];
+  /** The ids in all headers. */
+  private readonly cited: string[] = [];
+  /** A refusal in what may be reasoning, which holds if the reply ends without another header. */
+  private refusal: HandoffReason | undefined;
+  private ready = "";
+  private isFirst = true;
+
+  constructor(private readonly context: ReplyContext) {
+    this.parts = new ReplyParts((text) => this.toVisible(text).text === "");
+    this.answer = this.newAnswer(false);
+  }
+
+  /** What the answer rests on; undefined for small talk. */
+  get grounding(): Grounding | undefined {
+    return this.kind === "smalltalk" ? undefined : this.context.evidence.groundingOf([...this.answer.ids]);
+  }
+
+  /** How well the answer is supported, 0..1. */
+  get support(): number {
+    return this.answer.support;
+  }
+
+  /**
+   * Reads on.
+   * @returns what can be shown by now.
+   * @throws HandoffError where the reply refuses the question or has no sources.
+   */
+  push(text: string): string {
+    this.written += text;
+    for (const part of this.parts.push(text)) this.read(part);
+    return this.takeReady();
+  }
+
+  /**
+   * Call it when the reply has ended.
+   * @returns what was still held back.
+   * @throws HandoffError where nothing of the reply may be shown; StreamError where there is nothing.
+   */
+  end(): string {
+    for (const part of this.parts.end()) this.read(part);
+    if (this.kind === "sources" && !this.answer.isBegun && this.unmarked.length > 0) this.readUnmarkedAgain();
+    this.ready += this.answer.end();
+    if (this.refusal) throw new HandoffError(this.refusal);
+    if (this.answer.isBegun && this.kind !== "smalltalk") return this.takeReady(true);
+    const smallTalk = this.kind === "smalltalk" ? this.ready.trim() : this.answer.smallTalk;
+    if (smallTalk !== undefined) return this.endSmallTalk(smallTalk);
+    if (this.kind === "sources") this.requireSources();
+    if (this.kind === "sources" || this.written.trim() === "") throw new StreamError("the model wrote nothing");
+    throw new HandoffError(this.answer.declines ? "missing_knowledge" : "low_confidence");
+  }
+
+  /** Whether nothing may be shown before the reply has ended: it may be reasoning, a JSON object, or no small talk after all. */
+  private get isHeld(): boolean {
+    if (this.kind !== "unmarked") return this.kind === "smalltalk";
+    return LOOKS_LIKE_REASONING.test(this.written) || looksStructured(this.written);
+  }
+
+  private takeReady(isEnd = false): string {
+    if (this.isHeld && !isEnd) return "";
+    if (this.answer.isBegun && this.answer.declines) throw new HandoffError("missing_knowledge");
+    const { ready } = this;
+    this.ready = "";
+    return ready;
+  }
+
+  private read(part: ReplyPart): void {
+    if (this.refusal) return;
+    const found = this.headerOf(part);
+    this.isFirst = false;
+    if (found) this.readHeader(found.header);
+    const text = found ? found.rest : part.text;
+    if (this.refusal) return;
+    if (this.kind === "sources" && text !== "") this.requireSources();
+    if (this.kind === "unmarked") this.unmarked.push(part);
+    this.ready += this.answer.read({ ...part, text });
+  }
+
+  /** A refusal stands on a line of its own; within an answer it has its @, since "Unknown:" may be a line of the answer. */
+  private headerOf(part: ReplyPart): ReturnType<typeof parseHeader> {
+    const found = parseHeader(part.text);
+    if (!found || found.header.kind === "sources") return found;
+    const isLineStart = this.isFirst || part.space.includes("\n");
+    return isLineStart && (!this.answer.isBegun || part.text.includes("@")) ? found : undefined;
+  }
+
+  private readHeader(header: ReplyHeader): void {
+    if (header.kind === "sources") return this.readSources(header.ids);
+    if (header.kind !== "smalltalk") return this.refuse(REASONS[header.kind]);
+    if (!this.answer.isBegun) this.begin("smalltalk");
+  }
+
+  private readSources(ids: readonly string[]): void {
+    this.cited.push(...ids);
+    if (this.kind === "unmarked" && (!this.answer.isBegun || this.isHeld)) this.begin("sources");
+    else if (this.kind === "sources") this.answer.cite(ids);
+  }
+
+  /** What was read before a header is not meant for the visitor. */
+  private begin(kind: "sources" | "smalltalk"): void {
+    this.kind = kind;
+    this.ready = "";
+    this.answer = this.newAnswer(true);
+  }
+
+  /** A header at the end names the sources of what is before it, whose sentences are checked against them. */
+  private readUnmarkedAgain(): void {
+    this.kind = "unmarked";
+    this.answer = this.newAnswer(false);
+    for (const part of this.unmarked) this.ready += this.answer.read(part);
+  }
+
+  private refuse(reason: HandoffReason): void {
+    if (!this.isHeld) throw new HandoffError(reason);
+    this.refusal = reason;
+  }
+
+  private requireSources(): void {
+    if (!this.context.evidence.groundingOf(this.cited)) throw new HandoffError("low_confidence");
+  }
+
+  private endSmallTalk(text: string): string {
+    if (text === "") throw new StreamError("the model wrote nothing");
+    if (text.length > MAX_SMALL_TALK_LENGTH || /\d/.test(text) || text.includes(REMOVED_LINK)) throw new HandoffError("low_confidence");
+    this.kind = "smalltalk";
+    return text;
+  }
+
+  private newAnswer(isTrusted: boolean): CheckedAnswer {
+    const { question, evidence } = this.context;
+    return new CheckedAnswer({ question, evidence, cited: this.cited, isTrusted, toVisible: (text) => this.toVisible(text) });
+  }
+
+  private toVisible(text: string): ReturnType<typeof visibleText> {
+    return visibleText(text, this.context.links, (id) => this.context.evidence.has(id));
+  }
+}

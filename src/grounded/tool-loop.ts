@@ -1,0 +1,138 @@
+import { logProblem } from "../platform/telemetry/log.ts";
+import type { ChatMessage, ChatModel, FinishReason, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
+import { MAX_OUTPUT_TOKENS, type ModelLimits } from "../models/limits.ts";
+import { HandoffError, type ModelCallReport, type ModelObserver } from "../models/model.ts";
+import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "../models/reasoning.ts";
+import { describeFailure, StreamError, streamWithRetry } from "../models/stream-with-retry.ts";
+import type { ToolRunner } from "./tool-runner.ts";
+
+/** What matters of a model's stream for its reply: its text, without reasoning. */
+export type ReplyEvent =
+  | { type: "text"; text: string }
+  /** The text so far was reasoning. */
+  | { type: "restart" }
+  /** It called tools: its next text is another part of the reply. */
+  | { type: "tool-round" }
+  | { type: "truncated" };
+
+interface Engine {
+  model: ChatModel;
+  limits: ModelLimits;
+  observer?: ModelObserver | undefined;
+}
+
+/**
+ * The events of the whole tool loop: call the model, run the tools that it asks for, call it again with their results,
+ * until it asks for none. A reply that is all reasoning is asked for once more, without. Leaving the generator aborts the loop.
+ * @throws HandoffError where a tool, or the server's content filter, ends the turn; any other error where the model fails.
+ */
+export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[], runner: ToolRunner): AsyncGenerator<ReplyEvent, void> {
+  const { model, limits } = engine;
+  const left = new AbortController();
+  const abortSignal = AbortSignal.any([left.signal, AbortSignal.timeout(limits.answerMs)]);
+  const messages = [...prompt];
+  let hasText = false;
+  let isLastTry = false;
+  try {
+    for (;;) {
+      const mayUseTools = runner.startRound();
+      const step = new Step();
+      const options = isLastTry ? leastReasoningOptions(model) : reasoningOptions(model);
+      const tools = runner.toolOptions(mayUseTools);
+      const call: ModelCall = { messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
+      yield* step.stream(call, engine);
+      hasText ||= step.hasText;
+      // A model that answered before it called a tool may have nothing to add.
+      if (step.isReasoningOnly && (step.isTruncated || !hasText)) {
+        if (isLastTry) throw new StreamError(REASONING_ONLY);
+        isLastTry = true;
+        logProblem("model_reasoned_only", { model: model.name });
+        continue;
+      }
+      if (!mayUseTools || step.toolCalls.length === 0) return;
+      yield { type: "tool-round" };
+      messages.push(step.message(), ...(await runner.run(step.toolCalls, abortSignal)));
+      if (runner.handoff) throw runner.handoff;
+    }
+  } finally {
+    left.abort();
+  }
+}
+
+/** One call of the model. */
+class Step {
+  readonly toolCalls: ToolCall[] = [];
+  /** Whether it wrote anything besides reasoning. */
+  hasText = false;
+  isTruncated = false;
+  private text = "";
+  private reasoning = "";
+  private readonly filter = new ReasoningFilter();
+
+  /** Whether the model wrote nothing else, or nothing at all until its tokens were used up: some servers keep reasoning back. */
+  get isReasoningOnly(): boolean {
+    const hasReasoned = this.reasoning !== "" || this.text.trim() !== "" || this.isTruncated;
+    return hasReasoned && !this.hasText && this.toolCalls.length === 0;
+  }
+
+  async *stream(call: ModelCall, { model, limits, observer }: Engine): AsyncGenerator<ReplyEvent, void> {
+    const startedMs = Date.now();
+    const report: ModelCallReport = {
+      model: model.name,
+      durationMs: 0,
+      firstTokenMs: null,
+      usage: { input: null, output: null },
+      finish: null,
+      failure: null,
+    };
+    try {
+      const stream = await streamWithRetry(model, call, limits);
+      report.firstTokenMs = Date.now() - startedMs;
+      for await (const parts of stream) for (const part of parts) yield* this.readPart(part, report);
+    } catch (error) {
+      report.failure = describeFailure(error);
+      throw error;
+    } finally {
+      observer?.modelCalled({ ...report, durationMs: Date.now() - startedMs });
+    }
+    yield this.textEvent(this.filter.end());
+    if (this.isTruncated && !this.isReasoningOnly) yield { type: "truncated" };
+  }
+
+  private *readPart(part: ModelPart, report: ModelCallReport): Generator<ReplyEvent, void> {
+    if (part.type === "text") yield* this.readText(part.text);
+    else if (part.type === "reasoning") this.reasoning += part.text;
+    else if (part.type === "tool-call") this.toolCalls.push(part.call);
+    else if (part.type === "error") throw part.error;
+    else if (part.type === "finish") {
+      Object.assign(report, { finish: part.reason, ...(part.usage && { usage: part.usage }) });
+      this.readFinish(part.reason);
+    }
+  }
+
+  /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */
+  message(): ChatMessage {
+    return { role: "assistant", text: this.text, reasoning: this.reasoning, toolCalls: this.toolCalls };
+  }
+
+  private *readText(delta: string): Generator<ReplyEvent, void> {
+    this.text += delta;
+    const text = this.filter.push(delta);
+    if (this.filter.startsOver) {
+      this.hasText = false;
+      yield { type: "restart" };
+    }
+    yield this.textEvent(text);
+  }
+
+  private textEvent(text: string): ReplyEvent {
+    this.hasText ||= text.trim() !== "";
+    return { type: "text", text };
+  }
+
+  private readFinish(reason: FinishReason): void {
+    if (reason === "content-filter") throw new HandoffError("unsupported_request");
+    if (reason === "error") throw new Error("The model ended with an error");
+    this.isTruncated = reason === "length" && this.toolCalls.length === 0;
+  }
+}

@@ -1,0 +1,131 @@
+export const REMOVED_LINK = "(link removed)";
+const MAX_LABEL_LENGTH = 500;
+const MAX_TARGET_LENGTH = 2_048;
+
+/** As the prompt asks for none, models write them in several ways: [p1], 【p1, p2】, [passage p1], (p1), (Source: p1). */
+const MARKER =
+  /^(?:[[【]\s*\^?(?:(?:passage|result|source)s?:?\s*)?[pt]\d+(?:\s*(?:[,;、&]|and)\s*(?:(?:passage|result) )?[pt]\d+)*\s*[\]】])/i;
+/** In parentheses only in lower case: "(P1)" may be a priority. */
+const ROUND_MARKER =
+  /^\((?:(?:see|from|[Pp]assage|[Rr]esult|[Ss]ource)s?:? )?[pt]\d+(?:(?:, ?|; ?| and | & )(?:(?:passage|result) )?[pt]\d+)*\)/;
+const MARKER_TARGET = /^[pt]\d+$/i;
+// Each character matches in one way alone: a model can be made to write text that would else backtrack exponentially.
+const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\])*)\]/;
+const TARGET = /^\(\s*(?!\s)<?((?:[^\s<>()]|\([^\s()]*\))*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/;
+const BARE_LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
+const PLAIN = /^[^\s![【(/hw]+\s*/i;
+const WORD_END = /[\p{L}\p{N}]$/u;
+
+/** What comes next in a text: the number of its characters, and what is shown in their place. */
+interface Token {
+  length: number;
+  shown: string;
+  /** The ids that it cites. */
+  ids: string[];
+}
+
+export interface VisibleText {
+  text: string;
+  /** The ids of the citation markers that were removed. */
+  ids: string[];
+}
+
+/**
+ * The text of one part of a reply as the visitor sees it: without citation markers, and without links that no source has.
+ * @param isId whether an id is one of the evidence.
+ */
+export function visibleText(part: string, links: AllowedLinks, isId: (id: string) => boolean): VisibleText {
+  const ids: string[] = [];
+  let shown = "";
+  for (let rest = part; rest !== "";) {
+    const cited = citedAt(rest, isId);
+    if (cited) {
+      ids.push(...cited.ids);
+      shown = shown.replace(/(?<![ \t])[ \t]+$/, "");
+      rest = rest.slice(cited.length);
+      continue;
+    }
+    const token = markdownLinkAt(rest, shown, links, isId) ?? bareLinkAt(rest, shown, links) ?? plainTextAt(rest);
+    ids.push(...token.ids);
+    shown += token.shown;
+    rest = rest.slice(token.length);
+  }
+  return { text: shown.trim(), ids };
+}
+
+function citedAt(text: string, isId: (id: string) => boolean): { length: number; ids: string[] } | undefined {
+  const marker = (MARKER.exec(text) ?? ROUND_MARKER.exec(text))?.[0];
+  const ids = marker?.toLowerCase().match(/[pt]\d+/g) ?? [];
+  return marker !== undefined && ids.every(isId) ? { length: marker.length, ids } : undefined;
+}
+
+/** A Markdown link or image. One that is not allowed is replaced by its label, which may contain another. */
+function markdownLinkAt(text: string, before: string, links: AllowedLinks, isId: (id: string) => boolean): Token | undefined {
+  const label = LABEL.exec(text);
+  if (!label || label[0].length > MAX_LABEL_LENGTH) return undefined;
+  const after = text.slice(label[0].length);
+  const isReferenceDefinition = after.startsWith(":") && before.slice(before.lastIndexOf("\n") + 1).trim() === "";
+  const target = isReferenceDefinition ? undefined : TARGET.exec(after);
+  if (!isReferenceDefinition && (!target || target[0].length > MAX_TARGET_LENGTH)) return undefined;
+  const length = label[0].length + (target?.[0].length ?? 0);
+  if (target && links.has(target[1]!) && !label[1]!.includes("](")) return { length, shown: text.slice(0, length), ids: [] };
+  const inLabel = visibleText(label[1]!, links, isId);
+  const id = target && MARKER_TARGET.test(target[1]!) ? target[1]!.toLowerCase() : undefined;
+  return { length, shown: inLabel.text, ids: id !== undefined && isId(id) ? [id] : [] };
+}
+
+function bareLinkAt(text: string, before: string, links: AllowedLinks): Token | undefined {
+  const isWordStart = !WORD_END.test(before.slice(-2));
+  const found = isWordStart || text.startsWith("//") ? BARE_LINK.exec(text)?.[0].slice(0, MAX_TARGET_LENGTH) : undefined;
+  if (found === undefined) return undefined;
+  const ends = possibleLinkEnds(found);
+  const end = ends.find((at) => links.has(found.slice(0, at)));
+  return end === undefined ? { length: ends.at(-1)!, shown: REMOVED_LINK, ids: [] } : { length: end, shown: found.slice(0, end), ids: [] };
+}
+
+function plainTextAt(text: string): Token {
+  const length = PLAIN.exec(text)?.[0].length ?? 1;
+  return { length, shown: text.slice(0, length), ids: [] };
+}
+
+const URL_IN_TEXT = /(?:https?:)?\/\/[^\s<>"'`\\|^{}]+|\bwww\.[^\s<>"'`\\|^{}]+/gi;
+const TRAILING = ".,;:!?)]*_~'\"";
+/** No sentence ends a link with more; without a limit a line of punctuation would be thousands of links. */
+const MAX_TRAILING = 20;
+
+/**
+ * The links that an answer may contain: those that its sources have verbatim. A link that a model makes up is dead at best;
+ * at worst an injected image link sends the conversation to another server as soon as it is shown.
+ */
+export class AllowedLinks {
+  private readonly links = new Set<string>();
+
+  /** @param texts read at the first look-up: there may be more evidence by then. */
+  constructor(private readonly texts: () => readonly string[]) {}
+
+  has(link: string): boolean {
+    if (this.links.size === 0) for (const found of this.texts().flatMap((text) => [...text.matchAll(URL_IN_TEXT)])) this.add(found[0]);
+    return this.links.has(normalizeLink(link));
+  }
+
+  /** Call it when there are more texts: they are read again at the next look-up. */
+  refresh(): void {
+    this.links.clear();
+  }
+
+  private add(link: string): void {
+    for (const end of possibleLinkEnds(link)) this.links.add(normalizeLink(link.slice(0, end)));
+  }
+}
+
+/** Where a link that was found in a text may end, longest first: punctuation at its end may belong to the sentence. */
+function possibleLinkEnds(link: string): number[] {
+  const found = [link.length];
+  for (let end = link.length; found.length <= MAX_TRAILING && end > 0 && TRAILING.includes(link[end - 1]!); end--) found.push(end - 1);
+  return found;
+}
+
+/** Without the fragment and a slash at the end. */
+function normalizeLink(link: string): string {
+  return link.replace(/#[^#]*$/, "").replace(/\/$/, "");
+}
