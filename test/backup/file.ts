@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { ImportOperation } from "../../src/backup/import.ts";
 import type { Header } from "../../src/backup/wire.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { type Answer, deliver, operate, query, send } from "../harness.ts";
+import { type Answer, deliver, query, send } from "../harness.ts";
 
 /** A line of an export. */
 export interface Line {
@@ -65,13 +65,14 @@ export async function importFile(file: ExportFile, batch = MAX_RECORDS): Promise
   return [...warnings];
 }
 
-/** Deletes a workspace and erases all of it. */
+/** Erases a workspace, or the part of it that an unfinished import has stored. Does nothing where there is neither. */
 export async function eraseWhole(workspaceId: string): Promise<void> {
-  await operate("DELETE", `/workspaces/${workspaceId}`);
+  const path = `/operator/v1/workspaces/${workspaceId}`;
+  for (const one of [`${path}/import`, path]) await send("DELETE", one, { token: env.OPERATOR_TOKEN });
   await finishErasure(workspaceId);
 }
 
-/** Works on an erasure until it is over. */
+/** Delivers the wake-ups of an erasure until it is over. */
 export async function finishErasure(workspaceId: string): Promise<void> {
   for (let run = 0; run < 20; run++) {
     await deliver("support-agent-erasure", { workspaceId });

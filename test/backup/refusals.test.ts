@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { importRecords } from "../../src/backup/import.ts";
 import { createProgress, type Header, toCursor } from "../../src/backup/wire.ts";
 import { newId } from "../../src/platform/db/ids.ts";
@@ -20,11 +20,11 @@ import { createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspac
 let workspace: FullWorkspace;
 let file: ExportFile;
 
-async function exportAndErase(): Promise<void> {
+beforeAll(async () => {
   workspace = await createFullWorkspace(0);
   file = await exportWorkspace(workspace.id);
-  await eraseWhole(workspace.id);
-}
+});
+beforeEach(() => eraseWhole(workspace.id));
 
 const find = (type: string): Line => structuredClone(file.records.find((line) => line.type === type)!);
 
@@ -43,8 +43,6 @@ async function refusalOf(answer: Promise<Answer>): Promise<string> {
 const isUntouched = async () => Object.values(await rowsOf(workspace.id)).every((rows) => rows.length === 0);
 
 describe("a record that is refused before anything is written", () => {
-  beforeAll(exportAndErase);
-
   test.each<[string, (line: (type: string, changes: Record<string, unknown>) => Line) => Line, string]>([
     ["an unknown type", () => ({ type: "shards", record: {} }), "records.0.type"],
     ["an unknown column", (line) => line("messages", { extra: 1 }), "records.0.record"],
@@ -78,8 +76,6 @@ describe("a record that is refused before anything is written", () => {
 });
 
 describe("an import", () => {
-  beforeEach(exportAndErase);
-
   describe("of a file that refers to another workspace", () => {
     test("changes nothing in it, neither by identifiers nor through triggers and objects", async () => {
       const victim = await createFullWorkspace(0);
@@ -123,6 +119,7 @@ describe("an import", () => {
     test("cannot claim a slug or a mail address of another workspace", async () => {
       const other = await createNeighbour(workspace);
       const { email_address: address } = find("agents").record;
+      onTestFinished(() => eraseWhole(other.id));
       await createAgent(other, { email_address: address });
       expect(await refusalOf(sendRecords(file, [find("agents")]))).toMatch(/^409 Another agent has the mail address/);
       const taken = { ...file, header: { ...file.header, export_id: crypto.randomUUID(), workspace_id: newId(0, Date.now()) } };

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { getTableName } from "drizzle-orm";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkImport } from "../../src/backup/import.ts";
 import { COUNTS_TABLES, NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
 import { clearCounts } from "../../src/backup/store.ts";
@@ -61,11 +61,11 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
 describe("an import", () => {
   let workspace: FullWorkspace;
   let file: ExportFile;
-  beforeEach(async () => {
+  beforeAll(async () => {
     workspace = await createFullWorkspace(0);
     file = await exportWorkspace(workspace.id);
-    await eraseWhole(workspace.id);
   });
+  beforeEach(() => eraseWhole(workspace.id));
 
   test("continues after an interruption, and a second one changes nothing", async () => {
     // Once before the counts, which follow the rows, and once among them.

@@ -1,6 +1,5 @@
-import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { complete, type ExportFile, exportWorkspace, finishErasure, sendRecords } from "../backup/file.ts";
+import { complete, eraseWhole, type ExportFile, exportWorkspace, sendRecords } from "../backup/file.ts";
 import { createAgent, createWorkspace, learn, listen, newAddress, send } from "../harness.ts";
 import { insist, withEachFault } from "./scenario.ts";
 
@@ -42,15 +41,8 @@ function countsOf({ end }: ExportFile) {
 
 const [before, file] = [await describe(), await exportWorkspace(workspace.id)];
 
-/** Erases what there is of the workspace, its import included. */
-async function erase(): Promise<void> {
-  const path = `/operator/v1/workspaces/${workspace.id}`;
-  for (const one of [`${path}/import`, path]) await send("DELETE", one, { token: env.OPERATOR_TOKEN });
-  await finishErasure(workspace.id);
-}
-
 await withEachFault("an import", {
-  prepare: erase,
+  prepare: () => eraseWhole(workspace.id),
   act: async () => {
     expect((await insist(() => sendRecords(file, file.records))).body).toMatchObject({ state: "importing" });
     expect((await insist(() => complete(file))).body).toMatchObject({ state: "complete" });
