@@ -71,20 +71,20 @@ test("an Idempotency-Key repeats no answer to a key without that scope, and no r
 });
 
 test.each([
-  ["on another channel", { channel: "api", settings: { model: "other" } }, ["body", "settings"]],
-  ["without a channel", { settings: {} }, ["body", "settings"]],
-  [
-    "with a threshold over 1",
-    { channel: "playground", settings: { confidence_threshold: 2 } },
-    ["body", "settings", "confidence_threshold"],
-  ],
-  [
-    "with instructions that are too long",
-    { channel: "playground", settings: { instructions: "a".repeat(20_001) } },
-    ["body", "settings", "instructions"],
-  ],
-  ["with a model without a name", { channel: "playground", settings: { model: "" } }, ["body", "settings", "model"]],
-])("settings %s are refused", async (_, body, loc) => {
+  { name: "on another channel", body: { channel: "api", settings: { model: "other" } }, loc: ["body", "settings"] },
+  { name: "without a channel", body: { settings: {} }, loc: ["body", "settings"] },
+  {
+    name: "with a threshold over 1",
+    body: { channel: "playground", settings: { confidence_threshold: 2 } },
+    loc: ["body", "settings", "confidence_threshold"],
+  },
+  {
+    name: "with instructions that are too long",
+    body: { channel: "playground", settings: { instructions: "a".repeat(20_001) } },
+    loc: ["body", "settings", "instructions"],
+  },
+  { name: "with a model without a name", body: { channel: "playground", settings: { model: "" } }, loc: ["body", "settings", "model"] },
+])("settings $name are refused", async ({ body, loc }) => {
   const { workspace, path } = await createPlayground();
   const refused = await workspace.call("POST", path, { message: KNOWN.message, ...body });
   expect([refused.status, refused.body.detail.map((item: { loc: string[] }) => item.loc)]).toEqual([422, [loc]]);

@@ -57,9 +57,19 @@ describe("without a language model", () => {
   });
 
   test.each([
-    ["what nothing answers", "Do you sell rockets to Mars?", "missing_knowledge", "Nothing that was found answers the question."],
-    ["a wish for a person", "I want to talk to a human", "customer_request", "The visitor asked for a person."],
-  ])("the hand-off of %s has a trace", async (_, message, reason, explanation) => {
+    {
+      name: "what nothing answers",
+      message: "Do you sell rockets to Mars?",
+      reason: "missing_knowledge",
+      explanation: "Nothing that was found answers the question.",
+    },
+    {
+      name: "a wish for a person",
+      message: "I want to talk to a human",
+      reason: "customer_request",
+      explanation: "The visitor asked for a person.",
+    },
+  ])("the hand-off of $name has a trace", async ({ message, reason, explanation }) => {
     const { read } = await desk.ask(message);
     expect((await read()).body.decision).toMatchObject({ outcome: "handed_off", reason, explanation });
   });

@@ -52,24 +52,24 @@ describe("mails without an answer", () => {
   });
 
   test.each([
-    ["bounce", {}, "", undefined],
-    ["bounce", {}, "<>", undefined],
-    ["auto_submitted", { "Auto-Submitted": "auto-replied" }, "ada@example.net", undefined],
-    ["auto_submitted", { "Auto-Submitted": "auto-generated; x=y" }, "ada@example.net", undefined],
-    ["precedence", { Precedence: "bulk" }, "ada@example.net", undefined],
-    ["precedence", { Precedence: "auto_reply" }, "ada@example.net", undefined],
-    ["list", { "List-Id": "<news.example.net>" }, "ada@example.net", undefined],
-    ["list", { "List-Unsubscribe": "<https://example.net>" }, "ada@example.net", undefined],
-    ["list", { "X-Autoreply": "yes" }, "ada@example.net", undefined],
-    ["robot_sender", {}, "ada@example.net", "MAILER-DAEMON@example.net"],
-    ["robot_sender", {}, "ada@example.net", "No Reply <no-reply@example.net>"],
-    ["robot_sender", {}, "bounces+17@example.net", undefined],
-    ["loop", {}, "ada@example.net", "Help <Help@Example.com>"],
-    ["loop", {}, "help@example.com", undefined],
-    ["no_sender", {}, "ada@example.net", "nobody"],
-    ["no_sender", {}, "ada@example.net", "Ada <ada@example.net, eve@example.com>"],
-    ["no_sender", {}, "ada@example.net", '"ada,eve"@example.com'],
-  ])("%s: %o from %s, %s", async (reason, headers, envelope, from) => {
+    { reason: "bounce", headers: {}, envelope: "", from: undefined },
+    { reason: "bounce", headers: {}, envelope: "<>", from: undefined },
+    { reason: "auto_submitted", headers: { "Auto-Submitted": "auto-replied" }, envelope: "ada@example.net", from: undefined },
+    { reason: "auto_submitted", headers: { "Auto-Submitted": "auto-generated; x=y" }, envelope: "ada@example.net", from: undefined },
+    { reason: "precedence", headers: { Precedence: "bulk" }, envelope: "ada@example.net", from: undefined },
+    { reason: "precedence", headers: { Precedence: "auto_reply" }, envelope: "ada@example.net", from: undefined },
+    { reason: "list", headers: { "List-Id": "<news.example.net>" }, envelope: "ada@example.net", from: undefined },
+    { reason: "list", headers: { "List-Unsubscribe": "<https://example.net>" }, envelope: "ada@example.net", from: undefined },
+    { reason: "list", headers: { "X-Autoreply": "yes" }, envelope: "ada@example.net", from: undefined },
+    { reason: "robot_sender", headers: {}, envelope: "ada@example.net", from: "MAILER-DAEMON@example.net" },
+    { reason: "robot_sender", headers: {}, envelope: "ada@example.net", from: "No Reply <no-reply@example.net>" },
+    { reason: "robot_sender", headers: {}, envelope: "bounces+17@example.net", from: undefined },
+    { reason: "loop", headers: {}, envelope: "ada@example.net", from: "Help <Help@Example.com>" },
+    { reason: "loop", headers: {}, envelope: "help@example.com", from: undefined },
+    { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "nobody" },
+    { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "Ada <ada@example.net, eve@example.com>" },
+    { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: '"ada,eve"@example.com' },
+  ])("$reason: $headers from $envelope, $from", async ({ reason, headers, envelope, from }) => {
     expect(ignoreReason(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
 

@@ -41,11 +41,11 @@ async function ask(texts: string, questions: string): Promise<Counts> {
 
 describe("a help centre in the language of its visitors", () => {
   test.each([
-    ["English", englishTexts, englishQuestions, { right: 21, wrong: 1, answeredMisses: 2 }],
-    ["German", germanTexts, germanQuestions, { right: 18, wrong: 1, answeredMisses: 1 }],
-    ["French", frenchTexts, frenchQuestions, { right: 9, wrong: 0, answeredMisses: 0 }],
-    ["Spanish", spanishTexts, spanishQuestions, { right: 9, wrong: 0, answeredMisses: 0 }],
-  ])("answers questions as people type them in %s", async (_, texts, questions, expected) => {
+    { name: "English", texts: englishTexts, questions: englishQuestions, expected: { right: 21, wrong: 1, answeredMisses: 2 } },
+    { name: "German", texts: germanTexts, questions: germanQuestions, expected: { right: 18, wrong: 1, answeredMisses: 1 } },
+    { name: "French", texts: frenchTexts, questions: frenchQuestions, expected: { right: 9, wrong: 0, answeredMisses: 0 } },
+    { name: "Spanish", texts: spanishTexts, questions: spanishQuestions, expected: { right: 9, wrong: 0, answeredMisses: 0 } },
+  ])("answers questions as people type them in $name", async ({ texts, questions, expected }) => {
     const counts = await ask(texts, questions);
     expect(counts.right).toBeGreaterThanOrEqual(expected.right);
     expect(counts.wrong).toBeLessThanOrEqual(expected.wrong);

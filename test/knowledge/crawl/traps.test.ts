@@ -97,23 +97,30 @@ describe("what pages say", () => {
   const isSame = (one: [string, string], other: [string, string]): boolean =>
     JSON.stringify(textSketchOf(at(one[0]), one[1])) === JSON.stringify(textSketchOf(at(other[0]), other[1]));
 
-  test.each<[string, string, string, string]>([
-    ["/cal?d=2026-11-21", "Saturday, 21 November 2026\nNo events.", "/cal?d=2031-01-03", "Friday, 3 January 2031\nNo events."],
-    ["/cal?next=7", "Vom 3. März 2026 bis 9.3.2026", "/cal?next=8", "Vom 10. Mai 2026 bis 16.5.2026"],
-    ["/cal/week/7", "Week 7 of 52: nothing", "/cal/week/8", "Week 8 of 52: nothing"],
-    ["/a?visit=x81kq2", "Your visit is x81kq2.", "/a?visit=y77aa1", "Your visit is y77aa1."],
-    ["/shop?colour=red", "Nothing is red.", "/shop?colour=blue", "Nothing is blue."],
-    ["/list?page=7", "Page 7, next: 8", "/list?page=12", "Page 12, next: 13"],
-  ])("%s and its like are the same, whatever they echo from their address", (path, text, otherPath, otherText) =>
+  test.each<{ path: string; text: string; otherPath: string; otherText: string }>([
+    {
+      path: "/cal?d=2026-11-21",
+      text: "Saturday, 21 November 2026\nNo events.",
+      otherPath: "/cal?d=2031-01-03",
+      otherText: "Friday, 3 January 2031\nNo events.",
+    },
+    { path: "/cal?next=7", text: "Vom 3. März 2026 bis 9.3.2026", otherPath: "/cal?next=8", otherText: "Vom 10. Mai 2026 bis 16.5.2026" },
+    { path: "/cal/week/7", text: "Week 7 of 52: nothing", otherPath: "/cal/week/8", otherText: "Week 8 of 52: nothing" },
+    { path: "/a?visit=x81kq2", text: "Your visit is x81kq2.", otherPath: "/a?visit=y77aa1", otherText: "Your visit is y77aa1." },
+    { path: "/shop?colour=red", text: "Nothing is red.", otherPath: "/shop?colour=blue", otherText: "Nothing is blue." },
+    { path: "/list?page=7", text: "Page 7, next: 8", otherPath: "/list?page=12", otherText: "Page 12, next: 13" },
+  ])("$path and its like are the same, whatever they echo from their address", ({ path, text, otherPath, otherText }) =>
     expect(isSame([path, text], [otherPath, otherText])).toBe(true),
   );
 
-  test.each<[string, string, string, string]>([
-    ["/product/7", "Product 7", "/product/8", "Product 8"],
-    ["/list?page=7", "Products 61 to 70", "/list?page=8", "Products 71 to 80"],
-    ["/2026/11/a", "How we ship", "/2026/11/b", "How we bill"],
-    ["/a", "The same text", "/help/b", "The same text"],
-  ])("%s differs from its like", (path, text, otherPath, otherText) => expect(isSame([path, text], [otherPath, otherText])).toBe(false));
+  test.each<{ path: string; text: string; otherPath: string; otherText: string }>([
+    { path: "/product/7", text: "Product 7", otherPath: "/product/8", otherText: "Product 8" },
+    { path: "/list?page=7", text: "Products 61 to 70", otherPath: "/list?page=8", otherText: "Products 71 to 80" },
+    { path: "/2026/11/a", text: "How we ship", otherPath: "/2026/11/b", otherText: "How we bill" },
+    { path: "/a", text: "The same text", otherPath: "/help/b", otherText: "The same text" },
+  ])("$path differs from its like", ({ path, text, otherPath, otherText }) =>
+    expect(isSame([path, text], [otherPath, otherText])).toBe(false),
+  );
 
   test("are sketched in a bounded number of hashes", () => {
     const text = Array.from({ length: 20_000 }, (_, word) => `word${word}`).join(" ");

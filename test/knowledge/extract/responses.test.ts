@@ -15,23 +15,33 @@ const text = async (body: string | Uint8Array, type: string | null, url?: string
 
 describe("encodings", () => {
   test.each([
-    ["the header", "text/html; charset=windows-1252", bytes("<p>caf", [0xe9], " ", [0x80], "5"), "café €5"],
-    ["the header in quotes", 'text/html;Charset="Shift_JIS"', bytes("<p>", [0x83, 0x65, 0x83, 0x58]), "テス"],
-    ["meta charset", "text/html", bytes('<meta charset="iso-8859-15"><p>', [0xa4]), "€"],
-    [
-      "http-equiv",
-      "text/html",
-      bytes('<meta http-equiv=Content-Type content="text/html; charset=gb18030"><p>', [0xc4, 0xe3, 0xba, 0xc3]),
-      "你好",
-    ],
-    ["the XML declaration", "application/xhtml+xml", bytes('<?xml version="1.0" encoding="koi8-r"?><html><p>', [0xf0, 0xd2]), "Пр"],
-    ["a mark before the header", "text/html; charset=windows-1252", bytes([0xef, 0xbb, 0xbf], "<p>", [0xc3, 0xa9]), "é"],
-    ["UTF-16", "text/html", utf16("<p>naïve €", true), "naïve €"],
-    ["UTF-16, big end first", "text/html; charset=utf-8", utf16("<p>naïve €", false), "naïve €"],
-    ["nothing, which is UTF-8", "text/html", bytes("<p>", [0xc3, 0xa9]), "é"],
-    ["a label that is none", "text/html; charset=klingon", bytes("<p>", [0xc3, 0xa9]), "é"],
-    ["a declaration that cannot be", "text/html", bytes('<meta charset="utf-16"><p>', [0xc3, 0xa9]), "é"],
-  ])("takes the encoding of %s", async (_, type, body, expected) => {
+    { name: "the header", type: "text/html; charset=windows-1252", body: bytes("<p>caf", [0xe9], " ", [0x80], "5"), expected: "café €5" },
+    { name: "the header in quotes", type: 'text/html;Charset="Shift_JIS"', body: bytes("<p>", [0x83, 0x65, 0x83, 0x58]), expected: "テス" },
+    { name: "meta charset", type: "text/html", body: bytes('<meta charset="iso-8859-15"><p>', [0xa4]), expected: "€" },
+    {
+      name: "http-equiv",
+      type: "text/html",
+      body: bytes('<meta http-equiv=Content-Type content="text/html; charset=gb18030"><p>', [0xc4, 0xe3, 0xba, 0xc3]),
+      expected: "你好",
+    },
+    {
+      name: "the XML declaration",
+      type: "application/xhtml+xml",
+      body: bytes('<?xml version="1.0" encoding="koi8-r"?><html><p>', [0xf0, 0xd2]),
+      expected: "Пр",
+    },
+    {
+      name: "a mark before the header",
+      type: "text/html; charset=windows-1252",
+      body: bytes([0xef, 0xbb, 0xbf], "<p>", [0xc3, 0xa9]),
+      expected: "é",
+    },
+    { name: "UTF-16", type: "text/html", body: utf16("<p>naïve €", true), expected: "naïve €" },
+    { name: "UTF-16, big end first", type: "text/html; charset=utf-8", body: utf16("<p>naïve €", false), expected: "naïve €" },
+    { name: "nothing, which is UTF-8", type: "text/html", body: bytes("<p>", [0xc3, 0xa9]), expected: "é" },
+    { name: "a label that is none", type: "text/html; charset=klingon", body: bytes("<p>", [0xc3, 0xa9]), expected: "é" },
+    { name: "a declaration that cannot be", type: "text/html", body: bytes('<meta charset="utf-16"><p>', [0xc3, 0xa9]), expected: "é" },
+  ])("takes the encoding of $name", async ({ type, body, expected }) => {
     expect(await text(body, type)).toBe(expected);
   });
 

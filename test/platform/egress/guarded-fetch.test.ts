@@ -75,14 +75,24 @@ test.each([200, 204, 205, 301, 304, 400, 410, 500, 503])("a %i without a body is
 });
 
 test.each([
-  ["of exactly the limit", { body: "x".repeat(8 * KIB) }, 8 * KIB, false],
-  ["of a byte more", { body: "x".repeat(8 * KIB + 1) }, 8 * KIB, true],
-  ["of 12 MB", { body: "x".repeat(12 * KIB), times: 1000 }, 8 * KIB, true],
-  ["without end", { body: "x".repeat(100), times: 1_000_000_000 }, 8 * KIB, true],
-  ["that unpacks to 100 MB", { body: "x".repeat(100 * KIB), times: 1000, gzip: true }, 8 * KIB, true],
-  ["packed", { body: "x".repeat(KIB), gzip: true }, KIB, false],
-  ["that is not packed as it says", { body: "x", headers: { "Content-Encoding": "br, unknown" } }, 1, false],
-])("an answer %s", async (_what, behaviour, length, isTruncated) => {
+  { name: "of exactly the limit", behaviour: { body: "x".repeat(8 * KIB) }, length: 8 * KIB, isTruncated: false },
+  { name: "of a byte more", behaviour: { body: "x".repeat(8 * KIB + 1) }, length: 8 * KIB, isTruncated: true },
+  { name: "of 12 MB", behaviour: { body: "x".repeat(12 * KIB), times: 1000 }, length: 8 * KIB, isTruncated: true },
+  { name: "without end", behaviour: { body: "x".repeat(100), times: 1_000_000_000 }, length: 8 * KIB, isTruncated: true },
+  {
+    name: "that unpacks to 100 MB",
+    behaviour: { body: "x".repeat(100 * KIB), times: 1000, gzip: true },
+    length: 8 * KIB,
+    isTruncated: true,
+  },
+  { name: "packed", behaviour: { body: "x".repeat(KIB), gzip: true }, length: KIB, isTruncated: false },
+  {
+    name: "that is not packed as it says",
+    behaviour: { body: "x", headers: { "Content-Encoding": "br, unknown" } },
+    length: 1,
+    isTruncated: false,
+  },
+])("an answer $name", async ({ behaviour, length, isTruncated }) => {
   const host = newHost();
   await behaveAt(host, behaviour);
   const answer = await post(`https://${host}/`);
