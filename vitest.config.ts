@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type Plugin } from "vitest/config";
-import type { Reporter } from "vitest/node";
+import { BaseSequencer, type Reporter, type TestSpecification } from "vitest/node";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { buildWeb } from "./scripts/web.ts";
 import { answerOutbound } from "./test/outbound-server.ts";
@@ -18,6 +18,14 @@ const closingLine: Reporter = {
     console.log(`${count("passed")} passed, ${count("failed")} failed`);
   },
 };
+
+/** Starts the files that take longest first, so that no worker is left with one of them at the end. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => Number(/\/test\/(?:faults|web)\//.test(moduleId));
+    return (await super.sort(files)).toSorted((one, other) => isLong(other) - isLong(one));
+  }
+}
 
 /** Ends what hangs. A machine with two busy cores runs files side by side; what is measured in time is measured by the bench. */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
@@ -101,6 +109,8 @@ export default defineConfig(async () => {
     test: {
       // The log of the service is printed for tests that fail.
       silent: "passed-only",
+      taskTitleValueFormatTruncate: 0,
+      sequence: { sequencer: LongFirst },
       reporters: ["default", closingLine],
       maxWorkers: "100%",
       projects: [service, ...(hasBrowser ? [browser] : [])],

@@ -20,14 +20,14 @@ function follow(document: Record<string, any>, ref: string): unknown {
     .reduce<any>((part, name) => part?.[name], document);
 }
 
-test("it is served as JSON without a key", async () => {
+test("the document is served as JSON without a key", async () => {
   const answer = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
   expect(answer.status).toBe(200);
   expect(answer.headers.get("Content-Type")).toBe("application/json");
   expect(answer.body).toMatchObject({ openapi: "3.1.0", info: { version: "1.0.0" }, servers: [{ url: "/api/v1" }] });
 });
 
-test("its security scheme is the key as a bearer token", async () => {
+test("the security scheme of the document is the key as a bearer token", async () => {
   const document = await fetchDocument();
   expect(document["security"]).toEqual([{ apiKey: [] }]);
   expect(document["components"].securitySchemes).toMatchObject({ apiKey: { type: "http", scheme: "bearer" } });
@@ -55,7 +55,7 @@ test("no component is nullable: a field that may be missing says so itself", asy
   expect(schemas.PrivacyFound.properties.visitors.items).toEqual(visitor);
 });
 
-test("it describes the events that are sent to webhook endpoints, with the headers that sign them", async () => {
+test("the document describes the events that are sent to webhook endpoints, with the headers that sign them", async () => {
   const { webhooks } = await fetchDocument();
   const { parameters, requestBody } = webhooks.event.post;
   expect(parameters.map(({ name }: { name: string }) => name)).toEqual(["webhook-id", "webhook-timestamp", "webhook-signature"]);
@@ -66,7 +66,7 @@ test("it describes the events that are sent to webhook endpoints, with the heade
   expect(synced.properties.data.allOf[0]).toEqual({ $ref: "#/components/schemas/Source" });
 });
 
-test("it does not contain the operator API", async () => {
+test("the document does not contain the operator API", async () => {
   const document = await fetchDocument();
   expect(JSON.stringify(document)).not.toContain("/workspaces");
   for (const name of ["Workspace", "WorkspaceCreate", "AuditEntry", "WorkspaceUsage"]) {

@@ -23,7 +23,7 @@ async function createDesk(agentSettings: Record<string, unknown> = {}) {
 
 const shown = (gaps: any) => gaps.data.map(({ question, unanswered, rated_down: down }: any) => [question, unanswered, down]);
 
-test("what visitors asked in vain is grouped by what it asks, with counts, times and the latest examples", async () => {
+test("unanswered questions are grouped by what they ask, with counts, times and the latest examples", async () => {
   const { ask, rate, list } = await createDesk();
   const first = await ask("Is there a student discount?");
   const second = await ask("is there a student discount");
@@ -57,7 +57,7 @@ test("what visitors asked in vain is grouped by what it asks, with counts, times
   expect(shown(await list("?limit=1&offset=2"))).toEqual([["How is bread baked?", 1, 0]]);
 });
 
-test("a question whose answer the agent was not sure enough of was asked in vain too", async () => {
+test("a question whose answer the agent was not sure enough of counts as unanswered", async () => {
   const { ask, list } = await createDesk({ confidence_threshold: 1 });
   expect((await ask("When are refunds paid?")).handoff_reason).toBe("low_confidence");
   expect(shown(await list())).toEqual([["When are refunds paid?", 1, 0]]);
@@ -78,7 +78,7 @@ test("an answer that several rated down counts once, and one that was rated up a
   expect((await list()).total).toBe(0);
 });
 
-test("a gap closes with a curated answer, and opens when it is asked in vain after that", async () => {
+test("a gap closes with a curated answer, and opens again when the question stays unanswered after that", async () => {
   const { ask, rate, list, teach } = await createDesk();
   await ask("Is there a student discount?");
   expect((await list()).total).toBe(1);
@@ -91,7 +91,7 @@ test("a gap closes with a curated answer, and opens when it is asked in vain aft
   expect(gap).toMatchObject({ count: 2, unanswered: 1, rated_down: 1 });
 });
 
-test("days limit it to what was asked in them", async () => {
+test("the parameter days limits the list to questions of these days", async () => {
   const { workspace, agent, ask, list } = await createDesk();
   await ask("Is there a student discount?");
   await query(workspace.id, "UPDATE handoffs SET requested_at = requested_at - ? WHERE agent_id = ?", 10 * DAY_MS, agent.id);
@@ -108,7 +108,7 @@ test("days limit it to what was asked in them", async () => {
   expect((await workspace.call("GET", `/agents/${agent.id}/gaps?days=366`)).status).toBe(422);
 });
 
-test("the questions of somebody who is erased are gone from it", async () => {
+test("the questions of an erased person are removed from the gaps", async () => {
   const { workspace, ask, rate, list } = await createDesk();
   await ask("Is there a student discount for Ada Lovelace?", "ada");
   await rate(await ask("When are refunds paid to Ada Lovelace?", "ada"), "down");
@@ -121,13 +121,13 @@ test("the questions of somebody who is erased are gone from it", async () => {
   expect(left.data[0].examples).toHaveLength(1);
 });
 
-test("it costs one round trip", async () => {
+test("a list of gaps costs one round trip", async () => {
   const { ask, list } = await createDesk();
   await ask("Is there a student discount?");
   expect((await costOf(() => list())).d1_trips).toBe(1);
 });
 
-test("the most that is read is grouped in time", () => {
+test("as many questions as are read at most are grouped in linear time", () => {
   const questions = Array.from({ length: 200 }, (_, at) => ({
     question: `${"Where is the parcel that I am waiting for ".repeat(12)}${at}`.slice(-500),
     count: 1,

@@ -224,7 +224,7 @@ test.each<{ name: string; answer: Partial<ServedTool>; read: string }>([
     },
     read: "On its way.",
   },
-])("of $name the model reads the text, as a quotation and bounded", async ({ answer, read }) => {
+])("the model reads the text of $name, as a quotation and bounded", async ({ answer, read }) => {
   const { run, requests } = await createDesk(callThen("shop_order-status", { text: ["@unknown"] }), {
     served: [{ ...LOOK_UP, ...answer }],
   });

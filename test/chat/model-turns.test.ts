@@ -160,7 +160,7 @@ test("a thank-you is answered in kind", async () => {
   expect(await ask("Thank you!")).toMatchObject({ answer: "You are welcome!", citations: [], needs_human: false, status: "ai_handled" });
 });
 
-test("a model searches the agent's knowledge by itself", async () => {
+test("a model can search the agent's knowledge", async () => {
   const { ask } = await createAgentWithModel((request, count) =>
     count === 1
       ? { toolCalls: [{ name: "search_knowledge", arguments: { query: "warranty of a kettle" } }] }
@@ -171,7 +171,7 @@ test("a model searches the agent's knowledge by itself", async () => {
   expect(answer.citations[0]?.snippet).toContain("warranty of three years");
 });
 
-test("a model hands off by itself", async () => {
+test("a model can hand a conversation off", async () => {
   const { ask, reasons } = await createAgentWithModel({ toolCalls: [{ name: "request_human", arguments: {} }] });
   expect(await ask("Ich möchte mit jemandem sprechen.")).toMatchObject({ needs_human: true });
   expect(await reasons()).toEqual([{ reason: "customer_request" }]);

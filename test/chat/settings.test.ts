@@ -51,7 +51,7 @@ test("the model is asked with the question's instructions and by its name; null 
   for (const one of [tried, bare]) expect((await traceOf(one)).changed_settings).toEqual(["instructions", "model"]);
 });
 
-test("they need the scope that changes agents", async () => {
+test("settings need the scope that changes agents", async () => {
   const { workspace, path } = await createPlayground();
   const { key } = await createKey(workspace, ["chat:write"]);
   const body = { message: KNOWN.message, channel: "playground" };

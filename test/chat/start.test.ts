@@ -112,7 +112,7 @@ test("nothing is stored for an unknown agent, for one without a mailbox, or when
   }
 });
 
-test("they count as messages of the team, of which a day has room for as many as the plan allows", async () => {
+test("conversations that the team starts count toward the plan's messages of the team a day", async () => {
   const workspace = await createWorkspace({ limits: { team_messages_per_day: 2 } });
   const agent = await createAgent(workspace);
   const start = () => workspace.call("POST", "/conversations", { agent_id: agent.id, channel: "api", content: "Hello" });

@@ -209,7 +209,7 @@ test("a model that fails is named with its failure, and nothing that its server 
   expect(JSON.stringify(trace)).not.toContain("sk-model");
 });
 
-test("what a model writes without support is told apart from an answer that is too unsure", async () => {
+test("a trace distinguishes what a model writes without support from an answer that is too unsure", async () => {
   const { run } = await traceWith(() => ({ text: ["The moon is made of cheese, and it is sold by the kilo on Sundays."] }));
   const { decision } = await run();
   expect(decision).toMatchObject({ reason: "low_confidence", explanation: "What the model wrote rests on nothing that was found." });

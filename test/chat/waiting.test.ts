@@ -67,7 +67,7 @@ describe("while a conversation waits for a human", () => {
     expect((await conversation()).messages.filter((message: any) => message.role === "assistant")).toHaveLength(2);
   });
 
-  test("a visitor who asks for a human is told that one comes, and the agent goes on answering", async () => {
+  test("a visitor who asks for a human reads that one will reply, and the agent continues to answer", async () => {
     const { ask, handoffs } = await createConversation();
     await ask(UNKNOWN);
     const told = await ask("¿puedo hablar con una persona?");

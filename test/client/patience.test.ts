@@ -103,7 +103,7 @@ test("an error says after how many seconds to try again", async () => {
   expect(await after({ "Retry-After": "Sun, 22 Nov 2026 12:00:00 GMT" })).toBeNull();
 });
 
-test("each response is told of, with the rate limit that it leaves", async () => {
+test("each response is reported with the rate limit that remains after it", async () => {
   const { key } = await createWorkspace({ limits: { requests_per_minute: 2 } });
   const seen: ResponseInfo[] = [];
   const { client } = clientOf(key, { retries: 0, onResponse: (response) => seen.push(response) });
@@ -121,7 +121,7 @@ test("each response is told of, with the rate limit that it leaves", async () =>
   expect(rateLimit!.resetAt.getTime() - Date.now()).toBeLessThanOrEqual(61_000);
 });
 
-test("a response without the headers of the rate limit tells none", async () => {
+test("a response without rate limit headers is reported without a rate limit", async () => {
   const seen: ResponseInfo[] = [];
   const options = { onResponse: (response: ResponseInfo) => seen.push(response) };
   const { client } = clientOf("k", options, async () => new Response("<h1>Bad gateway</h1>", { status: 502 }));

@@ -13,7 +13,7 @@ async function colleague(workspace: Workspace, name: string) {
 const changed = (kind: string, id: string) => (message: any) =>
   message.changes?.some((change: { kind: string; id: string }) => change.kind === kind && change.id === id);
 
-test("an open page is told of changed conversations, leads and sources", async () => {
+test("an open page is notified of changed conversations, leads and sources", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const live = await colleague(workspace, "Grace");
@@ -33,7 +33,7 @@ test("an open page is told of changed conversations, leads and sources", async (
   expect(asking.status).toBe(201);
 });
 
-test("another workspace's pages are told nothing", async () => {
+test("another workspace's pages are not notified", async () => {
   const workspace = await createWorkspace();
   const neighbour = await createNeighbour(workspace);
   const [agent, other] = await Promise.all([createAgent(workspace), createAgent(neighbour)]);
@@ -60,7 +60,7 @@ test("two people on one conversation see each other, and who is writing", async 
   await ada.next(({ presence }) => presence?.viewers.length === 0);
 });
 
-test("it is closed when the session is signed out, and when the key is revoked", async () => {
+test("the socket is closed when the session is signed out, and when the key is revoked", async () => {
   const workspace = await createWorkspace();
   const { body: key } = await workspace.call("POST", "/keys", { name: "Guest", scopes: ["conversations:read"] });
   const [staying, leaving, guest] = [openBrowser(), openBrowser(), openBrowser()];
@@ -79,7 +79,7 @@ test("it is closed when the session is signed out, and when the key is revoked",
   await stays.next(({ presence }) => presence?.viewers.length === 0);
 });
 
-test("it is closed after ten minutes, so that a key is checked again even if its revocation was missed", async () => {
+test("the socket is closed after ten minutes, so that a key is checked again even if its revocation was missed", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const live = await colleague(workspace, "Ada");
@@ -88,7 +88,7 @@ test("it is closed after ten minutes, so that a key is checked again even if its
   expect(await live.closed).toBe(1008);
 });
 
-test("a page is told only what its key may read", async () => {
+test("a page is notified only of what its key may read", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const { body: key } = await workspace.call("POST", "/keys", { name: "Editor", scopes: ["knowledge:read"] });

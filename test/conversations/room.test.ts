@@ -72,7 +72,7 @@ test("the operator's new limit holds from the next question on", async () => {
   expect((await ask(id)).status).toBe(200);
 });
 
-test("a visitor is told that the conversation is too long, and a new one has room", async () => {
+test("a visitor's request is refused with the reason that the conversation is too long, and a new one has room", async () => {
   const { agentId, read } = await createDesk(2);
   const write = (body: object) => send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN, ...body } });
   const { conversation_id: id, visitor_token: token } = (await write({})).body;

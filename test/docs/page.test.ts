@@ -8,7 +8,7 @@ test("the documentation loads only files of the service, and has no inline scrip
   expect(body).not.toMatch(/<script(?! type="module" src=)|\son\w+=|https?:/);
 });
 
-test("the viewer keeps a key in memory, and loads and tells nothing elsewhere", async () => {
+test("the viewer keeps a key in memory, and sends no request to another host", async () => {
   const { headers, body } = await send("GET", "/docs/viewer.js");
   expect(headers.get("Content-Type")).toBe("text/javascript; charset=utf-8");
   for (const setting of ["persistAuth: false", "withDefaultFonts: false", "telemetry: false", "agent: { disabled: true }"])
@@ -29,7 +29,7 @@ test("the root is a page for people, and JSON for those who ask for it", async (
   expect((await send("GET", "/")).body).toEqual(body);
 });
 
-test("both know the demo's agent, on a developer's machine", async () => {
+test("both pages name the demo agent on a developer's machine", async () => {
   expect((await send("GET", "/docs/demo.json")).body).toEqual({ agent_id: null });
   const { id } = await operate("POST", "/workspaces", { name: "Demo", slug: "demo", plan: "enterprise" });
   const agent = await createAgent({ id } as never, { name: "Demo agent", slug: "demo-agent" });

@@ -78,7 +78,7 @@ test("a mail that its domain confirms is answered, and so is one without results
   expect(await outbox(mailbox)).toHaveLength(2);
 });
 
-test("while the domain's DNS cannot be queried, the sender's server is told to try again", async () => {
+test("while the domain's DNS cannot be queried, the sender's server is asked to try again", async () => {
   const mailbox = await createMailbox();
   const headers = { "Authentication-Results": `${CLOUDFLARE}; dmarc=temperror header.from=example.net` };
   await expect(arrive({ to: mailbox.address, headers })).rejects.toThrow("DNS of the sender's domain");

@@ -29,7 +29,7 @@ describe("addresses", () => {
     }
   });
 
-  test("it is found in the address and in the ids that a mail replies to", async () => {
+  test("a token is found in the address and in the ids that a mail replies to", async () => {
     const token = await mintThreadToken(CONVERSATION, "secret");
     expect(tokensOf(token, undefined, undefined)).toEqual([token]);
     expect(tokensOf("newsletter", "<1@x>", `<2@x> ${threadId("help@example.com", token)} <3@x>`)).toEqual([token]);

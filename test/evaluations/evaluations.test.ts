@@ -295,7 +295,7 @@ describe("work that is interrupted", () => {
     expect(verdictsOf(await read(id))).toEqual(["right", "right"]);
   });
 
-  test("one whose consumer died in the middle is found by the sweep once its lease has expired, and loses no result", async () => {
+  test("an evaluation whose consumer died is resumed by the sweep once its lease has expired, and loses no result", async () => {
     const { create, message, read, workspace } = await createDesk();
     const { id } = (await create([REFUNDS, FRANCE, NORWAY, SUNDAYS])).body;
     // The model answers one step, and then the consumer dies: it never settles.
@@ -329,7 +329,7 @@ describe("work that is interrupted", () => {
     expect((await read(id)).done_count).toBe(4);
   });
 
-  test("one that keeps failing is set to failed, with what has run", async () => {
+  test("an evaluation that keeps failing is set to failed, and keeps the results so far", async () => {
     const { create, message, read } = await createDesk();
     const { id } = (await create([REFUNDS])).body;
     await deliver(`${QUEUE}-dlq`, message(id));
@@ -347,7 +347,7 @@ describe("what is deleted", () => {
       id,
     );
 
-  test("one that is deleted while it runs ends, and comes not back", async () => {
+  test("an evaluation that is deleted while it runs stops, and does not reappear", async () => {
     const { create, message, workspace, path } = await createDesk();
     const { id } = (await create([REFUNDS, FRANCE])).body;
     const model = modelFor(env);
@@ -361,7 +361,7 @@ describe("what is deleted", () => {
     expect(await rowsOf(id)).toEqual([]);
   });
 
-  test("an agent's are deleted with it, whether they wait or have ended", async () => {
+  test("an agent's evaluations are deleted with it, whether they wait or have ended", async () => {
     const { create, run, workspace, agent, message } = await createDesk();
     const ended = await run([FRANCE]);
     const { id } = (await create([REFUNDS])).body;

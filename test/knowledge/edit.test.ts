@@ -150,7 +150,7 @@ test("metadata of an answer are replaced without touching its index", async () =
   expect(await desk.found("Do you ship to Iceland?")).toEqual(["Yes, in six days."]);
 });
 
-test("an older version of an answer that arrives late does not replace the newer one", async () => {
+test("an older version of an answer that is indexed late does not replace the newer one", async () => {
   const index = env.INDEX.getByName(`${crypto.randomUUID()}/${crypto.randomUUID()}`);
   await index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern.", updatedAt: 2 });
   await index.putAnswer({ id: "a", question: "Where are you?", answer: "In Graz.", updatedAt: 1 });

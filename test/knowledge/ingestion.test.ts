@@ -182,7 +182,7 @@ test("the same wake-up ten times at once does the work once", async () => {
   expect(await generations()).toHaveLength(2);
 });
 
-test("the same in one batch: every message is acknowledged", async () => {
+test("the same wake-up ten times in one batch does the work once, and every message is acknowledged", async () => {
   const { create, find, message } = await createDesk();
   const id = await create();
   const result = await deliverBatch(Array.from({ length: 10 }, () => message(id)));

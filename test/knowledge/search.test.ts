@@ -98,7 +98,7 @@ describe("search", () => {
     ).toBe("webhooks");
   });
 
-  test("does so even if an earlier question is long", async () => {
+  test("prefers what the question is about even if an earlier question is long", async () => {
     const before =
       "Do you send parcels from Hamburg, and how long does delivery take within Germany and to other countries, a week or two days?";
     expect((await found(index, "What is the link valid for?", before))[0]).toBe("password");

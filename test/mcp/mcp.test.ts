@@ -232,7 +232,7 @@ test("lists and documents have pages of 20 with a cursor", async () => {
   }
 });
 
-test("an error tells the model what to change", async () => {
+test("an error names what the model has to change", async () => {
   const client = await connect(desk.workspace.key);
   const wrong = await use(client, "ask_agent", { message: "", conversation_id: "x" });
   expect(wrong.isError).toBe(true);

@@ -225,7 +225,7 @@ describe("an email address belongs to one agent", () => {
     expect((await operate("GET", agentsOf(other))).total).toBe(1);
   });
 
-  test("it is released when it is changed or cleared, or its agent is deleted", async () => {
+  test("and is released when it is changed or cleared, or its agent is deleted", async () => {
     const [workspace, other] = await createPair();
     const [first, second, third] = [newAddress(), newAddress(), newAddress()];
     const agent = await createAgent(workspace, { email_address: first });

@@ -171,7 +171,7 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
     expect((await send("GET", "/api/v1/me", { token: workspace.key, headers: newAddress() })).body.error.code).toBe("invalid_api_key");
   });
 
-  test("leaves other workspaces untouched", async () => {
+  test("leaves other workspaces unchanged", async () => {
     const [gone, kept] = [await createFullWorkspace(shard), await createFullWorkspace(shard)];
     await fillTables(kept.id);
     const rows = await rowsOf(kept.id);

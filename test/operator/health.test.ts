@@ -45,7 +45,7 @@ test("nothing waits: ok, with every database, queue and kind of work", async () 
   for (const work of body.work) expect(work).toMatchObject({ ok: true, waiting: 0, oldest: null });
 });
 
-test("it costs one trip to each database, and no object", async () => {
+test("a health check costs one trip to each database, and calls no object", async () => {
   expect(await costOf(() => operate("GET", "/health"))).toMatchObject({ operation: "getHealth", object_hops: 0, d1_trips: 2 });
 });
 

@@ -66,7 +66,7 @@ describe("POST /workspaces/{id}/keys", () => {
     expect((await create()).status).toBe(201);
   });
 
-  test("it works as soon as it is returned", async () => {
+  test("the key works as soon as it is returned", async () => {
     const workspace = await createWorkspace();
     const { key, id } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["agents:read"] });
     const me = await send("GET", "/api/v1/me", { token: key });

@@ -45,7 +45,7 @@ describe("the operator's token", () => {
     expect(answer.headers.get("WWW-Authenticate")).toBe("Bearer");
   });
 
-  test("it is not accepted as a workspace's key, nor the other way round", async () => {
+  test("is not accepted as a workspace's key, nor a key as the operator's token", async () => {
     const workspace = await createWorkspace();
     expect((await send("GET", "/operator/v1/workspaces", { token: workspace.key, headers: newAddress() })).status).toBe(401);
     expect((await send("GET", "/api/v1/me", { token: env.OPERATOR_TOKEN, headers: newAddress() })).status).toBe(401);
@@ -72,7 +72,7 @@ describe("the operator's token", () => {
     }
   });
 
-  test("it can be rotated: both tokens are accepted until then", async () => {
+  test("can be rotated: both tokens are accepted until the old one is removed", async () => {
     const status = async (token: string, configured: string) => {
       const headers = { Authorization: `Bearer ${token}`, ...newAddress() };
       const request = new Request("http://service.test/operator/v1/workspaces", { headers });

@@ -356,7 +356,7 @@ test("a visitor who writes just before the session is asked keeps the conversati
   expect((await sessionStorage(workspace.id, written)).entries).toEqual([]);
 });
 
-test("a question that comes while its conversation is erased is not taken: it waits, and is told that the conversation is gone", async () => {
+test("a question that is asked while its conversation is erased waits, and is refused because the conversation is gone", async () => {
   const { workspace, agentId } = await createDesk();
   const id = await ask(workspace, agentId, "u");
   await age(id, 400);

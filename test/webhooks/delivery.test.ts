@@ -307,7 +307,7 @@ test("a due delivery of a disabled endpoint fails without a request", async () =
   expect(await attemptsOf(id)).toMatchObject([{ number: 1, error: "endpoint_disabled", duration_ms: 0, url: receiver.url }]);
 });
 
-test("so does one in a workspace whose plan no longer has webhooks, unless the operator overrides it", async () => {
+test("a due delivery fails without a request where the plan no longer has webhooks, unless the operator overrides it", async () => {
   const workspace = await createWorkspace({ plan: "pro" });
   const receiver = await addReceiver(workspace);
   await behaveAt(receiver.host, {});

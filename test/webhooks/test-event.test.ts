@@ -108,7 +108,7 @@ test("a test whose sender died is sent once by the sweep", async () => {
   expect(await attemptsOf(body.id)).toMatchObject([{ error: "http_error" }]);
 });
 
-test("it costs the gate's hop and two D1 round trips", async () => {
+test("a test event costs the gate's hop and two D1 round trips", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   await sendTo(receiver);

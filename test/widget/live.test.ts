@@ -57,7 +57,7 @@ test("a visitor learns at once of a reply, of a status and of what is written on
   expect(await phone.next(any)).toEqual(news);
 });
 
-test("it is told after its object has slept", async () => {
+test("a visitor is notified after the session's object has slept", async () => {
   const { workspace, ...widget } = await createWidget();
   const ada = await waiting(widget);
   const live = await follow(ada);
@@ -68,7 +68,7 @@ test("it is told after its object has slept", async () => {
   expect(await live.next(any)).toEqual({ kind: "conversation", id: ada.id });
 });
 
-test("a note and a change for the team alone are not told, and the socket of a resolved conversation is closed", async () => {
+test("a visitor is not notified of notes and changes for the team alone, and the socket of a resolved conversation is closed", async () => {
   const { workspace, ...widget } = await createWidget();
   const ada = await waiting(widget);
   const live = await follow(ada);
@@ -151,7 +151,7 @@ test("a conversation has at most eight sockets, of which those that are too old 
   await follow(ada);
 });
 
-test("a socket is told nothing after ten minutes, nor after its token has expired", async () => {
+test("a socket receives nothing after ten minutes, nor after its token has expired", async () => {
   const { workspace, agent, ...widget } = await createWidget();
   const token = await signJwt(await newSecret(workspace, agent.id), claimsOf("u-1"));
   const [ada, verified] = [await waiting(widget), await waiting(widget, { identity_token: token })];
@@ -168,7 +168,7 @@ test("a socket is told nothing after ten minutes, nor after its token has expire
   expect(late.unread).toEqual([]);
 });
 
-test("it costs one hop and one trip to connect; nothing more for a question, a reply or a hand-off to wait for", async () => {
+test("a connection costs one hop and one trip, and a question, a reply or a hand-off waits for nothing more", async () => {
   const { workspace, ...widget } = await createWidget();
   await listen(workspace);
   const ada = await waiting(widget);
@@ -181,7 +181,7 @@ test("it costs one hop and one trip to connect; nothing more for a question, a r
   expect(await spent(() => reply(workspace, ada.id))).toEqual([1, 1]);
 });
 
-test("a visitor whose workspace is deleted follows nothing more", async () => {
+test("a visitor whose workspace is deleted receives nothing more", async () => {
   const { workspace, ...widget } = await createWidget();
   const ada = await waiting(widget);
   await query(workspace.id, "UPDATE workspaces SET deleted_at = 1 WHERE id = ?", workspace.id);

@@ -145,7 +145,7 @@ describe("messages", () => {
     expect(await visitor().write({})).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
   });
 
-  test("they use the same quota as the API, past which nothing is stored", async () => {
+  test("use the same quota as the API, past which nothing is stored", async () => {
     const { workspace, agent, visitor } = await createWidget({ limits: { messages: 2 } });
     expect((await visitor().write({})).status).toBe(200);
     expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" })).status).toBe(200);
@@ -156,7 +156,7 @@ describe("messages", () => {
     expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "x" })).status).toBe(402);
   });
 
-  test("they do not count against the workspace's rate limit", async () => {
+  test("do not count against the workspace's rate limit", async () => {
     const { workspace, visitor } = await createWidget({ limits: { requests_per_minute: 10 } });
     const remaining = async () => Number((await workspace.call("GET", "/me")).headers.get("X-RateLimit-Remaining"));
     const before = await remaining();
@@ -164,7 +164,7 @@ describe("messages", () => {
     expect(await remaining()).toBe(before - 1);
   });
 
-  test("they cost a D1 trip where an API key costs a hop to the gate", async () => {
+  test("cost a D1 trip where an API key costs a hop to the gate", async () => {
     const { visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});

@@ -26,7 +26,7 @@ test("a visitor lists their own conversations with the agent, latest first, and 
   });
 });
 
-test("needs a token that is valid, and an origin that is allowed", async () => {
+test("the list of past conversations needs a valid token and an allowed origin", async () => {
   const { agent, visitor } = await createWidget();
   const ada = visitor();
   const { visitor_token: token } = (await ada.write({})).body;

@@ -127,7 +127,7 @@ describe("a challenge", () => {
     expect((await leave(visitor(), { turnstile_token: "x".repeat(2049) })).status).toBe(422);
   });
 
-  test("is not asked of a visitor who is told that there is no such conversation", async () => {
+  test("is not asked of a visitor whose conversation does not exist", async () => {
     const { visitor, verifications } = guarded;
     const { status } = await visitor().write({ conversation_id: crypto.randomUUID(), turnstile_token: guarded.solved() });
     expect(status).toBe(404);

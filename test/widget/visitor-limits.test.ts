@@ -188,7 +188,7 @@ test("a question that is kept is stored and counted, though the day is full by i
 });
 
 describe("a sender", () => {
-  test("leaves ten leads an hour on the plan free, and holds up nobody else", async () => {
+  test("leaves ten leads an hour on the plan free, and does not delay others", async () => {
     at(MORNING);
     const { agent, visitor } = await createWidget({ plan: "free" });
     const script = visitor();

@@ -95,7 +95,7 @@ describe("the workspace's rate limit", () => {
     expect((await me(workspace.key)).status).toBe(200);
   });
 
-  test("it survives an eviction", async () => {
+  test("the count survives an eviction", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
     await times(7, () => me(workspace.key));
     await evictDurableObject(env.GATE.getByName(workspace.id));
@@ -107,7 +107,7 @@ describe("the workspace's rate limit", () => {
     expect((await me(workspace.key)).status).toBe(429);
   });
 
-  test("it survives evictions minute after minute, while its slots are reused", async () => {
+  test("the count survives evictions minute after minute, while its slots are reused", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const startMs = Date.now();
     const workspace = await createWorkspace({ limits: { requests_per_minute: 4 } });
@@ -277,7 +277,7 @@ describe("a change that the service died in, between D1 and the gate, takes effe
   });
 });
 
-test("a read of D1 that hangs is given up: who waits for it is told when to try again, and the next request reads anew", async () => {
+test("a read of D1 that hangs is given up: requests that wait for it get a Retry-After, and the next request reads anew", async () => {
   const workspace = await createWorkspace();
   const { id, key } = await createKey(workspace, ["*"]);
   const gate = env.GATE.getByName(workspace.id);
@@ -313,7 +313,7 @@ describe("refused keys", () => {
     expect(await costOf(() => me(key))).toMatchObject(refusal(1));
   });
 
-  test("so does one of a genuine key that the workspace does not have", async () => {
+  test("a flood of a genuine key that the workspace does not have reaches the gate once in 10 s", async () => {
     const workspace = await createWorkspace();
     const { key } = await mintApiKey(workspace.id, env.KEY_SECRET);
     expect(await costOf(() => me(key))).toMatchObject({ status: 401, object_hops: 1, workspace_id: workspace.id });

@@ -80,7 +80,7 @@ test("a robots.txt that returns errors stops the crawl before any page", async (
   expect((await receivedBy(site.host)).map(({ place }) => place)).toEqual(Array(3).fill(`${site.host}/robots.txt`));
 });
 
-test("Crawl-delay is obeyed: one page per wake-up", async () => {
+test("Crawl-delay is respected: one page per wake-up", async () => {
   const site = await createSite();
   await site.answers("/robots.txt", { body: "User-agent: *\nCrawl-delay: 10\nSitemap: none" });
   await site.has("/", { links: ["/a", "/b"] });

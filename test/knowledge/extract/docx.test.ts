@@ -114,6 +114,6 @@ test("deeply nested tables and unclosed tags do not exhaust the stack", () => {
   expect(textOf(paragraph("Top") + tables)).toBe("Top");
 });
 
-test("a text beyond the limit is told to be cut", () => {
+test("a text beyond the limit is marked as cut", () => {
   expect(readDocx(docx(paragraph("word ".repeat(100)).repeat(10)), 1_000)).toMatchObject({ kind: "text", truncated: true });
 });

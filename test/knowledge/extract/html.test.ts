@@ -116,7 +116,7 @@ describe("metadata of HTML", () => {
     expect(await titled("", "<svg><title>Logo</title></svg><h1>Refunds</h1>")).toBe("Refunds");
   });
 
-  test("obeys robots' directives for all and for us", async () => {
+  test("respects robots' directives for all crawlers and for ours", async () => {
     const directives = async (head: string, headers = {}) => {
       const { noindex, nofollow } = await pageOf(`<head>${head}</head><body><p>x`, undefined, headers);
       return [noindex, nofollow];

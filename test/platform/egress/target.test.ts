@@ -37,7 +37,7 @@ test.each(ANSWERS)("a host that resolves to %s", async (_what, records, verdict)
   expect(await judge(host)).toEqual(verdict);
 });
 
-test("a host name that spells a private address is checked by what it resolves to", async () => {
+test("a host name that contains a private address is checked by what it resolves to", async () => {
   const host = `10.0.0.1.${crypto.randomUUID()}.nip.io`;
   await resolveTo(host, { A: ["10.0.0.1"] });
   expect(await judge(host)).toEqual(PRIVATE);

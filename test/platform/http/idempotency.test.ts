@@ -131,7 +131,7 @@ test.each([
   expect((await workspace.call("GET", path)).body.total).toBe(before + 1);
 });
 
-test("a write without a key whose fate D1 does not tell says that it may have taken effect", async () => {
+test("a write without a key whose outcome D1 does not report says that it may have taken effect", async () => {
   const { workspace, answers } = await prepare();
   const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
   const body = JSON.stringify({ question: "How do I cancel?", answer: "In Billing." });

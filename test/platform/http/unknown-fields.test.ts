@@ -18,14 +18,14 @@ test("fields that an operation does not know are ignored and named, nested ones 
   expect(unknownOf(await workspace.call("POST", `/agents/${id}/messages`, { message: "Hello", user: { id: "u-1" } }))).toBeNull();
 });
 
-test("parameters of a query too", async () => {
+test("parameters of a query that an operation does not know are ignored and named", async () => {
   const workspace = await createWorkspace();
   const listed = await workspace.call("GET", "/conversations?stauts=open&limit=5");
   expect([listed.status, unknownOf(listed)]).toEqual([200, "stauts"]);
   expect(unknownOf(await workspace.call("GET", "/agents?limit=5&offset=0"))).toBeNull();
 });
 
-test("they are named beside a 422, and in items of a list", async () => {
+test("unknown fields are named beside a 422, and in items of a list", async () => {
   const workspace = await createWorkspace();
   const { id } = await createAgent(workspace);
   const misspelt = await workspace.call("POST", `/agents/${id}/messages`, { mesage: "Hello" });
@@ -51,7 +51,7 @@ test("free-form objects have no unknown fields", async () => {
   expect([lead.status, unknownOf(lead)]).toEqual([201, "compnay"]);
 });
 
-test("at most twenty are named", async () => {
+test("at most twenty unknown fields are named", async () => {
   const workspace = await createWorkspace();
   const { id } = await createAgent(workspace);
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, at]));
@@ -60,7 +60,7 @@ test("at most twenty are named", async () => {
   expect(unknownOf(asked)).toMatch(/, \.\.\.$/);
 });
 
-test("the operator's surface refuses them", async () => {
+test("the operator's API refuses unknown fields", async () => {
   const workspace = await createWorkspace();
   const operator = (method: string, path: string, body: object) => send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, body });
   const { status, body } = await operator("PATCH", `/workspaces/${workspace.id}`, { limits: { message: 5 }, nmae: "Acme" });

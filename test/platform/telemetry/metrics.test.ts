@@ -70,7 +70,7 @@ test("the platform's limits hold for any values", () => {
   expect(doubles!.length).toBeLessThanOrEqual(20);
 });
 
-test("a deployment without metrics writes its log line and complains of nothing", () => {
+test("a deployment without metrics writes its log line, and no warning", () => {
   const lines = vi.spyOn(console, "log").mockReturnValue();
   const problems = vi.spyOn(console, "error").mockReturnValue();
   report({}, REQUEST);

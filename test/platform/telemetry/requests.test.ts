@@ -136,7 +136,7 @@ test("each request is one data point with the documented columns", async () => {
   ]);
 });
 
-test("a dataset that throws fails no request, and is told of once a minute", async () => {
+test("a dataset that throws fails no request, and is logged once a minute", async () => {
   const METRICS = { writeDataPoint: () => expect.fail("it is full") };
   const workspace = await createWorkspace();
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60 * 60_000 });
