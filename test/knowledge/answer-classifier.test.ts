@@ -20,7 +20,7 @@ test("an answer that was removed leaves nothing behind", () => {
   expect(ranked(classifier, "end plan")).toEqual([[3]]);
   classifier.remove(3, "B", read("How can I end my plan?"));
   expect([classifier.size, classifier.frequencyOf("plan"), ranked(classifier, "end plan")]).toEqual([1, 0, []]);
-  expect(classifier.wordsWithPrefix("pl")).toEqual([]);
+  expect(classifier.termsWithPrefix("pl")).toEqual([]);
   put(4, "C", "When is the parcel here?");
   expect(ranked(classifier, "my parcel")).toEqual([[1], [4]]);
 });

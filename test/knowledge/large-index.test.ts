@@ -33,7 +33,7 @@ function inLargeIndex<T>(work: (store: IndexStore) => T): Promise<T> {
 const ranked = (store: IndexStore, question: string) => rankChunks(store, { question, previousQuestions: [] }, "en");
 
 test("rare words are counted, common ones estimated", async () => {
-  const counts = await inLargeIndex((store) => store.chunkTerms.frequencies(["account", "contract", "roam", "wholesal", "none"]));
+  const counts = await inLargeIndex((store) => store.chunkTerms.documentFrequencies(["account", "contract", "roam", "wholesal", "none"]));
   expect([counts.get("roam"), counts.get("wholesal"), counts.get("none")]).toEqual([60, 6, undefined]);
   expect(counts.get("contract")! / (CHUNKS / 4)).toBeCloseTo(1, 1);
   expect(counts.get("account")! / CHUNKS).toBeCloseTo(1, 1);

@@ -135,8 +135,12 @@ export class ChunkTerms {
     private readonly countChunks: () => number,
   ) {}
 
+  get size(): number {
+    return this.countChunks();
+  }
+
   private get isLarge(): boolean {
-    return this.countChunks() > MAX_LISTED_CHUNKS;
+    return this.size > MAX_LISTED_CHUNKS;
   }
 
   /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
@@ -147,7 +151,7 @@ export class ChunkTerms {
   }
 
   /** How many chunks have each of these terms, in a large index about so many; a term that no chunk has is absent. */
-  frequencies(terms: readonly string[]): Map<string, number> {
+  documentFrequencies(terms: readonly string[]): Map<string, number> {
     if (this.counts.size > MAX_CACHED_TERMS) this.counts.clear();
     const unknown = terms.filter((term) => !this.counts.has(term));
     if (unknown.length > 0) this.count(unknown);
@@ -175,12 +179,12 @@ export class ChunkTerms {
 
   private estimate(term: string): number {
     const { count } = this.sql.exec<{ count: number }>(ESTIMATE_QUERY, literal(term)).one();
-    return Math.min(count, this.countChunks());
+    return Math.min(count, this.size);
   }
 
   /** Those of these terms that some chunk has. */
   present(terms: readonly string[]): Set<string> {
-    if (!this.isLarge) return new Set(this.frequencies(terms).keys());
+    if (!this.isLarge) return new Set(this.documentFrequencies(terms).keys());
     const query = "SELECT key FROM json_each(?) WHERE EXISTS (SELECT 1 FROM chunk_index WHERE chunk_index MATCH value)";
     const found = this.sql.exec<{ key: number }>(query, JSON.stringify(terms.map(literal))).toArray();
     return new Set(found.map(({ key }) => terms[key]!));
@@ -190,7 +194,7 @@ export class ChunkTerms {
   frequenciesWithin(generationIds: readonly number[], terms: readonly string[]): Map<string, number> {
     if (generationIds.length === 0) return new Map();
     const query = "SELECT count(*) AS count FROM chunk_index WHERE chunk_index MATCH ?";
-    const counted = [...this.frequencies(terms).keys()].map((term): [string, number] => {
+    const counted = [...this.documentFrequencies(terms).keys()].map((term): [string, number] => {
       const expression = withinGenerations(`{title heading body} : ${literal(term)}`, generationIds);
       return [term, this.sql.exec<{ count: number }>(query, expression).one().count];
     });
@@ -198,7 +202,7 @@ export class ChunkTerms {
   }
 
   /** The terms with this prefix, in order; undefined where there are too many to read. */
-  beginningWith(prefix: string): readonly string[] | undefined {
+  termsWithPrefix(prefix: string): readonly string[] | undefined {
     const { isLarge } = this;
     if (isLarge && prefix.length < MIN_SOUGHT_PREFIX) return undefined;
     const known = this.byPrefix.get(prefix);

@@ -1,3 +1,4 @@
+import type { Vocabulary } from "./query.ts";
 import type { Wording } from "./question-similarity.ts";
 
 /*
@@ -17,8 +18,8 @@ const PAIR_WEIGHT = 0.5;
 /** The most positions between the words of a pair. */
 const MAX_PAIR_DISTANCE = 5;
 const PAIR_SEPARATOR = "~";
-/** Naive Bayes counts so many extra questions for each answer, with the features of all: a missing one rules no answer out. */
-const BACKGROUND_QUESTIONS = 1;
+/** Naive Bayes counts so much of an extra question for each answer, with the features of all: a missing one rules no answer out. */
+const BACKGROUND_QUESTIONS = 0.7;
 /** Long answers are told apart by their beginning and length. */
 const KEY_LENGTH = 512;
 
@@ -40,7 +41,7 @@ export interface RankedAnswer {
 }
 
 /** Held in memory, which is bounded. It is built from all questions in a second at most, and updated with each change. */
-export class AnswerClassifier {
+export class AnswerClassifier implements Vocabulary {
   private readonly classes = new Map<string, AnswerClass>();
   /** The answers with a feature, once for each of their questions that has it. */
   private readonly postings = new Map<string, AnswerClass[]>();
@@ -58,8 +59,15 @@ export class AnswerClassifier {
     return this.postings.get(feature)?.length ?? 0;
   }
 
-  /** The single words with a prefix. */
-  wordsWithPrefix(prefix: string): string[] {
+  documentFrequencies(features: readonly string[]): Map<string, number> {
+    return new Map([...this.present(features)].map((feature) => [feature, this.frequencyOf(feature)]));
+  }
+
+  present(features: readonly string[]): Set<string> {
+    return new Set(features.filter((feature) => this.postings.has(feature)));
+  }
+
+  termsWithPrefix(prefix: string): string[] {
     return [...this.postings.keys()].filter((feature) => feature.startsWith(prefix) && !isPair(feature));
   }
 

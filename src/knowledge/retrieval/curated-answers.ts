@@ -3,7 +3,7 @@ import { DEFAULT_LANGUAGE } from "../../text/languages.ts";
 import type { CuratedAnswer, IndexStore, StoredAnswer } from "../indexing/store.ts";
 import { AnswerClassifier, type RankedAnswer } from "./answer-classifier.ts";
 import { similarityOf, type Wording, wordingOf } from "./question-similarity.ts";
-import { correctSpelling, MAX_CORRECTIONS, normalizedIdf, type Vocabulary } from "./query.ts";
+import { correctSpelling, MAX_CORRECTIONS, normalizedIdf } from "./query.ts";
 
 /** A match with at least this score is strong: its answer is given word for word. */
 export const STRONG_MATCH = 0.7;
@@ -89,18 +89,12 @@ export class CuratedAnswers {
 
 /** Replaces terms that no curated question has by the most similar ones that some have. */
 function spellingCorrector(classifier: AnswerClassifier): (term: string) => string {
-  const vocabulary: Vocabulary = {
-    size: classifier.size,
-    documentFrequencies: (terms) => new Map(terms.map((term) => [term, classifier.frequencyOf(term)])),
-    present: (terms) => new Set(terms.filter((term) => classifier.frequencyOf(term) > 0)),
-    termsWithPrefix: (prefix) => classifier.wordsWithPrefix(prefix),
-  };
   const corrections = new Map<string, string>();
   return (term) => {
     if (classifier.frequencyOf(term) > 0) return term;
     const known = corrections.get(term);
     if (known !== undefined) return known;
-    const corrected = (corrections.size < MAX_CORRECTIONS && correctSpelling(term, vocabulary)?.term) || term;
+    const corrected = (corrections.size < MAX_CORRECTIONS && correctSpelling(term, classifier)?.term) || term;
     corrections.set(term, corrected);
     return corrected;
   };

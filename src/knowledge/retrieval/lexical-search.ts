@@ -3,7 +3,7 @@ import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
 import { candidateQuery, SCAN_QUERY, withinGenerations } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { indexTerms, isFollowUp, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
+import { indexTerms, isFollowUp, queryTerms, termsOfPrevious } from "./query.ts";
 
 /*
  * Lexical search in two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25
@@ -61,15 +61,8 @@ export function rankChunks(
   language: string,
   extent?: Extent,
 ): { ranked: RankedChunk[] } & Omit<Retrieval, "passages" | "curated"> {
-  const { chunkTerms } = store;
-  const vocabulary: Vocabulary = {
-    size: store.size.chunks,
-    documentFrequencies: (wanted) => chunkTerms.frequencies(wanted),
-    present: (wanted) => chunkTerms.present(wanted),
-    termsWithPrefix: (prefix) => chunkTerms.beginningWith(prefix),
-  };
-  const questionTerms = queryTerms(question, vocabulary, language);
-  const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary, language);
+  const questionTerms = queryTerms(question, store.chunkTerms, language);
+  const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, store.chunkTerms, language);
   const needsContext = isFollowUp(question, language);
   const query = [...questionTerms, ...previousTerms];
   return {
@@ -102,7 +95,7 @@ export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Ma
 }
 
 function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wanted: readonly string[]): Row[] {
-  const frequencies = extent ? chunkTerms.frequenciesWithin(extent.generations, wanted) : chunkTerms.frequencies(wanted);
+  const frequencies = extent ? chunkTerms.frequenciesWithin(extent.generations, wanted) : chunkTerms.documentFrequencies(wanted);
   const query = candidateQuery(wanted, frequencies, extent?.chunks ?? size.chunks);
   if (query === undefined) return [];
   const inScope = (expression: string) => {

@@ -53,7 +53,9 @@ export function wordingOf(question: string, language: string, correct = (term: s
     const ownKind = own?.kindOf(term) ?? "content";
     // The term itself too: the language of the other question may not be known.
     const forms = [term, ...(own?.bases(term).map((base) => own.stem(base)) ?? [])];
-    found.set(term, { term, forms, groups: synonymGroups(term), kind: ownKind === "content" ? token.kind : ownKind });
+    // The term of a stop word begins with a character that no synonym has.
+    const groups = synonymGroups(token.kind === "stop" ? term.slice(1) : term);
+    found.set(term, { term, forms, groups, kind: ownKind === "content" ? token.kind : ownKind });
     for (const part of token.parts) {
       if (!found.has(part)) found.set(part, { term: part, forms: [part], groups: synonymGroups(part), kind: "part" });
     }
