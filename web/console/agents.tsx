@@ -37,5 +37,5 @@ interface Props {
 export function AgentPicker({ label, all, value, onChange }: Props) {
   const { data = [] } = useAgents();
   const options = [...(all === undefined ? [] : [["", all] as const]), ...data.map(({ id, name }) => [id, name] as const)];
-  return <Select label={label} hideLabel options={options} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
+  return <Select label={label} hideLabel options={options} value={value} onChoose={onChange} />;
 }

@@ -74,7 +74,7 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-function Field({ field: { name, label, required, options }, value, error, onChange }: FieldProps): VNode {
+function Field({ field: { name, label, required, options = [] }, value, error, onChange }: FieldProps): VNode {
   const { t } = useUi();
   const own = OWN_FIELDS[name];
   const common = {

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { plainText } from "../shared/plain-text.ts";
 import { exactTime, relativeTime } from "../shared/time.ts";
 import type { PastConversation } from "./api.ts";
+import { Skeleton } from "./messages.tsx";
 import { useUi } from "./ui.ts";
 
 /** The visitor's conversations with the agent, latest first. */
@@ -24,13 +25,7 @@ export function History(): VNode {
   const shown = list.value;
   return (
     <div class="page">
-      {shown === "loading" && (
-        <div class="skeleton" role="status" aria-label={t("loading")}>
-          <i />
-          <i />
-          <i />
-        </div>
-      )}
+      {shown === "loading" && <Skeleton />}
       {shown === "failed" && (
         <div class="notice warn" role="alert">
           <p>{t("unavailable")}</p>

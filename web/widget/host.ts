@@ -1,34 +1,13 @@
+import type { Schemas } from "../../client/widget-schema.ts";
 import type { WidgetLanguage, WidgetText } from "../../src/agents/widget-texts.ts";
 
 /** What every visitor may know of an agent: `GET /widget/v1/agents/{agent_id}`. */
-export interface Settings {
-  id: string;
-  name: string;
-  status: "active" | "paused";
-  language: string;
-  welcome_message: string;
-  turnstile_site_key: string | null;
-  appearance: {
-    accent: string;
-    position: "left" | "right";
-    launcher: "icon" | "label" | "hidden";
-    greeting: string | null;
-    suggestions: string[];
-    theme: "auto" | "light" | "dark";
-    show_branding: boolean;
-  };
-  contact_form: { fields: ContactField[] } | null;
+export interface Settings extends Omit<Schemas["WidgetSettings"], "languages"> {
   languages: Partial<Record<WidgetLanguage, Partial<Record<WidgetText, string>>>>;
 }
 
 /** A field of the contact form: `name`, `email`, `phone` and `message` are the lead's own, others its custom fields. */
-export interface ContactField {
-  name: string;
-  label: string | null;
-  required: boolean;
-  /** The choices of a field that offers some; empty for one that is typed. */
-  options: string[];
-}
+export type ContactField = Schemas["ContactForm"]["fields"][number];
 
 /** What pages can listen to. */
 export type EventName =

@@ -112,7 +112,8 @@ function Greeting(): VNode {
   );
 }
 
-function Skeleton(): VNode {
+/** Stands for what is being loaded. */
+export function Skeleton(): VNode {
   const { t } = useUi();
   return (
     <div class="skeleton" role="status" aria-label={t("loading")}>

@@ -23,7 +23,7 @@ const RANGES = [
 
 /** How much is asked, who answers it, and what the agent could not. */
 export function Analytics() {
-  const [days, setDays] = useState("30");
+  const [days, setDays] = useState<(typeof RANGES)[number][0]>("30");
   const [agentId, setAgentId] = useState("");
   const query = useQuery(`${days} ${agentId}`, (signal) =>
     api.getAnalyticsOverview({ days: Number(days), ...(agentId && { agent_id: agentId }) }, { signal }),
@@ -34,7 +34,7 @@ export function Analytics() {
       actions={
         <div class="actions">
           <AgentPicker label="Agent" all="All agents" value={agentId} onChange={setAgentId} />
-          <Select label="Range" hideLabel options={RANGES} value={days} onChange={({ currentTarget }) => setDays(currentTarget.value)} />
+          <Select label="Range" hideLabel options={RANGES} value={days} onChoose={setDays} />
           <Button disabled={!query.data} onClick={() => query.data && saveFile("analytics.csv", dailyCsv(query.data))}>
             Export CSV
           </Button>

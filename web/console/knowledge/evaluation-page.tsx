@@ -106,7 +106,7 @@ function EarlierRun({ agentId, id, earlierId }: Props) {
       hideLabel
       options={[["", "Compare with …"], ...others.map((one) => [one.id, `${nameOf(one)}, ${dateOf(one.created_at)}`] as const)]}
       value={earlierId ?? ""}
-      onChange={({ currentTarget: { value } }) => navigate(value === "" ? `/evaluations/${id}` : `/evaluations/${id}/${value}`)}
+      onChoose={(value) => navigate(value === "" ? `/evaluations/${id}` : `/evaluations/${id}/${value}`)}
     />
   );
 }

@@ -21,7 +21,7 @@ const RANGES = [
 
 /** What visitors asked in vain, grouped, with where they asked it. */
 export function Gaps({ agentId }: { agentId: string }) {
-  const [days, setDays] = useState("30");
+  const [days, setDays] = useState<(typeof RANGES)[number][0]>("30");
   const [answering, setAnswering] = useState<Gap>();
   const pages = usePages(`${agentId} ${days}`, async (page, options) => {
     const gaps = await api.listGaps({ agent_id: agentId, days: Number(days), ...page }, options);
@@ -31,7 +31,7 @@ export function Gaps({ agentId }: { agentId: string }) {
     <section class="stack" aria-label="Gaps">
       <div class="card-top">
         <p class="quiet">Questions that the agent could not answer, and those whose answer was rated down.</p>
-        <Select label="Range" hideLabel options={RANGES} value={days} onChange={({ currentTarget }) => setDays(currentTarget.value)} />
+        <Select label="Range" hideLabel options={RANGES} value={days} onChoose={setDays} />
       </div>
       <PagesCards
         pages={pages}

@@ -42,7 +42,7 @@ export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () 
   };
   return (
     <form class="stack" onSubmit={(event) => void add(event)}>
-      <Select label="Kind" options={KINDS} value={type} onChange={({ currentTarget }) => setType(currentTarget.value as Kind)} />
+      <Select label="Kind" options={KINDS} value={type} onChoose={setType} />
       {type === "text" ? (
         <>
           <TextField label="Name" name="name" required maxLength={300} error={error} />

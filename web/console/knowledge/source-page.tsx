@@ -103,13 +103,7 @@ function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: st
     <section class="stack" aria-label="Pages">
       <div class="card-top">
         <h2>Pages</h2>
-        <Select
-          label="Show"
-          hideLabel
-          options={PAGE_STATUSES}
-          value={status}
-          onChange={({ currentTarget }) => setStatus(currentTarget.value as typeof status)}
-        />
+        <Select label="Show" hideLabel options={PAGE_STATUSES} value={status} onChoose={setStatus} />
       </div>
       <PagesTable
         pages={pages}

@@ -18,7 +18,7 @@ import { Keys } from "./keys.tsx";
 type Workspace = Schemas["Workspace"];
 type Limits = Schemas["Limits"];
 
-const PLANS = ["free", "starter", "pro", "enterprise"].map((plan) => [plan, plan] as const);
+const PLANS = (["free", "starter", "pro", "enterprise"] as const).map((plan) => [plan, plan] as const);
 /** The operator's workspaces: their plans, limits and keys. */
 export function Workspaces() {
   return (
@@ -108,12 +108,7 @@ function WorkspacePage({ id }: { id: string }) {
           <>
             <section class="card">
               <h2>Plan</h2>
-              <Select
-                label="Plan"
-                options={PLANS}
-                value={workspace.plan}
-                onChange={({ currentTarget }) => void save({ plan: currentTarget.value as Workspace["plan"] })}
-              />
+              <Select label="Plan" options={PLANS} value={workspace.plan} onChoose={(value) => void save({ plan: value })} />
               <p class="quiet">
                 Id <code>{workspace.id}</code>
               </p>

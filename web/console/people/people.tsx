@@ -38,12 +38,7 @@ export function People() {
     <PageFrame title="People">
       <p class="quiet">Find what is stored about a person, hand it out, or erase it.</p>
       <form class="inline-form" onSubmit={(event) => void find(event)}>
-        <Select
-          label="Find by"
-          options={KINDS}
-          value={kind}
-          onChange={({ currentTarget }) => setKind(currentTarget.value as typeof kind)}
-        />
+        <Select label="Find by" options={KINDS} value={kind} onChoose={setKind} />
         <TextField
           label={KINDS.find(([id]) => id === kind)![1]}
           name="value"

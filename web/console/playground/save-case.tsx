@@ -83,7 +83,7 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
         name="right"
         options={RIGHT}
         value={isRefusal ? "refuse" : "answer"}
-        onChange={({ currentTarget }) => setRefusal(currentTarget.value === "refuse")}
+        onChoose={(value) => setRefusal(value === "refuse")}
       />
       {!isRefusal && (
         <>
@@ -101,7 +101,7 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
         label="Evaluation"
         options={[...runs.map((one) => [one.id, nameOf(one)] as const), ["", "A new one"]]}
         value={runId}
-        onChange={({ currentTarget }) => setRunId(currentTarget.value)}
+        onChoose={setRunId}
         hint={run && "This question is asked now; the others keep their results."}
       />
       {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" />}

@@ -124,7 +124,7 @@ function Embed({ agentId }: { agentId: string }) {
   return (
     <section class="card">
       <h2>Put it on your website</h2>
-      <Select label="How" options={PLACES} value={place} onChange={({ currentTarget }) => setPlace(currentTarget.value as typeof place)} />
+      <Select label="How" options={PLACES} value={place} onChoose={setPlace} />
       <Secret value={snippets[place]} />
       <p class="quiet">The website’s origin must be among those that may show it.</p>
     </section>

@@ -55,24 +55,9 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
             onInput={({ currentTarget }) => change({ suggestions: currentTarget.value.split("\n").slice(0, MAX_SUGGESTIONS) })}
             hint="One a line, at most four."
           />
-          <Select
-            label="Launcher"
-            options={LAUNCHERS}
-            value={appearance.launcher}
-            onChange={({ currentTarget }) => change({ launcher: currentTarget.value as Appearance["launcher"] })}
-          />
-          <Select
-            label="Side"
-            options={POSITIONS}
-            value={appearance.position}
-            onChange={({ currentTarget }) => change({ position: currentTarget.value as Appearance["position"] })}
-          />
-          <Select
-            label="Theme"
-            options={THEMES}
-            value={appearance.theme}
-            onChange={({ currentTarget }) => change({ theme: currentTarget.value as Appearance["theme"] })}
-          />
+          <Select label="Launcher" options={LAUNCHERS} value={appearance.launcher} onChoose={(value) => change({ launcher: value })} />
+          <Select label="Side" options={POSITIONS} value={appearance.position} onChoose={(value) => change({ position: value })} />
+          <Select label="Theme" options={THEMES} value={appearance.theme} onChoose={(value) => change({ theme: value })} />
           <Checkbox
             label="Name this service"
             checked={appearance.show_branding}

@@ -97,14 +97,9 @@ function AddText({
         label="Language of the text"
         options={spoken.map((one) => [one, nameOf(one)] as const)}
         value={language}
-        onChange={({ currentTarget }) => setChosen(currentTarget.value as WidgetLanguage)}
+        onChoose={setChosen}
       />
-      <Select
-        label="Text"
-        options={WIDGET_TEXTS.map((one) => [one, labelOf(one)] as const)}
-        value={name}
-        onChange={({ currentTarget }) => setName(currentTarget.value as WidgetText)}
-      />
+      <Select label="Text" options={WIDGET_TEXTS.map((one) => [one, labelOf(one)] as const)} value={name} onChoose={setName} />
       <Button disabled={isThere} onClick={() => void loadTexts(language).then((texts) => onAdd(language, name, texts[name]))}>
         Replace
       </Button>

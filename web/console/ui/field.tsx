@@ -3,26 +3,35 @@ import { useId } from "preact/hooks";
 
 interface Common {
   label: string;
-  hint?: ComponentChildren;
+  hint?: ComponentChildren | undefined;
   error?: string | undefined;
   /** The label is read aloud only. */
-  hideLabel?: boolean;
+  hideLabel?: boolean | undefined;
 }
 
-function Labelled({ label, hint, error, hideLabel, id, children }: Common & { id: string; children: ComponentChildren }) {
+/** What ties an input to its label, and to its hint or error. */
+interface Attributes {
+  id: string;
+  "aria-invalid": true | undefined;
+  "aria-describedby": string | undefined;
+}
+
+function Labelled({ label, hint, error, hideLabel, children }: Common & { children: (attributes: Attributes) => ComponentChildren }) {
+  const id = useId();
+  const noteId = `${id}-note`;
   return (
     <div class="field">
       <label for={id} class={hideLabel ? "sr-only" : ""}>
         {label}
       </label>
-      {children}
+      {children({ id, "aria-invalid": error ? true : undefined, "aria-describedby": hint || error ? noteId : undefined })}
       {hint && !error && (
-        <p class="hint" id={`${id}-note`}>
+        <p class="hint" id={noteId}>
           {hint}
         </p>
       )}
       {error && (
-        <p class="field-error" id={`${id}-note`} role="alert">
+        <p class="field-error" id={noteId} role="alert">
           {error}
         </p>
       )}
@@ -34,13 +43,7 @@ function Labelled({ label, hint, error, hideLabel, id, children }: Common & { id
 type InputProps = Omit<JSX.IntrinsicElements["input"], "type" | "label"> & { type?: string };
 
 export function TextField({ label, hint, error, hideLabel, ...rest }: Common & InputProps) {
-  const id = useId();
-  const described = hint || error ? `${id}-note` : undefined;
-  return (
-    <Labelled {...{ label, hint, error, id }} hideLabel={hideLabel ?? false}>
-      <input {...(rest as object)} id={id} aria-invalid={error ? true : undefined} aria-describedby={described} />
-    </Labelled>
-  );
+  return <Labelled {...{ label, hint, error, hideLabel }}>{(attributes) => <input {...(rest as object)} {...attributes} />}</Labelled>;
 }
 
 /** From which confidence on an agent answers. */
@@ -49,33 +52,33 @@ export function ConfidenceField(props: Omit<Common, "label"> & InputProps) {
 }
 
 export function TextArea({ label, hint, error, hideLabel, ...rest }: Common & JSX.IntrinsicElements["textarea"]) {
-  const id = useId();
-  const described = hint || error ? `${id}-note` : undefined;
-  return (
-    <Labelled {...{ label, hint, error, id }} hideLabel={hideLabel ?? false}>
-      <textarea {...rest} id={id} aria-invalid={error ? true : undefined} aria-describedby={described} />
-    </Labelled>
-  );
+  return <Labelled {...{ label, hint, error, hideLabel }}>{(attributes) => <textarea {...rest} {...attributes} />}</Labelled>;
 }
 
-export function Select({
-  label,
-  hint,
-  error,
-  hideLabel,
-  options,
-  ...rest
-}: Common & { options: readonly (readonly [value: string, text: string])[] } & JSX.IntrinsicElements["select"]) {
-  const id = useId();
+type SelectProps<Value extends string> = Common &
+  Omit<JSX.IntrinsicElements["select"], "label" | "value"> & {
+    options: readonly (readonly [value: Value, text: string])[];
+    value?: NoInfer<Value>;
+    onChoose?: (value: NoInfer<Value>) => void;
+  };
+
+export function Select<Value extends string>({ label, hint, error, hideLabel, options, value, onChoose, ...rest }: SelectProps<Value>) {
   return (
-    <Labelled {...{ label, hint, error, id }} hideLabel={hideLabel ?? false}>
-      <select {...rest} id={id} aria-describedby={hint || error ? `${id}-note` : undefined}>
-        {options.map(([value, text]) => (
-          <option key={value} value={value} selected={value === rest.value}>
-            {text}
-          </option>
-        ))}
-      </select>
+    <Labelled {...{ label, hint, error, hideLabel }}>
+      {(attributes) => (
+        <select
+          {...(rest as object)}
+          {...attributes}
+          value={value}
+          onChange={({ currentTarget }) => onChoose?.(currentTarget.value as Value)}
+        >
+          {options.map(([each, text]) => (
+            <option key={each} value={each} selected={each === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
     </Labelled>
   );
 }

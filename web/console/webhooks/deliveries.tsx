@@ -31,13 +31,7 @@ export function Deliveries({ webhookId, version }: { webhookId: string; version:
       <div class="card-top">
         <h2>Deliveries</h2>
         <div class="actions">
-          <Select
-            label="Status"
-            hideLabel
-            options={STATUSES}
-            value={status}
-            onChange={({ currentTarget }) => setStatus(currentTarget.value as typeof status)}
-          />
+          <Select label="Status" hideLabel options={STATUSES} value={status} onChoose={setStatus} />
           <Button onClick={pages.first.reload}>Refresh</Button>
         </div>
       </div>
