@@ -1,8 +1,7 @@
 import { finishTurn, beginTurn } from "../../src/chat/store.ts";
 import service from "../../src/index.ts";
 import { indexOf } from "../../src/knowledge/index.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
-import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
@@ -33,12 +32,10 @@ const ANSWER = "Refunds are paid to the original payment method within five work
 const PARTS: Record<string, Part> = {
   gate: (env, { workspaceId, claim }) => env.GATE.getByName(workspaceId).admit(claim),
   index: (env, { workspaceId, agentId, question }) =>
-    indexOf(env, new Meter(), workspaceId, agentId).search({ question, previousQuestions: [], limit: 5 }),
+    indexOf(newOperation(env, new Meter(), workspaceId), agentId).search({ question, previousQuestions: [], limit: 5 }),
   database: async (env, { workspaceId, agentId, question: message }) => {
-    const nowMs = Date.now();
-    const db = dbFor(env, workspaceId, new Meter());
-    const nextId = () => newId(shardOf(workspaceId), nowMs);
-    const ids = { conversationId: nextId(), questionId: nextId(), answerId: nextId(), visitorId: nextId() };
+    const { db, nowMs, newId } = newOperation(env, new Meter(), workspaceId);
+    const ids = { conversationId: newId(), questionId: newId(), answerId: newId(), visitorId: newId() };
     const limits = {
       quota: { period: "2026-11", limit: 1e9 },
       maxMessages: 1e9,

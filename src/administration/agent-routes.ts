@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
 import { type AgentRow, toAgent } from "../agents/wire.ts";
+import { timeOf } from "../platform/db/ids.ts";
 import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
@@ -8,9 +9,9 @@ import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
-import { ownChange, requireChanged, requireToolTargets } from "./refusals.ts";
+import { requireChanged, requireToolTargets } from "./refusals.ts";
 import {
   agentCreateSchema,
   agentPageSchema,
@@ -38,10 +39,9 @@ const listAgentsRoute = createRoute({
 });
 
 agentRoutes.openapi(listAgentsRoute, async (c) => {
-  const { workspace } = c.get("caller");
+  const { db, workspaceId } = operationOf(c);
   const page = c.req.valid("query");
-  const db = callerDb(c);
-  const [rows, [total]] = await db.batch([listAgents(db, workspace.id, page), findAgentsCount(db, workspace.id)]);
+  const [rows, [total]] = await db.batch([listAgents(db, workspaceId, page), findAgentsCount(db, workspaceId)]);
   return c.json(toPage(rows.map(readableFor(c)), total?.count ?? 0, page), 200);
 });
 
@@ -57,9 +57,8 @@ const getAgentRoute = createRoute({
 });
 
 agentRoutes.openapi(getAgentRoute, async (c) => {
-  const { workspace } = c.get("caller");
-  const db = callerDb(c);
-  const [[agent]] = await db.batch([findAgent(db, workspace.id, c.req.valid("param").agent_id)]);
+  const { db, workspaceId } = operationOf(c);
+  const [[agent]] = await db.batch([findAgent(db, workspaceId, c.req.valid("param").agent_id)]);
   if (!agent) throw notFound("agent");
   return c.json(readableFor(c)(agent), 200);
 });
@@ -81,7 +80,7 @@ const createAgentRoute = createRoute({
 
 agentRoutes.openapi(createAgentRoute, async (c) => {
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const change = await addAgent(ownChange(c), c.get("caller").workspace.limits, c.req.valid("json"));
+  const change = await addAgent(operationOf(c), c.get("caller").workspace.limits, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 201);
 });
 
@@ -97,7 +96,7 @@ const updateAgentRoute = createRoute({
 
 agentRoutes.openapi(updateAgentRoute, async (c) => {
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(ownChange(c), c.req.valid("param").agent_id, c.req.valid("json"));
+  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 200);
 });
 
@@ -113,7 +112,7 @@ const deleteAgentRoute = createRoute({
 });
 
 agentRoutes.openapi(deleteAgentRoute, async (c) => {
-  if (!(await removeAgent(ownChange(c), c.req.valid("param").agent_id))) throw notFound("agent");
+  if (!(await removeAgent(operationOf(c), c.req.valid("param").agent_id))) throw notFound("agent");
   return c.body(null, 204);
 });
 
@@ -129,7 +128,9 @@ const rotateRoute = createRoute({
 });
 
 agentRoutes.openapi(rotateRoute, async (c) => {
-  const rotated = await rotateIdentitySecret(ownChange(c), c.req.valid("param").agent_id, c.req.valid("json").revoke);
+  const op = operationOf(c);
+  const firstMs = c.req.header("Idempotency-Key") === undefined ? undefined : timeOf(op.newId());
+  const rotated = await rotateIdentitySecret(op, c.req.valid("param").agent_id, c.req.valid("json").revoke, firstMs);
   if (!rotated) throw notFound("agent");
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });

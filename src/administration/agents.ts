@@ -20,12 +20,13 @@ import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor, directoryDb, type Operation, workspaceDb } from "../platform/db/client.ts";
+import { directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
 import type { StoredTool } from "../platform/db/columns.ts";
-import { shardOf, timeOf } from "../platform/db/ids.ts";
+import { timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
-import { type Statement, transact } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
+import { type Change, recordChange } from "./audit-store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
 /** How long the previous secret stays valid after a rotation. */
@@ -43,25 +44,6 @@ const DEFAULTS = {
   confidenceThreshold: 0.5,
   inactivityMinutes: 24 * 60,
 };
-
-/** What a change of an agent or key is about, besides its workspace. */
-export interface Subject {
-  targetId: string;
-  /** The names of the fields that were sent. */
-  fields?: readonly string[];
-}
-
-/** A change of an agent or key, by the operator or by one of the workspace's own keys. */
-export interface Change extends Operation {
-  /** Creates the ids of new records: the same ones when an idempotent request is repeated. */
-  newId: (shard: number) => string;
-  /** When it was requested for the first time, where the request may be repeated by its Idempotency-Key. */
-  firstMs?: number | undefined;
-  /** The statement that records the change, right after the one that makes it; none where nothing is recorded. */
-  record: (db: Database, subject: Subject) => Statement[];
-  /** Whether it may give an agent a mailbox, which mail is sent from too: anybody's, if every workspace could. */
-  setsMailbox: boolean;
-}
 
 type NewAgent = typeof agents.$inferInsert;
 type AgentCreate = z.output<typeof agentCreateSchema>;
@@ -83,7 +65,7 @@ export type AgentChange =
  * first run.
  */
 export async function addAgent(op: Change, limits: Limits, body: AgentCreate): Promise<AgentChange> {
-  const id = op.newId(shardOf(op.workspaceId));
+  const id = op.newId();
   const saved = await readyTools(op.env, id, body.tools ?? [], []);
   if ("outcome" in saved) return saved;
   const refused = await claimMailbox(op, id, body.email_address);
@@ -99,12 +81,11 @@ export async function addAgent(op: Change, limits: Limits, body: AgentCreate): P
 }
 
 async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limits: Limits; fields: string[] }): Promise<AgentChange> {
-  const db = workspaceDb(op);
-  const { workspaceId } = op;
+  const { db, workspaceId } = op;
   const {
     after: [[agent], [sameSlug]],
   } = await transact(db, {
-    writes: [createAgent(db, row, limits.agents), ...op.record(db, { targetId: row.id, fields })],
+    writes: [createAgent(db, row, limits.agents), ...recordChange(db, op, { targetId: row.id, fields })],
     after: [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
   });
   if (agent) return { outcome: "done", agent };
@@ -113,8 +94,7 @@ async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limi
 
 /** Changes the fields of an agent that are in the body. */
 export async function changeAgent(op: Change, agentId: string, body: AgentUpdate): Promise<AgentChange> {
-  const { env, workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
+  const { env, db, workspaceId, nowMs } = op;
   const saved = body.tools && (await readyChangedTools(op, agentId, body.tools));
   if (saved && "outcome" in saved) return saved;
   const refused = await claimMailbox(op, agentId, body.email_address);
@@ -123,7 +103,7 @@ export async function changeAgent(op: Change, agentId: string, body: AgentUpdate
   const [[found], [agent]] = await db.batch([
     findAgent(db, workspaceId, agentId),
     updateAgent(db, workspaceId, agentId, changes),
-    ...op.record(db, { targetId: agentId, fields: Object.keys(body) }),
+    ...recordChange(db, op, { targetId: agentId, fields: Object.keys(body) }),
   ]);
   if (body.email_address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
@@ -138,8 +118,7 @@ async function readyTools(env: Env, agentId: string, given: readonly GivenTool[]
   return "refused" in pinned ? { outcome: "server_refused" as const, refused: pinned.refused } : pinned;
 }
 
-async function readyChangedTools({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
-  const db = dbFor(env, workspaceId, meter);
+async function readyChangedTools({ env, db, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) return { outcome: "not_found" as const };
   return readyTools(env, agentId, tools, agent.tools);
@@ -150,17 +129,16 @@ async function readyChangedTools({ env, meter, workspaceId }: Operation, agentId
  * @returns whether there was one.
  */
 export async function removeAgent(op: Change, agentId: string): Promise<boolean> {
-  const { env, meter, workspaceId } = op;
-  const db = dbFor(env, workspaceId, meter);
+  const { db, workspaceId } = op;
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
   // The index first: if this fails halfway, the agent is still listed and can be deleted again.
-  await indexOf(env, meter, workspaceId, agentId).erase();
+  await indexOf(op, agentId).erase();
   await db.batch([
     ...eraseEvaluations(db, workspaceId, agentId),
     ...eraseAgentKnowledge(db, workspaceId, agentId),
     eraseAgent(db, workspaceId, agentId),
-    ...op.record(db, { targetId: agentId }),
+    ...recordChange(db, op, { targetId: agentId }),
   ]);
   await releaseOtherAddresses(op, agentId, null);
   return true;
@@ -169,13 +147,13 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
 /**
  * Gives an agent a new identity secret. The old one stays valid for a day; with `revoke` it is invalid at once, and so is every
  * token that the agent's visitors have. A repeated request returns the secret of its first run.
+ * @param firstMs when it was requested for the first time, where the request may be repeated by its Idempotency-Key.
  * @returns undefined when there is no such agent.
  */
-export async function rotateIdentitySecret(op: Change, agentId: string, revoke: boolean) {
-  const { env, workspaceId } = op;
-  const db = workspaceDb(op);
-  const { firstMs: nowMs = op.nowMs } = op;
-  const once = op.firstMs !== undefined;
+export async function rotateIdentitySecret(op: Change, agentId: string, revoke: boolean, firstMs?: number) {
+  const { env, db, workspaceId } = op;
+  const nowMs = firstMs ?? op.nowMs;
+  const once = firstMs !== undefined;
   const context = identityContext(agentId);
   const fresh = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
   const identitySecret = await encryptSecret(env, fresh, context);
@@ -183,7 +161,7 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
   const statement = revoke
     ? revokeIdentitySecret(db, workspaceId, agentId, { identitySecret, nowMs, once })
     : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
-  const record = op.record(db, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
+  const record = recordChange(db, op, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
   const {
     after: [[agent]],
   } = await transact(db, { writes: [statement, ...record], after: [findAgent(db, workspaceId, agentId)] });
@@ -227,23 +205,21 @@ function slugOf(name: string): string {
 /** Claims the mailbox that a body gives an agent. @returns why it cannot have it, or undefined. */
 async function claimMailbox(op: Change, agentId: string, address: string | null | undefined): Promise<AgentChange | undefined> {
   if (!address) return undefined;
-  if (op.setsMailbox) return (await claimMailAddress(op, agentId, address)) ? undefined : { outcome: "address_taken" };
+  // Mail is sent from a mailbox too: if every workspace could claim one, it could claim anybody's.
+  if (op.by) return (await claimMailAddress(op, agentId, address)) ? undefined : { outcome: "address_taken" };
   const directory = directoryDb(op.env, op.meter);
   const [[holder]] = await directory.batch([findAddress(directory, address)]);
   return holder?.agentId === agentId ? undefined : { outcome: "mailbox_refused" };
 }
 
 /** Claims a mail address for an agent. @returns false if another agent has it. */
-export async function claimMailAddress(
-  { env, meter, workspaceId }: Omit<Operation, "nowMs">,
-  agentId: string,
-  address: string,
-): Promise<boolean> {
+export async function claimMailAddress(op: Operation, agentId: string, address: string): Promise<boolean> {
+  const { env, meter, workspaceId } = op;
   const directory = directoryDb(env, meter);
   const entry = { address, workspaceId, agentId };
   const [, [holder]] = await directory.batch([claimAddress(directory, entry), findAddress(directory, address)]);
   if (holder?.agentId === agentId) return true;
-  if (!holder || !(await isAbandoned({ env, meter }, holder))) return false;
+  if (!holder || !(await isAbandoned(op, holder))) return false;
   const [, , [next]] = await directory.batch([
     releaseAddresses(directory, holder.workspaceId, holder.agentId, null),
     claimAddress(directory, entry),
@@ -253,10 +229,10 @@ export async function claimMailAddress(
 }
 
 /** Whether an address belongs to no agent: a request that created or deleted one failed halfway. */
-async function isAbandoned({ env, meter }: Pick<Operation, "env" | "meter">, claim: { workspaceId: string; agentId: string }) {
-  if (Date.now() - timeOf(claim.agentId) < CLAIM_MS || !isBoundShard(env, claim.workspaceId)) return false;
-  const db = dbFor(env, claim.workspaceId, meter);
-  const [[agent]] = await db.batch([findAgent(db, claim.workspaceId, claim.agentId)]);
+async function isAbandoned({ env, meter, nowMs }: Operation, { workspaceId, agentId }: { workspaceId: string; agentId: string }) {
+  if (nowMs - timeOf(agentId) < CLAIM_MS || !isBoundShard(env, workspaceId)) return false;
+  const { db } = newOperation(env, meter, workspaceId);
+  const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   return !agent;
 }
 

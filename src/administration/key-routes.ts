@@ -5,10 +5,10 @@ import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { listKeys } from "../workspaces/store.ts";
 import { addKey, removeKey } from "./keys.ts";
-import { ownChange, requireAdded } from "./refusals.ts";
+import { requireAdded } from "./refusals.ts";
 import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "./wire.ts";
 
 export const keyRoutes = createRouter("Keys");
@@ -24,7 +24,8 @@ const listKeysRoute = createRoute({
 });
 
 keyRoutes.openapi(listKeysRoute, async (c) => {
-  const [keys] = await callerDb(c).batch([listKeys(callerDb(c), c.get("caller").workspace.id)]);
+  const { db, workspaceId } = operationOf(c);
+  const [keys] = await db.batch([listKeys(db, workspaceId)]);
   return c.json(wholePage(keys.map(toKey)), 200);
 });
 
@@ -42,7 +43,7 @@ const createKeyRoute = createRoute({
 keyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace, key: granter } = c.get("caller");
   const given = c.req.valid("json");
-  const added = await addKey(ownChange(c), workspace.limits, given, granter.id);
+  const added = await addKey(operationOf(c), workspace.limits, given, granter.id);
   const { row, key } = requireAdded(added, given.scopes, granter.scopes);
   return c.json({ ...toKey(row), key }, 201);
 });
@@ -59,7 +60,7 @@ const revokeKeyRoute = createRoute({
 });
 
 keyRoutes.openapi(revokeKeyRoute, async (c) => {
-  const removed = await removeKey(ownChange(c), c.req.valid("param").key_id, true);
+  const removed = await removeKey(operationOf(c), c.req.valid("param").key_id, true);
   if (removed === "not_found") throw notFound("key");
   if (removed === "is_last") {
     throw new ApiError("conflict", "This is the last key with keys:write, and without one nobody could add keys. Add another one first.");

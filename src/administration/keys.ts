@@ -1,14 +1,12 @@
 import { closeLive } from "../events/live-channel.ts";
 import { secretValues } from "../platform/config.ts";
-import { workspaceDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import type { apiKeys } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { mintApiKey } from "../workspaces/api-key.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { countActiveKeys, createKey, findKey, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
-import type { Change } from "./agents.ts";
+import { type Change, recordChange } from "./audit-store.ts";
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
@@ -26,18 +24,17 @@ export async function addKey(
   given: { name: string; scopes: string[] },
   granterId?: string,
 ): Promise<KeyAddition> {
-  const { env, workspaceId, nowMs } = op;
+  const { env, db, workspaceId, nowMs } = op;
   const { key, ...minted } = await mintApiKey(workspaceId, secretValues(env.KEY_SECRET)[0]);
-  const row = { id: op.newId(shardOf(workspaceId)), workspaceId, ...given, ...minted, createdAt: nowMs };
-  const db = workspaceDb(op);
+  const row = { id: op.newId(), workspaceId, ...given, ...minted, createdAt: nowMs };
   const {
     after: [[created], [active]],
   } = await transact(db, {
-    writes: [createKey(db, row, limits.api_keys, granterId), ...op.record(db, { targetId: row.id, fields: Object.keys(given) })],
+    writes: [createKey(db, row, limits.api_keys, granterId), ...recordChange(db, op, { targetId: row.id, fields: Object.keys(given) })],
     after: [findKey(db, workspaceId, row.id), countActiveKeys(db, workspaceId)],
   });
   if (created?.hash !== minted.hash) return { outcome: (active?.keys ?? 0) >= limits.api_keys ? "too_many" : "not_granted" };
-  await reloadGate(env, op.meter, workspaceId);
+  await reloadGate(op);
   return { outcome: "done", row: created, key };
 }
 
@@ -46,15 +43,14 @@ export async function addKey(
  * @param keepsLast whether the last key that may manage keys stays, so that a workspace cannot lock itself out.
  */
 export async function removeKey(op: Change, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {
-  const { env, workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
-  const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...op.record(db, { targetId: keyId })];
+  const { env, db, workspaceId, nowMs } = op;
+  const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...recordChange(db, op, { targetId: keyId })];
   const {
     after: [[key]],
   } = await transact(db, { writes: [...writes, pruneRevokedKeys(db, workspaceId)], after: [findKey(db, workspaceId, keyId)] });
   if (!key) return "not_found";
   if (key.revokedAt === null) return "is_last";
-  await reloadGate(env, op.meter, workspaceId);
+  await reloadGate(op);
   closeLive(env, workspaceId, keyId);
   return "done";
 }

@@ -2,23 +2,13 @@ import type { RefusedServer } from "../agents/mcp-saving.ts";
 import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
-import { timeOf } from "../platform/db/ids.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
-import { callerOperation } from "../workspaces/checks.ts";
-import type { AgentChange, Change } from "./agents.ts";
+import type { AgentChange } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 
-/* Changes of agents and keys over HTTP: who makes them, and the error when one is refused. The operator's routes share the errors. */
-
-/** A change by one of the workspace's keys, which the request's log line names. */
-export function ownChange(c: AppContext): Change {
-  const op = callerOperation(c);
-  const isRepeatable = c.req.header("Idempotency-Key") !== undefined;
-  return { ...op, firstMs: isRepeatable ? timeOf(op.newId(0)) : undefined, record: () => [], setsMailbox: false };
-}
+/* The errors of changes of agents and keys that are refused, here and in the operator API. */
 
 /** The new key. @throws ApiError if it was not added. */
 export function requireAdded(added: KeyAddition, wanted: readonly string[], held: readonly string[]) {

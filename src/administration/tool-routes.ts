@@ -4,13 +4,12 @@ import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { inputProblem } from "../grounded/tool-runner.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { invalid, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 
 export const toolRoutes = createRouter("Agents");
 
@@ -65,18 +64,15 @@ const testTool = createRoute({
 toolRoutes.openapi(testTool, async (c) => {
   const { agent_id: agentId, tool_name: name } = c.req.valid("param");
   const { arguments: input, visitor } = c.req.valid("json");
-  const { id: workspaceId } = c.get("caller").workspace;
-  const db = callerDb(c);
+  const op = operationOf(c);
+  const { db, workspaceId, newId } = op;
   const [[agent]]: [AgentRow[]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) throw notFound("agent");
-  const nextId = () => c.get("newId")(shardOf(workspaceId));
   const offered = agentTools(
     {
-      env: c.env,
-      meter: c.get("meter"),
-      workspaceId,
-      conversationId: nextId(),
-      turnId: nextId(),
+      op,
+      conversationId: newId(),
+      turnId: newId(),
       journal: { once: async (_, make) => ({ isKnown: true, result: await make() }) },
       visitor: visitor && { externalId: visitor.external_id, email: visitor.email },
     },

@@ -1,9 +1,8 @@
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
-import { dbFor } from "../platform/db/client.ts";
+import type { Operation } from "../platform/db/client.ts";
 import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { canonical, modelName } from "./mcp-pins.ts";
 import { callPinnedTool } from "./mcp-server.ts";
 import { replaceTools } from "./store.ts";
@@ -18,9 +17,7 @@ const GRACE_MS = 2_000;
 
 /** The turn in which the tools are called. */
 export interface AgentToolContext {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
+  op: Operation;
   conversationId: string;
   /** The answer's id. */
   turnId: string;
@@ -62,7 +59,7 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
     run: async (input) => {
       const idempotencyKey = await callKey(context, tool.name, input);
-      const make = () => callTool(context.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields });
+      const make = () => callTool(context.op.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields });
       return runOnce(context, isChanging(tool.method) ? idempotencyKey : null, make);
     },
   };
@@ -72,7 +69,7 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
 function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, variables: VariableValues): Tool[] {
   if (server.problem !== null) return [];
   const target = { agentId: agent.id, server, variables };
-  const onChange = (problem: string) => turnOff(context, agent, server, problem);
+  const onChange = (problem: string) => turnOff(context.op, agent, server, problem);
   const tools = context.readsOnly ? server.tools.filter(({ isReadOnly }) => isReadOnly) : server.tools;
   return tools.map((pinned) => ({
     name: modelName(server.name, pinned.name),
@@ -82,20 +79,21 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
     timeoutMs: server.timeoutSeconds * 1_000 + GRACE_MS,
     run: async (input) => {
       const key = pinned.isReadOnly ? null : await callKey(context, modelName(server.name, pinned.name), input);
-      return runOnce(context, key, () => callPinnedTool(context.env, target, { pinned, input, onChange, logFields: logFieldsOf(context) }));
+      return runOnce(context, key, () =>
+        callPinnedTool(context.op.env, target, { pinned, input, onChange, logFields: logFieldsOf(context) }),
+      );
     },
   }));
 }
 
 /** Leaves a server's tools out from now on, and says to the team why, unless somebody has saved the agent meanwhile. */
-async function turnOff({ env, workspaceId, meter }: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
+async function turnOff({ db, workspaceId }: Operation, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
   logProblem("tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
-  const db = dbFor(env, workspaceId, meter);
   const tools = agent.tools.map((tool) => (tool === server ? { ...server, problem } : tool));
   await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt })]);
 }
 
-function logFieldsOf({ workspaceId, conversationId }: AgentToolContext): Record<string, string> {
+function logFieldsOf({ op: { workspaceId }, conversationId }: AgentToolContext): Record<string, string> {
   return { workspace_id: workspaceId, conversation_id: conversationId };
 }
 

@@ -6,7 +6,7 @@ import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { lastDurableDay, rangesOf, spannedDays } from "./definitions.ts";
 import { listCuratedQuestions, listGapQuestions, listRatedDown } from "./gap-store.ts";
 import { groupGaps } from "./gaps.ts";
@@ -36,28 +36,26 @@ const getOverview = createRoute({
 });
 
 analyticsRoutes.openapi(getOverview, async (c) => {
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId, nowMs } = operationOf(c);
   const { days, agent_id: agentId = null } = c.req.valid("query");
-  const nowMs = Date.now();
   const { current, previous } = rangesOf(days, nowMs);
   const spanned = spannedDays(current);
   const durableDay = lastDurableDay(nowMs);
-  const db = callerDb(c);
   const rollupId = agentId ?? ALL_AGENTS;
   const [spans, unspanned, [agent], rows, [sums], [before], [statuses], questions] = await db.batch([
-    listSpans(db, id, rollupId, spanned),
-    listUnspannedDays(db, id, rollupId, current, spanned),
-    findAgentBrief(db, id, rollupId),
-    listDays(db, id, rollupId, current),
-    sumDays(db, id, rollupId, current, durableDay),
-    sumDays(db, id, rollupId, previous, durableDay),
-    sumStatuses(db, id, rollupId),
-    listUnansweredQuestions(db, id, rollupId, current),
+    listSpans(db, workspaceId, rollupId, spanned),
+    listUnspannedDays(db, workspaceId, rollupId, current, spanned),
+    findAgentBrief(db, workspaceId, rollupId),
+    listDays(db, workspaceId, rollupId, current),
+    sumDays(db, workspaceId, rollupId, current, durableDay),
+    sumDays(db, workspaceId, rollupId, previous, durableDay),
+    sumStatuses(db, workspaceId, rollupId),
+    listUnansweredQuestions(db, workspaceId, rollupId, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   if (unspanned.some(({ day }) => day >= spanned.fromDay && day <= spanned.toDay)) {
     // The overview is complete without them: where they cannot be written, the next one reads the days again.
-    const created = db.batch([createMissingSpans(db, id, rollupId, spanned)]);
+    const created = db.batch([createMissingSpans(db, workspaceId, rollupId, spanned)]);
     await created.catch((error: unknown) => logRarely("analytics_not_added_up", {}, error));
   }
   const counters = [...spans, ...unspanned];
@@ -78,16 +76,15 @@ const listGaps = createRoute({
 });
 
 analyticsRoutes.openapi(listGaps, async (c) => {
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId, nowMs } = operationOf(c);
   const { agent_id: agentId } = c.req.valid("param");
   const { days, limit, offset } = c.req.valid("query");
-  const { current } = rangesOf(days, Date.now());
-  const db = callerDb(c);
+  const { current } = rangesOf(days, nowMs);
   const [[agent], questions, ratedDown, curated] = await db.batch([
-    findAgentBrief(db, id, agentId),
-    listGapQuestions(db, id, agentId, current),
-    listRatedDown(db, id, agentId, current),
-    listCuratedQuestions(db, id, agentId),
+    findAgentBrief(db, workspaceId, agentId),
+    listGapQuestions(db, workspaceId, agentId, current),
+    listRatedDown(db, workspaceId, agentId, current),
+    listCuratedQuestions(db, workspaceId, agentId),
   ]);
   if (!agent) throw notFound("agent");
   const gaps = groupGaps({ questions, ratedDown, curated }, agent.language);

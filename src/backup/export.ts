@@ -2,27 +2,19 @@ import { getTableName } from "drizzle-orm";
 import { indexOf } from "../knowledge/index.ts";
 import { apiKeySecrets, secretValues } from "../platform/config.ts";
 import { keyIdsOf } from "../platform/crypto/secrets.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { KNOWLEDGE, PARTS, type RowsPart, WORKSPACE } from "./parts.ts";
 import { schemaVersion } from "./records.ts";
 import { findAgentAfter, findWorkspaceRow, listRows, type StoredRow } from "./store.ts";
 import { createProgress, type End, FORMAT, type Header, type Position, type Progress, toCursor } from "./wire.ts";
-
-export interface ExportOperation {
-  env: Env;
-  meter: Meter;
-  workspace: { id: string; slug: string };
-  nowMs: number;
-}
 
 /**
  * Streams the lines of an export: its header, records, and finally its end or the cursor of the next call. It reads a page
  * when the consumer pulls one, so one page is in memory at a time.
  * @param from where the previous call stopped.
  */
-export function exportLines(op: ExportOperation, from: Progress | undefined, pages: number): ReadableStream<Uint8Array> {
-  const lines = linesOf(op, from, pages);
+export function exportLines(op: Operation, slug: string, from: Progress | undefined, pages: number): ReadableStream<Uint8Array> {
+  const lines = linesOf(op, slug, from, pages);
   const encoder = new TextEncoder();
   return new ReadableStream({
     type: "bytes",
@@ -37,13 +29,11 @@ export function exportLines(op: ExportOperation, from: Progress | undefined, pag
   });
 }
 
-async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: number): AsyncGenerator<string, void> {
-  const { env, meter, workspace } = op;
-  const source: RecordSource = { env, meter, db: dbFor(env, workspace.id, meter), workspaceId: workspace.id };
+async function* linesOf(op: Operation, slug: string, from: Progress | undefined, pages: number): AsyncGenerator<string, void> {
   let progress = from ?? createProgress(crypto.randomUUID());
-  if (!from) yield `${JSON.stringify(await headerOf(op, progress.exportId))}\n`;
+  if (!from) yield `${JSON.stringify(await headerOf(op, slug, progress.exportId))}\n`;
   for (let left = pages; left > 0; left--) {
-    const page = await readPage(source, progress);
+    const page = await readPage(op, progress);
     if (!page) {
       const { counts, checksum } = progress;
       yield `${JSON.stringify({ type: "end", counts, checksum } satisfies End)}\n`;
@@ -52,17 +42,17 @@ async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: 
     ({ progress } = page);
     if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
   }
-  yield `${JSON.stringify({ type: "continue", cursor: await toCursor(env, workspace.id, progress) })}\n`;
+  yield `${JSON.stringify({ type: "continue", cursor: await toCursor(op.env, op.workspaceId, progress) })}\n`;
 }
 
-async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: string): Promise<Header> {
+async function headerOf({ env, workspaceId, nowMs }: Operation, slug: string, exportId: string): Promise<Header> {
   return {
     type: "header",
     format: FORMAT,
     schema: await schemaVersion(),
     export_id: exportId,
-    workspace_id: workspace.id,
-    slug: workspace.slug,
+    workspace_id: workspaceId,
+    slug,
     exported_at: new Date(nowMs).toISOString(),
     key_ids: await ownKeyIds(env),
   };
@@ -77,16 +67,6 @@ export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
 /** The largest records have some 64 KB: a page of them is well below an isolate's memory. */
 const PAGE_SIZE = 250;
 
-/** A workspace whose records are read. */
-export interface RecordSource {
-  env: Env;
-  meter: Meter;
-  db: Database;
-  workspaceId: string;
-  /** The workspace's own record, if its row does not exist yet. */
-  workspace?: StoredRow;
-}
-
 interface Page {
   records: { type: string; record: object }[];
   /** Where the part continues; null at its end. */
@@ -96,11 +76,16 @@ interface Page {
 /**
  * Reads the next page of a workspace's records, one line each, and returns the new progress; undefined at the end. A page
  * takes at most two trips to D1 or an object.
+ * @param workspace the workspace's own record, if its row does not exist yet.
  */
-export async function readPage(source: RecordSource, progress: Progress): Promise<{ lines: string[]; progress: Progress } | undefined> {
+export async function readPage(
+  op: Operation,
+  progress: Progress,
+  workspace?: StoredRow,
+): Promise<{ lines: string[]; progress: Progress } | undefined> {
   const part = PARTS[progress.part];
   if (!part) return undefined;
-  const { records, next } = await readPart(source, part, progress.after);
+  const { records, next } = await readPart(op, part, progress.after, workspace);
   const lines = records.map((record) => JSON.stringify(record));
   const counts = { ...progress.counts };
   for (const { type } of records) counts[type] = (counts[type] ?? 0) + 1;
@@ -109,12 +94,12 @@ export async function readPage(source: RecordSource, progress: Progress): Promis
   return { lines, progress: { ...progress, counts, checksum, ...position } };
 }
 
-function readPart(source: RecordSource, part: (typeof PARTS)[number], after: Position | null): Promise<Page> {
-  if (part.kind === "knowledge") return readKnowledge(source, after);
-  return part.kind === "workspace" ? readWorkspace(source) : readRows(source, part, after);
+function readPart(op: Operation, part: (typeof PARTS)[number], after: Position | null, workspace?: StoredRow): Promise<Page> {
+  if (part.kind === "knowledge") return readKnowledge(op, after);
+  return part.kind === "workspace" ? readWorkspace(op, workspace) : readRows(op, part, after);
 }
 
-async function readRows({ db, workspaceId }: RecordSource, part: RowsPart, after: Position | null): Promise<Page> {
+async function readRows({ db, workspaceId }: Operation, part: RowsPart, after: Position | null): Promise<Page> {
   const [found] = await db.batch([listRows(db, part, workspaceId, after, PAGE_SIZE)]);
   const type = getTableName(part.table);
   const last = found.length === PAGE_SIZE ? found.at(-1) : undefined;
@@ -124,18 +109,19 @@ async function readRows({ db, workspaceId }: RecordSource, part: RowsPart, after
 }
 
 /** The position is the last agent that was read, followed by the position in its object's dump if that is not finished. */
-async function readKnowledge({ env, meter, db, workspaceId }: RecordSource, after: Position | null): Promise<Page> {
+async function readKnowledge(op: Operation, after: Position | null): Promise<Page> {
+  const { db, workspaceId } = op;
   const [agentId = "", ...dumpPosition] = after ?? [];
   const isUnfinished = dumpPosition.length > 0;
   const [[agent]] = await db.batch([findAgentAfter(db, workspaceId, String(agentId), isUnfinished)]);
   // The agent was deleted in the meantime.
   if (!agent) return { records: [], next: isUnfinished ? [agentId] : null };
-  const { rows, next } = await indexOf(env, meter, workspaceId, agent.id).readDump(dumpPosition);
+  const { rows, next } = await indexOf(op, agent.id).readDump(dumpPosition);
   const records = rows.map((row) => ({ type: KNOWLEDGE, record: { agent_id: agent.id, ...row } }));
   return { records, next: [agent.id, ...(next ?? [])] };
 }
 
-async function readWorkspace({ db, workspaceId, workspace }: RecordSource): Promise<Page> {
+async function readWorkspace({ db, workspaceId }: Operation, workspace?: StoredRow): Promise<Page> {
   const rows = workspace ? [workspace] : (await db.batch([findWorkspaceRow(db, workspaceId)]))[0];
   return { records: rows.map((record) => ({ type: WORKSPACE, record })), next: null };
 }

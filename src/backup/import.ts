@@ -1,13 +1,13 @@
 import { getTableName } from "drizzle-orm";
 import { claimMailAddress } from "../administration/agents.ts";
+import { type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
-import { type OperatorOperation, recordOperation } from "../operator/audit-store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
+import { directoryDb, type Operation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, type workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { bindingName } from "../platform/db/shard-binding.ts";
@@ -52,28 +52,28 @@ const STEPS_PER_REQUEST = 500;
  * Imports records of an export. Importing the same ones again changes nothing. They are invisible until the import is complete.
  * @throws ImportError
  */
-export async function importRecords(op: ImportOperation, sent: readonly ImportRecord[]): Promise<ImportState> {
-  const records = checkRecords(op.header, sent);
+export async function importRecords(op: OperatorOperation, header: Header, sent: readonly ImportRecord[]): Promise<ImportState> {
+  const { db } = op;
+  const records = checkRecords(header, sent);
   if ("problems" in records) throw new ImportError("invalid", "Some records are not valid.", records.problems);
-  const opened = await openImport(op);
-  const warnings = await warningsOf(op, records);
-  if (opened.row.completedAt !== null) return { state: "complete", warnings };
-  await clearTriggerCounts(op, opened, records);
-  await addRows(opened, records);
+  const { key, row } = await openImport(op, header);
+  const warnings = await warningsOf(op.env, header, records);
+  if (row.completedAt !== null) return { state: "complete", warnings };
+  if (row.recountedAt === null && records.tables.some(({ part }) => part.kind === "counts")) await clearTriggerCounts(op, key);
+  await addRows(op, key, records);
   const rowsOf = (type: string) => records.tables.find((table) => table.type === type)?.rows ?? [];
   await claimMailAddresses(op, rowsOf(getTableName(agents)));
   const leadIds = rowsOf(getTableName(leads)).map(({ id }) => String(id));
-  if (leadIds.length > 0) await restoreLeads({ ...op, workspaceId: opened.key.workspaceId }, leadIds);
-  await addKnowledge(op, opened, records.knowledge);
+  if (leadIds.length > 0) await restoreLeads(op, leadIds);
+  await addKnowledge(op, records.knowledge);
   // A comparison that has started would miss the new records.
   const changes = { checked: null, ...(records.workspace && { workspace: JSON.stringify(records.workspace) }) };
-  if (records.workspace || opened.row.checked !== null) await opened.db.batch([updateImport(opened.db, opened.key, changes)]);
+  if (records.workspace || row.checked !== null) await db.batch([updateImport(db, key, changes)]);
   return { state: "importing", warnings };
 }
 
 /** Deletes what triggers counted while rows were added, before the first counts of the export are added. */
-async function clearTriggerCounts({ nowMs }: ImportOperation, { db, key, row }: OpenImport, { tables }: CheckedRecords): Promise<void> {
-  if (row.recountedAt !== null || !tables.some(({ part }) => part.kind === "counts")) return;
+async function clearTriggerCounts({ db, nowMs }: Operation, key: ImportKey): Promise<void> {
   for (let step = 0; step < STEPS_PER_REQUEST; step++) {
     const [first, ...rest] = clearCounts(db, key, ROWS_PER_STEP);
     const removed = await db.batch([first!, ...rest]);
@@ -84,7 +84,7 @@ async function clearTriggerCounts({ nowMs }: ImportOperation, { db, key, row }: 
   throw new ImportError("unavailable", "Deleting the previous counts takes more than one request. Send the same records again.");
 }
 
-async function addRows({ db, key }: OpenImport, { tables }: CheckedRecords): Promise<void> {
+async function addRows({ db }: Operation, key: ImportKey, { tables }: CheckedRecords): Promise<void> {
   if (tables.length === 0) return;
   const { after } = await transact(db, {
     writes: tables.map(({ part, values }) => addRecords(db, part, key, values)),
@@ -99,29 +99,29 @@ async function addRows({ db, key }: OpenImport, { tables }: CheckedRecords): Pro
   }
 }
 
-async function claimMailAddresses(op: ImportOperation, rows: readonly StoredRow[]): Promise<void> {
+async function claimMailAddresses(op: Operation, rows: readonly StoredRow[]): Promise<void> {
   for (const { id, email_address: address } of rows) {
-    if (address === null || (await claimMailAddress({ ...op, workspaceId: op.header.workspace_id }, String(id), String(address)))) continue;
+    if (address === null || (await claimMailAddress(op, String(id), String(address)))) continue;
     throw new ImportError("conflict", `Another agent has the mail address of the agent ${id}. Remove it there, then continue.`);
   }
 }
 
 /** Only agents of the workspace get a knowledge object, because its name contains both. */
-async function addKnowledge({ env, meter }: ImportOperation, { db, key }: OpenImport, records: readonly KnowledgeRecord[]): Promise<void> {
+async function addKnowledge(op: Operation, records: readonly KnowledgeRecord[]): Promise<void> {
   const byAgent = Map.groupBy(records, ({ agent_id: agentId }) => agentId);
   if (byAgent.size === 0) return;
-  const [own] = await db.batch([listOwnAgents(db, key.workspaceId, [...byAgent.keys()])]);
+  const [own] = await op.db.batch([listOwnAgents(op.db, op.workspaceId, [...byAgent.keys()])]);
   for (const [agentId, rows] of byAgent) {
     if (!own.some(({ id }) => id === agentId))
       throw new ImportError("invalid", `There is no agent ${agentId}, which a record of the type knowledge refers to.`);
     const dumped = rows.map(({ table, row }) => ({ table, row }));
-    const problem = await indexOf(env, meter, key.workspaceId, agentId).putDump(dumped);
+    const problem = await indexOf(op, agentId).putDump(dumped);
     if (problem !== undefined) throw new ImportError("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
   }
 }
 
 /** Warns of imported secrets that this deployment cannot read. */
-async function warningsOf({ env, header }: ImportOperation, records: CheckedRecords): Promise<string[]> {
+async function warningsOf(env: Env, header: Header, records: CheckedRecords): Promise<string[]> {
   const own = await ownKeyIds(env);
   const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !own.ENCRYPTION_KEY.includes(id)));
   const warnings = [...unreadable].map(
@@ -133,14 +133,8 @@ async function warningsOf({ env, header }: ImportOperation, records: CheckedReco
   return warnings;
 }
 
-/** A request of an import. */
-export interface ImportOperation extends OperatorOperation {
-  header: Header;
-}
-
 interface OpenImport {
   key: ImportKey;
-  db: Database;
   row: typeof workspaceImports.$inferSelect;
 }
 
@@ -148,16 +142,15 @@ interface OpenImport {
  * Finds the import of an export, or starts it: then it claims the slug and records the import.
  * @throws ImportError if the export cannot be imported.
  */
-async function openImport(op: ImportOperation): Promise<OpenImport> {
-  const { env, meter, header, nowMs } = op;
-  const key = { workspaceId: header.workspace_id, exportId: header.export_id };
-  await checkHeader(env, header);
-  const db = dbFor(env, key.workspaceId, meter);
-  const [[row], [workspace]] = await db.batch([findImport(db, key.workspaceId), findAnyWorkspace(db, key.workspaceId)]);
+async function openImport(op: OperatorOperation, header: Header): Promise<OpenImport> {
+  const { db, workspaceId, nowMs } = op;
+  const key = { workspaceId, exportId: header.export_id };
+  await checkSchema(header);
+  const [[row], [workspace]] = await db.batch([findImport(db, workspaceId), findAnyWorkspace(db, workspaceId)]);
   if (workspace?.deletedAt != null) {
     throw new ImportError("conflict", "The workspace was deleted and is being erased. Import it again once the erasure has finished.");
   }
-  if (row?.exportId === key.exportId) return { key, db, row };
+  if (row?.exportId === key.exportId) return { key, row };
   if (row && row.completedAt === null) {
     throw new ImportError("conflict", "Another export of this workspace is being imported. Complete or cancel that import first.");
   }
@@ -166,26 +159,28 @@ async function openImport(op: ImportOperation): Promise<OpenImport> {
       "conflict",
       "The workspace already exists, with its own content. Delete it first, or import into another deployment.",
     );
-  await claimHeaderSlug(op);
-  const [, , [created]] = await db.batch([createImport(db, key, nowMs), recordOperation(db, op), findImport(db, key.workspaceId)]);
+  await claimHeaderSlug(op, header.slug);
+  const [, , [created]] = await db.batch([createImport(db, key, nowMs), recordOperation(db, op), findImport(db, workspaceId)]);
   if (created?.exportId !== key.exportId) throw new ImportError("conflict", "Another import of this workspace has just started.");
-  return { key, db, row: created };
+  return { key, row: created };
 }
 
-async function checkHeader(env: Env, { schema, workspace_id: workspaceId }: Header): Promise<void> {
+async function checkSchema({ schema }: Header): Promise<void> {
   const ours = await schemaVersion();
-  if (schema !== ours) {
-    const advice = "Import it with the version of the service that exported it, then upgrade: migrations convert the records.";
-    throw new ImportError("invalid", `The export has the schema ${schema}, and this service has ${ours}. ${advice}`);
-  }
+  if (schema === ours) return;
+  const advice = "Import it with the version of the service that exported it, then upgrade: migrations convert the records.";
+  throw new ImportError("invalid", `The export has the schema ${schema}, and this service has ${ours}. ${advice}`);
+}
+
+/** @throws ImportError where the database of the workspace is not bound. */
+export function requireBoundShard(env: Env, workspaceId: string): void {
   if (isBoundShard(env, workspaceId)) return;
   const shard = shardOf(workspaceId);
   const advice = `Bind a database as ${bindingName(shard)}: the last byte of every identifier of the workspace names it.`;
   throw new ImportError("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
 }
 
-async function claimHeaderSlug({ env, meter, header }: ImportOperation): Promise<void> {
-  const { workspace_id: workspaceId, slug } = header;
+async function claimHeaderSlug({ env, meter, workspaceId }: Operation, slug: string): Promise<void> {
   const directory = directoryDb(env, meter);
   const entry = { workspaceId, slug, shard: shardOf(workspaceId) };
   const [, [holder]] = await directory.batch([claimSlug(directory, entry), findSlug(directory, slug)]);
@@ -198,19 +193,18 @@ async function claimHeaderSlug({ env, meter, header }: ImportOperation): Promise
  * they match. Call it until the state is complete.
  * @throws ImportError if they differ.
  */
-export async function checkImport(op: ImportOperation, end: End, pages = MAX_PAGES): Promise<ImportState> {
-  const opened = await openImport(op);
-  const { db, key, row } = opened;
+export async function checkImport(op: OperatorOperation, header: Header, end: End, pages = MAX_PAGES): Promise<ImportState> {
+  const { db } = op;
+  const { key, row } = await openImport(op, header);
   if (row.completedAt !== null) return { state: "complete", warnings: [] };
   if (row.workspace === null)
     throw new ImportError("conflict", "Records of the export are missing: the workspace's own record was not sent.");
   const workspace = JSON.parse(row.workspace) as StoredRow;
-  const source = { env: op.env, meter: op.meter, db, workspaceId: key.workspaceId, workspace };
   let progress: Progress = row.checked === null ? createProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
   for (let left = pages; left > 0; left--) {
-    const page = await readPage(source, progress);
+    const page = await readPage(op, progress, workspace);
     if (!page) {
-      await finishImport(op, opened, { workspace, progress, end });
+      await finishImport(op, key, { workspace, progress, end });
       return { state: "complete", warnings: [] };
     }
     ({ progress } = page);
@@ -220,10 +214,11 @@ export async function checkImport(op: ImportOperation, end: End, pages = MAX_PAG
 }
 
 async function finishImport(
-  op: ImportOperation,
-  { db, key }: OpenImport,
+  op: OperatorOperation,
+  key: ImportKey,
   { workspace, progress, end }: { workspace: StoredRow; progress: Progress; end: End },
 ): Promise<void> {
+  const { env, db, workspaceId, nowMs } = op;
   const types = [...new Set([...Object.keys(end.counts), ...Object.keys(progress.counts)])];
   const differing = types.filter((type) => end.counts[type] !== progress.counts[type]);
   if (differing.length > 0 || end.checksum !== progress.checksum) {
@@ -236,21 +231,15 @@ async function finishImport(
     );
   }
   const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
-  const { env, meter, nowMs } = op;
-  await db.batch([
-    ...completeImport(db, key, values, { jurisdiction: jurisdictionFor(env, key.workspaceId), nowMs }),
-    recordOperation(db, op),
-  ]);
+  await db.batch([...completeImport(db, key, values, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }), recordOperation(db, op)]);
   // The gate caches that the workspace does not exist if one of its keys was used during the import.
-  await reloadGate(env, meter, key.workspaceId);
-  log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
+  await reloadGate(op);
+  log("workspace_imported", { workspace_id: workspaceId, export_id: key.exportId });
 }
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */
 export async function abandonImport(op: OperatorOperation): Promise<boolean> {
-  const { env, meter, workspaceId, nowMs } = op;
-  if (!isBoundShard(env, workspaceId)) return false;
-  const db = dbFor(env, workspaceId, meter);
+  const { env, meter, db, workspaceId, nowMs } = op;
   const [, [cancelled]] = await db.batch([
     ...cancelImport(db, workspaceId, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }),
     recordOperation(db, op),

@@ -1,13 +1,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { recordExport } from "../operator/audit-store.ts";
-import { openWorkspace, operatorOperation } from "../operator/auth.ts";
+import { recordExport } from "../administration/audit-store.ts";
+import { openWorkspace, operatorOperationOf } from "../operator/auth.ts";
+import { isBoundShard } from "../platform/db/bindings.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import { exportLines } from "./export.ts";
-import { abandonImport, checkImport, importRecords } from "./import.ts";
+import { abandonImport, checkImport, importRecords, requireBoundShard } from "./import.ts";
 import { ImportError } from "./records.ts";
 import { completeSchema, exportQuery, fromCursor, type Header, importSchema, importStateSchema, MAX_IMPORT_BYTES } from "./wire.ts";
 
@@ -35,12 +36,12 @@ const exportRoute = createRoute({
 backupRoutes.openapi(exportRoute, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { cursor, pages } = c.req.valid("query");
-  const { workspace, db } = await openWorkspace(c, id);
+  const { workspace, op } = await openWorkspace(c, exportRoute, id);
   const from = cursor === undefined ? undefined : await fromCursor(c.env, id, cursor);
   if (cursor !== undefined && !from) throw unknownCursor();
   // A cursor continues an export that is recorded.
-  if (!from) await db.batch([recordExport(db, operatorOperation(c, exportRoute, id))]);
-  const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, from, pages);
+  if (!from) await op.db.batch([recordExport(op.db, op)]);
+  const lines = exportLines(op, workspace.slug, from, pages);
   // The OpenAPI document describes the stream as a string.
   return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
 });
@@ -57,9 +58,10 @@ const importRoute = createRoute({
 
 backupRoutes.openapi(importRoute, async (c) => {
   const { header, records } = c.req.valid("json");
-  requireSameWorkspace(header, c.req.valid("param").workspace_id);
-  const op = { ...operatorOperation(c, importRoute, header.workspace_id), header };
-  return c.json(await withApiErrors(importRecords(op, records)), 200);
+  const { workspace_id: id } = c.req.valid("param");
+  requireSameWorkspace(header, id);
+  const state = await withApiErrors(c.env, id, () => importRecords(operatorOperationOf(c, importRoute, id), header, records));
+  return c.json(state, 200);
 });
 
 const complete = createRoute({
@@ -73,9 +75,10 @@ const complete = createRoute({
 
 backupRoutes.openapi(complete, async (c) => {
   const { header, end } = c.req.valid("json");
-  requireSameWorkspace(header, c.req.valid("param").workspace_id);
-  const op = { ...operatorOperation(c, complete, header.workspace_id), header };
-  return c.json(await withApiErrors(checkImport(op, end)), 200);
+  const { workspace_id: id } = c.req.valid("param");
+  requireSameWorkspace(header, id);
+  const state = await withApiErrors(c.env, id, () => checkImport(operatorOperationOf(c, complete, id), header, end));
+  return c.json(state, 200);
 });
 
 const abandon = createRoute({
@@ -89,7 +92,7 @@ const abandon = createRoute({
 
 backupRoutes.openapi(abandon, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  if (!(await abandonImport(operatorOperation(c, abandon, id)))) throw noImport();
+  if (!isBoundShard(c.env, id) || !(await abandonImport(operatorOperationOf(c, abandon, id)))) throw noImport();
   return c.body(null, 204);
 });
 
@@ -110,10 +113,11 @@ function requireSameWorkspace(header: Header, workspaceId: string): void {
   throw invalid([{ loc, msg: "Value error, is not the workspace of the path", type: "value_error", input: header.workspace_id }]);
 }
 
-/** Turns an ImportError into an API error. */
-async function withApiErrors<T>(work: Promise<T>): Promise<T> {
+/** Works on an import of a workspace. @throws ApiError for each ImportError. */
+async function withApiErrors<T>(env: Env, workspaceId: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await work;
+    requireBoundShard(env, workspaceId);
+    return await work();
   } catch (error) {
     if (!(error instanceof ImportError)) throw error;
     if (error.kind === "conflict") throw new ApiError("conflict", error.message);

@@ -3,6 +3,7 @@ import { addLead } from "../leads/leads.ts";
 import { smallTalkOf, withoutSmallTalk } from "../text/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
+import { newOperation } from "../platform/db/client.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { Question } from "./question.ts";
@@ -42,7 +43,11 @@ export async function searchFor(context: SearchContext, message: string, previou
 
 function searchKnowledge({ env, meter, question }: SearchContext, query: string, previousQuestions: string[]): Promise<Retrieval> {
   const { workspaceId, agentId, filter } = question;
-  return searchIndex({ env, meter, workspaceId, agentId }, { question: query, previousQuestions, limit: MAX_PASSAGES }, filter);
+  return searchIndex(
+    { ...newOperation(env, meter, workspaceId), agentId },
+    { question: query, previousQuestions, limit: MAX_PASSAGES },
+    filter,
+  );
 }
 
 /** What the visitor last asked, of all they wrote: small talk between two questions does not part them. */
@@ -120,7 +125,7 @@ async function createLead({ env, meter, question, visitorId, written }: ToolCont
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
   // The answer's identifier, so that a turn that runs again stores the lead once.
-  const added = await addLead({ env, meter, workspaceId, nowMs }, fields, question.leadLimit, answerId);
+  const added = await addLead(newOperation(env, meter, workspaceId, nowMs), fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
   if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };

@@ -7,7 +7,7 @@ import { joinRetries } from "../platform/http/idempotency.ts";
 import { errorResponses, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toHeader, UNKNOWN_FIELDS } from "../platform/http/unknown-fields.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { completionError, toCompletion } from "./openai.ts";
 import { completionChunksSchema, completionInSchema, completionSchema, ignoredMessages, modelListSchema, toAsked } from "./openai-wire.ts";
 import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
@@ -68,13 +68,12 @@ const listModels = createRoute({
 const MAX_MODELS = 1_000;
 
 openAiRoutes.openapi(listModels, async (c) => {
-  const { workspace } = c.get("caller");
-  const db = callerDb(c);
-  const [rows]: [AgentRow[]] = await db.batch([listAgents(db, workspace.id, { limit: MAX_MODELS, offset: 0 })]);
+  const { db, workspaceId } = operationOf(c);
+  const [rows]: [AgentRow[]] = await db.batch([listAgents(db, workspaceId, { limit: MAX_MODELS, offset: 0 })]);
   const data = rows
     .filter(({ status }) => status === "active")
     .map(({ id, name, createdAt }) => {
-      return { id, object: "model" as const, created: Math.floor(createdAt / 1_000), owned_by: workspace.slug, name };
+      return { id, object: "model" as const, created: Math.floor(createdAt / 1_000), owned_by: c.get("caller").workspace.slug, name };
     });
   return c.json({ object: "list" as const, data }, 200);
 });

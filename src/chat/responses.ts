@@ -1,5 +1,5 @@
 import { findMessage } from "../conversations/store.ts";
-import { dbFor } from "../platform/db/client.ts";
+import { newOperation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -115,7 +115,7 @@ async function isKept(c: AppContext, { workspaceId, conversationId, questionId, 
   try {
     // A new stub: that of an object that died is of no more use.
     if (await sessionOf(c.env, meter, workspaceId, conversationId).isUnfinished(answerId)) return true;
-    const db = dbFor(c.env, workspaceId, meter);
+    const { db } = newOperation(c.env, meter, workspaceId);
     const [[stored]] = await db.batch([findMessage(db, workspaceId, questionId)]);
     return stored !== undefined;
   } catch {

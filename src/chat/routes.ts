@@ -7,7 +7,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope, requireScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
 import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
@@ -63,8 +63,7 @@ const resumeAnswer = createRoute({
 
 chatRoutes.openapi(resumeAnswer, async (c) => {
   const key = c.req.valid("param");
-  const { id: workspaceId } = c.get("caller").workspace;
-  const db = callerDb(c);
+  const { db, workspaceId } = operationOf(c);
   return resumedAnswer(c, key, async () => {
     const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
     const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
@@ -86,8 +85,7 @@ const getTrace = createRoute({
 
 chatRoutes.openapi(getTrace, async (c) => {
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
-  const { id: workspaceId } = c.get("caller").workspace;
-  const db = callerDb(c);
+  const { db, workspaceId } = operationOf(c);
   const [[[stored]], trace] = await Promise.all([
     db.batch([findAnswer(db, workspaceId, conversationId, messageId)]),
     sessionOf(c.env, c.get("meter"), workspaceId, conversationId).findTrace(messageId),

@@ -7,7 +7,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { callerOperation, needsScope, flowLimited } from "../workspaces/checks.ts";
+import { operationOf, needsScope, flowLimited } from "../workspaces/checks.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
 import { endUserSchema } from "./wire.ts";
@@ -80,7 +80,7 @@ startRoutes.openapi(startRoute, async (c) => {
     author,
     to: to ? { channel: "email", email: to.email, name: to.name ?? null } : { channel: "api", user: user ? apiVisitor(user) : null },
   };
-  const op = callerOperation(c);
+  const op = operationOf(c);
   const started = await startConversation(op, first, c.get("caller").workspace.limits);
   if (started.outcome === "agent_not_found") throw notFound("agent");
   if (started.outcome === "rate_limited") throw flowLimited(started.full, op.nowMs);

@@ -4,7 +4,7 @@ import { type ConversationKey, createReply, findConversationRecord, findMessage,
 import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
-import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
@@ -33,15 +33,9 @@ type StartResult =
   | { outcome: "rate_limited"; full: VisitorWindow };
 
 /** Starts a conversation with a message of the team. Running it again with the same ids changes nothing. */
-export async function startConversation(
-  op: Operation & { newId: (shard: number) => string },
-  first: FirstMessage,
-  limits: Limits,
-): Promise<StartResult> {
-  const { workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
-  const shard = shardOf(workspaceId);
-  const [conversationId, messageId, visitorId] = [op.newId(shard), op.newId(shard), op.newId(shard)];
+export async function startConversation(op: Operation, first: FirstMessage, limits: Limits): Promise<StartResult> {
+  const { db, workspaceId, nowMs } = op;
+  const [conversationId, messageId, visitorId] = [op.newId(), op.newId(), op.newId()];
   const windows = [dayWindow("team_messages", limits.team_messages_per_day, nowMs)];
   const maxMessages = limits.messages_per_conversation;
   const { before, written, after } = await transact(db, {

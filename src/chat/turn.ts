@@ -10,7 +10,7 @@ import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { type Database, newOperation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Answer, failureAnswer, lastWritten, makeAnswer, visitorLanguage } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
@@ -117,7 +117,7 @@ export class TurnRunner {
    * @param signal ends the attempt.
    */
   async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
-    const db = dbFor(this.env, question.workspaceId, meter);
+    const { db } = newOperation(this.env, meter, question.workspaceId);
     const result = await this.attempt({ ...attempt, question, db, meter, listener, trace: new TraceRecorder(), signal });
     this.journal.close(question.answerId);
     return result;
@@ -212,7 +212,8 @@ export class TurnRunner {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
-    return agentTools({ env: this.env, meter, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
+    const op = newOperation(this.env, meter, workspaceId);
+    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
   private async finish({ agent }: OpenTurn, { question, db, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
+import type { Operation } from "../platform/db/client.ts";
 import { objectOf } from "../platform/objects.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import type { ConversationQuery, SearchIndex, SearchResult } from "./search-index.ts";
 
 /**
@@ -41,7 +41,7 @@ export class ConversationIndex extends DurableObject<Env> {
 }
 
 /** The object that searches a workspace's conversations. */
-export function conversationIndexOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<ConversationIndex> {
+export function conversationIndexOf({ env, meter, workspaceId }: Operation): DurableObjectStub<ConversationIndex> {
   meter.countObjectHop();
   return objectOf(env, env.CONVERSATIONS, workspaceId);
 }

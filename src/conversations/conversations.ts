@@ -2,7 +2,7 @@ import { announce } from "../events/live-channel.ts";
 import { tellVisitor } from "../events/visitor-news.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft } from "../knowledge/draft-store.ts";
-import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
@@ -26,10 +26,8 @@ import {
   type Member,
 } from "./store.ts";
 
-/** The conversation that is changed, the clock and the id generator. */
-export interface ConversationOperation extends Operation, ConversationKey {
-  newId: (shard: number) => string;
-}
+/** An operation on a conversation. */
+export type ConversationOperation = Operation & ConversationKey;
 
 interface Changes {
   status?: SettableStatus | null | undefined;
@@ -44,8 +42,7 @@ interface Changes {
  * @returns its wire record, or undefined when the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
-  const { workspaceId, conversationId } = op;
-  const db = workspaceDb(op);
+  const { db, workspaceId, conversationId } = op;
   // A new status marks it read, unless it is to wait for others.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
   const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
@@ -79,9 +76,8 @@ interface TeamText {
  * conversation's status; undefined when the workspace has no such conversation.
  */
 export async function replyAsHuman(op: ConversationOperation, { resolve, perDay, ...reply }: TeamText & { resolve: boolean }) {
-  const { workspaceId, conversationId, nowMs } = op;
-  const db = workspaceDb(op);
-  const messageId = op.newId(shardOf(workspaceId));
+  const { db, workspaceId, conversationId, nowMs } = op;
+  const messageId = op.newId();
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const writes = [
     createReply(db, op, { id: messageId, nowMs, ...reply }, windows),
@@ -113,9 +109,8 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
  * the workspace has no such conversation.
  */
 export async function addNote(op: ConversationOperation, { perDay, ...text }: TeamText) {
-  const { workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
-  const id = op.newId(shardOf(workspaceId));
+  const { db, workspaceId, nowMs } = op;
+  const id = op.newId();
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const key = { workspaceId, conversationId: op.conversationId };
   const [[added]] = await db.batch(compiledNote(db, { key, note: { id, nowMs, ...text }, windows }));

@@ -2,15 +2,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { addNote, changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
+import { addNote, changeConversation, replyAsHuman } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
@@ -65,7 +64,7 @@ conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
   const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
   const readPage = async (asked: typeof page) => {
-    const found = await (q ? searchConversations(callerOperation(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
+    const found = await (q ? searchConversations(operationOf(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
     if (!found)
       throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
     const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
@@ -81,8 +80,8 @@ conversationRoutes.openapi(listConversations, async (c) => {
 });
 
 async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {
-  const db = callerDb(c);
-  const [rows, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
+  const { db, workspaceId } = operationOf(c);
+  const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, page));
   return { rows, matches: new Map<string, Match>(), total: counted?.total ?? 0 };
 }
 
@@ -100,13 +99,11 @@ const getConversation = createRoute({
 });
 
 conversationRoutes.openapi(getConversation, async (c) => {
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId } = operationOf(c);
   const { conversation_id: conversationId } = c.req.valid("param");
-  const db = callerDb(c);
-  const key = { workspaceId: id, conversationId };
   const [[found], latest] = await db.batch([
-    findConversationRecord(db, id, conversationId),
-    listTranscript(db, key, { limit: LATEST_MESSAGES + 1 }),
+    findConversationRecord(db, workspaceId, conversationId),
+    listTranscript(db, { workspaceId, conversationId }, { limit: LATEST_MESSAGES + 1 }),
   ]);
   if (!found) throw notFound("conversation");
   const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
@@ -127,14 +124,12 @@ const listConversationMessages = createRoute({
 });
 
 conversationRoutes.openapi(listConversationMessages, async (c) => {
-  const { id: workspaceId } = c.get("caller").workspace;
+  const { db, workspaceId } = operationOf(c);
   const { conversation_id: conversationId } = c.req.valid("param");
   const { limit, cursor } = c.req.valid("query");
-  const db = callerDb(c);
-  const key = { workspaceId, conversationId };
   const [[conversation], rows, [notes]] = await db.batch([
     findMessageCount(db, workspaceId, conversationId),
-    listTranscript(db, key, { limit: limit + 1, cursor }),
+    listTranscript(db, { workspaceId, conversationId }, { limit: limit + 1, cursor }),
     countNotes(db, workspaceId, conversationId),
   ]);
   if (!conversation) throw notFound("conversation");
@@ -156,7 +151,8 @@ const updateConversation = createRoute({
 });
 
 conversationRoutes.openapi(updateConversation, async (c) => {
-  const changed = await changeConversation(operation(c, c.req.valid("param").conversation_id), c.req.valid("json"));
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const changed = await changeConversation({ ...operationOf(c), conversationId }, c.req.valid("json"));
   if (!changed) throw notFound("conversation");
   return c.json(changed, 200);
 });
@@ -173,8 +169,9 @@ const replyToConversation = createRoute({
 });
 
 conversationRoutes.openapi(replyToConversation, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
   const { resolve, ...text } = c.req.valid("json");
-  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), { ...teamText(c, text), resolve });
+  const replied = await replyAsHuman({ ...operationOf(c), conversationId }, { ...teamText(c, text), resolve });
   if (!replied) throw notFound("conversation");
   if (!replied.message) throw noRoom("messages", replied.full);
   return c.json({ ...toMessage(replied.message), conversation_status: replied.status }, 201);
@@ -193,7 +190,8 @@ const addNoteRoute = createRoute({
 });
 
 conversationRoutes.openapi(addNoteRoute, async (c) => {
-  const added = await addNote(operation(c, c.req.valid("param").conversation_id), teamText(c, c.req.valid("json")));
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const added = await addNote({ ...operationOf(c), conversationId }, teamText(c, c.req.valid("json")));
   if (!added) throw notFound("conversation");
   if (!added.note) throw noRoom("notes", added.full);
   return c.json(toNote(added.note), 201);
@@ -211,12 +209,11 @@ const rateAnswer = createRoute({
 });
 
 conversationRoutes.openapi(rateAnswer, async (c) => {
-  const { workspace, key } = c.get("caller");
+  const { db, workspaceId, nowMs, newId } = operationOf(c);
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
   const { rating, comment = null } = c.req.valid("json");
-  const given = { id: c.get("newId")(shardOf(workspace.id)), messageId, author: key.id, rating, comment };
-  const db = callerDb(c);
-  const [[rated]] = await db.batch([setFeedback(db, { workspaceId: workspace.id, conversationId }, given, Date.now())]);
+  const given = { id: newId(), messageId, author: c.get("caller").key.id, rating, comment };
+  const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
   if (!rated) throw notFound("message");
   return c.json(toFeedback(rated), 200);
 });
@@ -234,8 +231,8 @@ const listFeedback = createRoute({
 
 conversationRoutes.openapi(listFeedback, async (c) => {
   const { agent_id: agentId, rating, since: sinceMs, ...page } = c.req.valid("query");
-  const db = callerDb(c);
-  const [rows, [counted]] = await db.batch(pageFeedback(db, c.get("caller").workspace.id, { agentId, rating, sinceMs }, page));
+  const { db, workspaceId } = operationOf(c);
+  const [rows, [counted]] = await db.batch(pageFeedback(db, workspaceId, { agentId, rating, sinceMs }, page));
   const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
   return c.json(toCursorPage(rows, counted?.total ?? 0, page, positionOf, toFeedback), 200);
 });
@@ -250,8 +247,4 @@ function noRoom(kind: "messages" | "notes", full: VisitorWindow | undefined): Ap
   if (full) return flowLimited(full, Date.now());
   const advice = "Resolve it, or ask the operator for a larger plan.";
   return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
-}
-
-function operation(c: AppContext, conversationId: string): ConversationOperation {
-  return { ...callerOperation(c), conversationId };
 }

@@ -1,4 +1,4 @@
-import { type Database, workspaceDb } from "../platform/db/client.ts";
+import { type Database, newOperation } from "../platform/db/client.ts";
 import type { Page } from "../platform/db/sql.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -162,7 +162,7 @@ export class SearchIndex {
   }
 
   private async unreadIds(meter: Meter): Promise<string> {
-    const db = this.db(meter);
+    const { db } = newOperation(this.env, meter, this.workspaceId);
     const [rows] = await db.batch([listUnread(db, this.workspaceId, MAX_UNREAD)]);
     return JSON.stringify(rows.map(({ id }) => id));
   }
@@ -184,7 +184,7 @@ export class SearchIndex {
   /** @returns whether everything was read by the deadline. */
   private async read(deadlineMs: number, meter: Meter): Promise<boolean> {
     if (!this.exists()) this.storage.transactionSync(() => this.sql.exec(SCHEMA));
-    const db = this.db(meter);
+    const { db } = newOperation(this.env, meter, this.workspaceId);
     await this.reviveErased(db);
     const untilMs = this.storage.kv.get<number>("readUntil") ?? 0;
     const [fromMs, tailMs] = [untilMs - OVERLAP_MS, untilMs - TAIL_MS];
@@ -316,10 +316,6 @@ export class SearchIndex {
 
   private exists(): boolean {
     return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
-  }
-
-  private db(meter: Meter): Database {
-    return workspaceDb({ env: this.env, workspaceId: this.workspaceId, meter });
   }
 }
 

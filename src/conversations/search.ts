@@ -1,4 +1,4 @@
-import { type Operation, workspaceDb } from "../platform/db/client.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
 import { listConversations } from "./list-store.ts";
@@ -21,13 +21,12 @@ interface Found {
 
 /** One page of the conversations that match, by last activity; undefined while the index is being built. */
 export async function searchConversations(op: Operation, query: ConversationQuery): Promise<Found | undefined> {
-  const { env, meter, workspaceId } = op;
-  const { cost, ...result } = await conversationIndexOf(env, meter, workspaceId).search(query);
-  meter.add(cost);
+  const { db, workspaceId } = op;
+  const { cost, ...result } = await conversationIndexOf(op).search(query);
+  op.meter.add(cost);
   if (result.outcome === "indexing") return undefined;
   const { hits, total } = result;
   if (hits.length === 0) return { rows: [], matches: new Map(), total };
-  const db = workspaceDb(op);
   const recordIds = hits.flatMap(({ recordId }) => recordId ?? []);
   const ids = hits.map(({ id }) => id);
   const [found, ...texts] = await db.batch([listConversations(db, workspaceId, ids), ...listContents(db, workspaceId, recordIds)]);

@@ -1,7 +1,7 @@
 import { findAgentBySlug } from "../agents/store.ts";
 import { findSlug } from "../operator/store.ts";
 import { isConfigured, isProduction } from "../platform/config.ts";
-import { dbFor, directoryDb } from "../platform/db/client.ts";
+import { directoryDb, newOperation } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
 
 /** The workspace and the agent that `npm run dev` makes to try the service with. */
@@ -13,7 +13,7 @@ export async function findDemoAgent(c: AppContext): Promise<string | undefined> 
   const directory = directoryDb(c.env, c.get("meter"));
   const [[workspace]] = await directory.batch([findSlug(directory, DEMO.workspace)]);
   if (!workspace) return undefined;
-  const db = dbFor(c.env, workspace.workspaceId, c.get("meter"));
-  const [[agent]] = await db.batch([findAgentBySlug(db, workspace.workspaceId, DEMO.agent)]);
+  const { db, workspaceId } = newOperation(c.env, c.get("meter"), workspace.workspaceId);
+  const [[agent]] = await db.batch([findAgentBySlug(db, workspaceId, DEMO.agent)]);
   return agent?.id;
 }

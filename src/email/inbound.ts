@@ -4,7 +4,7 @@ import type { QuestionVisitor } from "../chat/question.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
-import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
+import { directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
 import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { Fault, withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -35,13 +35,17 @@ const UNAVAILABLE = "This mailbox accepts no mail at the moment. Try again later
 
 /** A mail to an agent. */
 interface IncomingMail {
-  env: Env;
-  meter: Meter;
-  mailbox: { workspaceId: string; agentId: string; address: string };
+  op: Operation;
+  mailbox: Mailbox;
   recipient: Recipient;
   mail: Email;
   sender: { address: string; name: string | null };
-  nowMs: number;
+}
+
+interface Mailbox {
+  workspaceId: string;
+  agentId: string;
+  address: string;
 }
 
 /** What happened to a mail; a refused one goes back to its sender. */
@@ -72,7 +76,10 @@ async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter,
   const recipient = parseRecipient(message.to);
   const mailbox = recipient && (await lookUpMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
-  return { ...(await receiveAt({ env, meter, mailbox, recipient, nowMs }, message)), workspaceId: mailbox.workspaceId };
+  return {
+    ...(await receiveAt({ op: newOperation(env, meter, mailbox.workspaceId, nowMs), mailbox, recipient }, message)),
+    workspaceId: mailbox.workspaceId,
+  };
 }
 
 /** Receives a mail at a mailbox that exists. */
@@ -92,7 +99,7 @@ async function receiveAt(arrival: Omit<IncomingMail, "mail" | "sender">, message
   return { ...result, authentication };
 }
 
-async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promise<IncomingMail["mailbox"] | undefined> {
+async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Mailbox | undefined> {
   const directory = directoryDb(env, meter);
   const [[found]] = await directory.batch([findMailbox(directory, addresses)]);
   return found;
@@ -100,9 +107,9 @@ async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promi
 
 /** Records the arrival, and asks the agent unless its sender sends too many mails. */
 async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
-  const { env, meter, mailbox, mail, sender, nowMs } = incoming;
-  const { workspaceId, agentId } = mailbox;
-  const db = dbFor(env, workspaceId, meter);
+  const { op, mail, sender } = incoming;
+  const { env, db, workspaceId, nowMs } = op;
+  const { agentId } = incoming.mailbox;
   const from = normalizeEmail(sender.address);
   // With the sender, since others may know a mail's id, and some programs give every mail the same one.
   const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
@@ -118,9 +125,9 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
   const ids = await questionIds(workspaceId, mailKey, arrival!.createdAt);
   const question = { ids, limits: limitsOf(agent.plan, agent.overrides) };
-  const result = await askAgent(incoming, db, { ...question, continued: await findConversation(incoming, db) });
+  const result = await askAgent(incoming, { ...question, continued: await findConversation(incoming) });
   // What has no room in its conversation begins another one.
-  return result.reason === "conversation_full" ? askAgent(incoming, db, { ...question, continued: undefined }) : result;
+  return result.reason === "conversation_full" ? askAgent(incoming, { ...question, continued: undefined }) : result;
 }
 
 interface MailQuestion {
@@ -130,9 +137,9 @@ interface MailQuestion {
   continued: string | undefined;
 }
 
-async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, continued }: MailQuestion): Promise<MailResult> {
-  const { env, meter, mailbox, mail, sender, nowMs } = incoming;
-  const { workspaceId, agentId } = mailbox;
+async function askAgent({ op, mailbox, mail, sender }: IncomingMail, { ids, limits, continued }: MailQuestion): Promise<MailResult> {
+  const { env, meter, db, workspaceId, nowMs } = op;
+  const { agentId } = mailbox;
   const conversationId = continued ?? ids.conversationId;
   const subject = subjectOf(mail);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
@@ -165,12 +172,12 @@ async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, con
 }
 
 /** The conversation that a mail continues: it carries its token, and the sender is the same. */
-async function findConversation({ env, mailbox, recipient, mail, sender }: IncomingMail, db: Database): Promise<string | undefined> {
+async function findConversation({ op, mailbox, recipient, mail, sender }: IncomingMail): Promise<string | undefined> {
   const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
-  const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(env.KEY_SECRET))));
+  const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(op.env.KEY_SECRET))));
   const ids = named.filter((id) => id !== undefined);
   if (ids.length === 0) return undefined;
-  const [threads] = await db.batch([listThreads(db, mailbox.agentId, normalizeEmail(sender.address), ids)]);
+  const [threads] = await op.db.batch([listThreads(op.db, mailbox.agentId, normalizeEmail(sender.address), ids)]);
   return ids.find((id) => threads.some(({ conversationId }) => conversationId === id));
 }
 

@@ -1,7 +1,8 @@
 import type { EmailMessage } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { dbFor } from "../platform/db/client.ts";
+import { shardDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
@@ -27,7 +28,7 @@ const TRANSIENT_CODES = new Set(["E_RATE_LIMIT_EXCEEDED", "E_INTERNAL_SERVER_ERR
  */
 export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<SendOutcome> {
   if (!isBoundShard(env, messageId)) return "nothing_to_do";
-  const db = dbFor(env, messageId, meter);
+  const db = shardDb(env, shardOf(messageId), meter);
   const leaseUntilMs = nowMs + LEASE_MS;
   const [[claimed], [parts]] = await db.batch([claimMail(db, messageId, leaseUntilMs, nowMs), findMail(db, messageId)]);
   if (!claimed) return "nothing_to_do";

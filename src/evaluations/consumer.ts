@@ -3,7 +3,7 @@ import { announce } from "../events/live-channel.ts";
 import type { Model } from "../models/model.ts";
 import { modelFor } from "../grounded/model-for.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -44,12 +44,13 @@ export async function continueEvaluation(
 ): Promise<Outcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
   const key = { workspaceId, evaluationId };
-  const db = dbFor(env, workspaceId, meter);
+  const op = newOperation(env, meter, workspaceId);
+  const { db } = op;
   const leaseId = crypto.randomUUID();
   const startedMs = Date.now();
   const [[evaluation]] = await db.batch([claimEvaluation(db, key, leaseOf(leaseId, startedMs), startedMs)]);
   if (!evaluation) return "nothing_to_do";
-  const step = { env, meter, model, db, key, agentId: evaluation.agentId, leaseId };
+  const step = { op, model, key, agentId: evaluation.agentId, leaseId };
   try {
     let outcome: Outcome = "goes_on";
     while (outcome === "goes_on" && Date.now() - startedMs < RUN_MS) {
@@ -67,20 +68,19 @@ export async function continueEvaluation(
 }
 
 interface Step {
-  env: Env;
-  meter: Meter;
+  op: Operation;
   model: Model;
-  db: Database;
   key: EvaluationKey;
   agentId: string;
   leaseId: string;
 }
 
-async function runStep({ env, meter, model, db, key, agentId, leaseId }: Step): Promise<Outcome> {
+async function runStep({ op, model, key, agentId, leaseId }: Step): Promise<Outcome> {
+  const { db } = op;
   const [[agent], cases] = await db.batch([findAgent(db, key.workspaceId, agentId), listNextCases(db, key, CASES_PER_STEP)]);
   // Deleted, with its evaluations.
   if (!agent) return "nothing_to_do";
-  const results = await Promise.all(cases.map((one) => runCase({ env, meter, model, agent }, one)));
+  const results = await Promise.all(cases.map((one) => runCase(op, model, agent, one)));
   const nowMs = Date.now();
   const { writes, end } = recordResults(db, key, results, leaseOf(leaseId, nowMs), nowMs);
   const {
@@ -97,9 +97,9 @@ function leaseOf(leaseId: string, nowMs: number): Lease {
 /** Ends an evaluation whose steps keep failing. */
 export async function failEvaluation(env: Env, { workspaceId, evaluationId }: EvaluationMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, workspaceId)) return;
-  const db = dbFor(env, workspaceId, meter);
+  const { db, nowMs } = newOperation(env, meter, workspaceId);
   const error = "It kept failing on our side. What has run is kept; run it again for the rest.";
-  await db.batch([failEvaluationRow(db, { workspaceId, evaluationId }, error, Date.now())]);
+  await db.batch([failEvaluationRow(db, { workspaceId, evaluationId }, error, nowMs)]);
   announce(env, workspaceId, { kind: "evaluation", id: evaluationId });
 }
 

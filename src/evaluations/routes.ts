@@ -1,6 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
@@ -8,7 +7,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, flowLimited, needsScope } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { wakeEvaluation } from "./consumer.ts";
@@ -50,19 +49,18 @@ const createEvaluationRoute = createRoute({
 evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
   const { name, cases } = c.req.valid("json");
-  const { workspace } = c.get("caller");
-  const nowMs = Date.now();
-  const id = c.get("newId")(shardOf(workspace.id));
-  const window = dayWindow("evaluation_cases", workspace.limits.evaluation_cases_per_day, nowMs);
-  const row = { id, workspaceId: workspace.id, agentId, name, status: "pending" as const, casesCount: cases.length };
-  const db = callerDb(c);
+  const { db, workspaceId, nowMs, newId } = operationOf(c);
+  const { limits } = c.get("caller").workspace;
+  const id = newId();
+  const window = dayWindow("evaluation_cases", limits.evaluation_cases_per_day, nowMs);
+  const row = { id, workspaceId, agentId, name, status: "pending" as const, casesCount: cases.length };
   const {
     before: [[agent], sent],
     after: [[evaluation]],
   } = await transact(db, {
-    before: [findAgentBrief(db, workspace.id, agentId), listSent(db, workspace.id, [window])],
+    before: [findAgentBrief(db, workspaceId, agentId), listSent(db, workspaceId, [window])],
     writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
-    after: [findEvaluation(db, workspace.id, agentId, id)],
+    after: [findEvaluation(db, workspaceId, agentId, id)],
   });
   if (!agent) throw notFound("agent");
   if (!evaluation) {
@@ -70,7 +68,7 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
     if (full) throw flowLimited(full, nowMs);
     throw tooManyUnfinished();
   }
-  await wakeEvaluation(c.env, { workspaceId: workspace.id, evaluationId: id });
+  await wakeEvaluation(c.env, { workspaceId, evaluationId: id });
   return c.json(toEvaluation(evaluation), 202);
 });
 
@@ -91,15 +89,13 @@ const addCaseRoute = createRoute({
 
 evaluationRoutes.openapi(addCaseRoute, async (c) => {
   const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
-  const { workspace } = c.get("caller");
-  const nowMs = Date.now();
-  const key = { workspaceId: workspace.id, evaluationId };
-  const window = dayWindow("evaluation_cases", workspace.limits.evaluation_cases_per_day, nowMs);
+  const { db, workspaceId, nowMs } = operationOf(c);
+  const key = { workspaceId, evaluationId };
+  const window = dayWindow("evaluation_cases", c.get("caller").workspace.limits.evaluation_cases_per_day, nowMs);
   const limits = { window, maxCases: MAX_CASES, maxUnfinished: MAX_UNFINISHED, nowMs };
-  const db = callerDb(c);
   const [[evaluation], sent, [added]] = await db.batch([
-    findEvaluation(db, workspace.id, agentId, evaluationId),
-    listSent(db, workspace.id, [window]),
+    findEvaluation(db, workspaceId, agentId, evaluationId),
+    listSent(db, workspaceId, [window]),
     ...addCase(db, { ...key, agentId }, c.req.valid("json"), limits),
   ]);
   if (!evaluation) throw notFound("evaluation");
@@ -124,14 +120,13 @@ const listEvaluationsRoute = createRoute({
 });
 
 evaluationRoutes.openapi(listEvaluationsRoute, async (c) => {
-  const { workspace } = c.get("caller");
+  const { db, workspaceId } = operationOf(c);
   const { agent_id: agentId } = c.req.valid("param");
   const page = c.req.valid("query");
-  const db = callerDb(c);
   const [[agent], rows, [counted]] = await db.batch([
-    findAgentBrief(db, workspace.id, agentId),
-    listEvaluations(db, workspace.id, agentId, page),
-    countEvaluations(db, workspace.id, agentId),
+    findAgentBrief(db, workspaceId, agentId),
+    listEvaluations(db, workspaceId, agentId, page),
+    countEvaluations(db, workspaceId, agentId),
   ]);
   if (!agent) throw notFound("agent");
   return c.json(toPage(rows.map(toEvaluation), counted?.count ?? 0, page), 200);
@@ -149,10 +144,9 @@ const getEvaluationRoute = createRoute({
 });
 
 evaluationRoutes.openapi(getEvaluationRoute, async (c) => {
-  const { id: workspaceId } = c.get("caller").workspace;
+  const { db, workspaceId } = operationOf(c);
   const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
   const { compare_to: earlierId } = c.req.valid("query");
-  const db = callerDb(c);
   const [[evaluation], cases, [earlier], earlierCases] = await db.batch([
     findEvaluation(db, workspaceId, agentId, evaluationId),
     listCases(db, { workspaceId, evaluationId }),
@@ -177,8 +171,8 @@ const deleteEvaluationRoute = createRoute({
 
 evaluationRoutes.openapi(deleteEvaluationRoute, async (c) => {
   const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
-  const db = callerDb(c);
-  const [, [deleted]] = await db.batch(eraseEvaluations(db, c.get("caller").workspace.id, agentId, evaluationId));
+  const { db, workspaceId } = operationOf(c);
+  const [, [deleted]] = await db.batch(eraseEvaluations(db, workspaceId, agentId, evaluationId));
   if (!deleted) throw notFound("evaluation");
   return c.body(null, 204);
 });

@@ -4,7 +4,7 @@ import { makeAnswer } from "../chat/answer.ts";
 import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
 import { TraceRecorder } from "../chat/trace.ts";
 import type { HistoryMessage, Model, Tool } from "../models/model.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { truncate } from "../platform/text.ts";
 import type { CaseResult, EvaluationCase } from "./store.ts";
 import { verdictOf } from "./verdict.ts";
@@ -13,24 +13,20 @@ const MAX_ANSWER_LENGTH = 1_000;
 /** Of a case's trace: that of 500 cases is read at once. */
 const MAX_TRACE_BYTES = 3 * 1_024;
 
-/** What the cases of an evaluation run with. */
-export interface CaseContext {
-  env: Env;
-  meter: Meter;
-  model: Model;
-  agent: AgentRow;
-}
-
 /** Asks an agent a case's question as a turn does, of which nothing is stored or counted, and holds the answer against what is expected. */
-export async function runCase(context: CaseContext, { position, ...asked }: EvaluationCase & { position: number }): Promise<CaseResult> {
-  const { env, meter, model, agent } = context;
+export async function runCase(
+  op: Operation,
+  model: Model,
+  agent: AgentRow,
+  { position, ...asked }: EvaluationCase & { position: number },
+): Promise<CaseResult> {
   const { question: message, previous, expect } = asked;
   const observer = new TraceRecorder();
   const question = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message };
-  const search = await searchFor({ env, meter, question }, message, lastQuestions(previous));
+  const search = await searchFor({ ...op, question }, message, lastQuestions(previous));
   observer.searched(search);
   const history = previous.map((text): HistoryMessage => ({ role: "visitor", text }));
-  const tools = [...readingTools({ env, meter, question }), ...readingAgentTools(context)];
+  const tools = [...readingTools({ ...op, question }), ...readingAgentTools(op, agent)];
   const request = { question, agent, history, retrieval: search.retrieval, tools, topics: [], observer };
   const answer = await makeAnswer(model, request, () => undefined);
   const { text, citations, handoff, confidence } = answer;
@@ -49,9 +45,7 @@ export async function runCase(context: CaseContext, { position, ...asked }: Eval
 const NO_CONVERSATION = "";
 
 /** The agent's tools that change nothing. */
-function readingAgentTools({ env, meter, agent }: CaseContext): Tool[] {
-  const { workspaceId } = agent;
+function readingAgentTools(op: Operation, agent: AgentRow): Tool[] {
   const journal = { once: async () => ({ isKnown: false }) as const };
-  const ids = { workspaceId, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION };
-  return agentTools({ env, meter, ...ids, journal, visitor: null, readsOnly: true }, agent);
+  return agentTools({ op, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null, readsOnly: true }, agent);
 }

@@ -1,8 +1,8 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { dbFor } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import type { Operation } from "../platform/db/client.ts";
 import type { answers } from "../platform/db/schema.ts";
+import type { Limits } from "../workspaces/plans.ts";
 import { indexOf } from "./index.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { createAnswer, eraseAnswer, findAnswer, markIndexed, updateAnswer } from "./store.ts";
@@ -13,20 +13,18 @@ type AnswerRow = typeof answers.$inferSelect;
 export type AnswerChange = { outcome: "done"; answer: AnswerRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
 
 /** Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it. */
-export async function addAnswer(op: KnowledgeOperation, body: z.output<typeof answerCreateSchema>): Promise<AnswerChange> {
-  const { env, meter, workspace, agentId, nowMs } = op;
-  const db = dbFor(env, workspace.id, meter);
-  const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
-  const [[created]] = await db.batch([createAnswer(db, row, workspace.limits.answers_per_agent)]);
+export async function addAnswer(op: KnowledgeOperation, limits: Limits, body: z.output<typeof answerCreateSchema>): Promise<AnswerChange> {
+  const { db, workspaceId, agentId, nowMs } = op;
+  const row = { id: op.newId(), workspaceId, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
+  const [[created]] = await db.batch([createAnswer(db, row, limits.answers_per_agent)]);
   const added: AnswerChange = created ? { outcome: "done", answer: created } : await findAdded(op, row.id);
   if (added.outcome === "done") await putAnswer(op, added.answer);
   return added;
 }
 
 /** The answer, where a request added it that this one repeats; else why it could not be added. */
-async function findAdded({ env, meter, workspace, agentId }: KnowledgeOperation, answerId: string): Promise<AnswerChange> {
-  const db = dbFor(env, workspace.id, meter);
-  const [[agent], [answer]] = await db.batch([findAgentBrief(db, workspace.id, agentId), findAnswer(db, workspace.id, agentId, answerId)]);
+async function findAdded({ db, workspaceId, agentId }: KnowledgeOperation, answerId: string): Promise<AnswerChange> {
+  const [[agent], [answer]] = await db.batch([findAgentBrief(db, workspaceId, agentId), findAnswer(db, workspaceId, agentId, answerId)]);
   if (!agent) return { outcome: "agent_not_found" };
   return answer ? { outcome: "done", answer } : { outcome: "too_many" };
 }
@@ -40,26 +38,20 @@ export async function changeAnswer(
   answerId: string,
   body: z.output<typeof answerPatchSchema>,
 ): Promise<AnswerRow | undefined> {
-  const { env, meter, workspace, agentId, nowMs } = op;
-  const db = dbFor(env, workspace.id, meter);
+  const { db, workspaceId, agentId, nowMs } = op;
   const changes = {
     ...(body.question && { question: body.question }),
     ...(body.answer && { answer: body.answer }),
     ...(body.metadata && { metadata: body.metadata }),
   };
-  const [[answer]] = await db.batch([updateAnswer(db, workspace.id, agentId, answerId, changes, nowMs)]);
+  const [[answer]] = await db.batch([updateAnswer(db, workspaceId, agentId, answerId, changes, nowMs)]);
   if (answer?.indexedAt === null) await putAnswer(op, answer);
   return answer;
 }
 
-type IndexOperation = Pick<KnowledgeOperation, "env" | "meter" | "nowMs">;
-
 /** The index keeps the answer that was changed last, in whatever order changes arrive. */
-export function putAnswer(
-  { env, meter }: IndexOperation,
-  { id, workspaceId, agentId, question, answer, updatedAt }: AnswerRow,
-): Promise<void> {
-  return indexOf(env, meter, workspaceId, agentId).putAnswer({ id, question, answer, updatedAt });
+export function putAnswer(op: Operation, { id, agentId, question, answer, updatedAt }: AnswerRow): Promise<void> {
+  return indexOf(op, agentId).putAnswer({ id, question, answer, updatedAt });
 }
 
 /** Answers that are indexed within this time are marked in one write, which no response waits for. */
@@ -72,7 +64,7 @@ const unmarked = new Map<string, AnswerRow[]>();
  * Marks an answer as indexed soon, together with others of its workspace. If the isolate dies before, the sweep indexes the
  * answer once more.
  */
-export async function confirmIndexedSoon(op: IndexOperation, answer: AnswerRow): Promise<void> {
+export async function confirmIndexedSoon(op: Operation, answer: AnswerRow): Promise<void> {
   const gathered = unmarked.get(answer.workspaceId);
   if (gathered) return void gathered.push(answer);
   const answers = [answer];
@@ -82,18 +74,17 @@ export async function confirmIndexedSoon(op: IndexOperation, answer: AnswerRow):
   await confirmIndexed(op, answers);
 }
 
-/** Marks answers of one workspace as indexed, and removes from the index those that were deleted meanwhile. */
-export async function confirmIndexed({ env, meter, nowMs }: IndexOperation, answers: readonly AnswerRow[]): Promise<void> {
-  const { workspaceId } = answers[0]!;
-  const db = dbFor(env, workspaceId, meter);
+/** Marks answers of the workspace as indexed, and removes from the index those that were deleted meanwhile. */
+export async function confirmIndexed(op: Operation, answers: readonly AnswerRow[]): Promise<void> {
+  const { db, workspaceId, nowMs } = op;
   const versions = Object.fromEntries(answers.map(({ id, updatedAt }) => [id, updatedAt]));
   const [marked] = await db.batch([markIndexed(db, workspaceId, versions, nowMs)]);
   const existing = new Set(marked.map(({ id }) => id));
-  for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(env, meter, workspaceId, agentId).removeAnswer(id);
+  for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(op, agentId).removeAnswer(id);
 }
 
 /** Indexes an answer whose request died before doing so. */
-export async function indexAnswer(op: IndexOperation, answer: AnswerRow): Promise<void> {
+export async function indexAnswer(op: Operation, answer: AnswerRow): Promise<void> {
   await putAnswer(op, answer);
   await confirmIndexed(op, [answer]);
 }
@@ -103,12 +94,11 @@ export async function indexAnswer(op: IndexOperation, answer: AnswerRow): Promis
  * @returns whether the agent had it.
  */
 export async function removeAnswer(op: KnowledgeOperation, answerId: string): Promise<boolean> {
-  const { env, meter, workspace, agentId } = op;
-  const db = dbFor(env, workspace.id, meter);
-  const [[answer]] = await db.batch([findAnswer(db, workspace.id, agentId, answerId)]);
+  const { db, workspaceId, agentId } = op;
+  const [[answer]] = await db.batch([findAnswer(db, workspaceId, agentId, answerId)]);
   if (!answer) return false;
   // The index comes first: if the request dies in between, the answer is still listed and can be deleted again.
-  await indexOf(env, meter, workspace.id, agentId).removeAnswer(answerId);
-  await db.batch([eraseAnswer(db, workspace.id, agentId, answerId)]);
+  await indexOf(op, agentId).removeAnswer(answerId);
+  await db.batch([eraseAnswer(db, workspaceId, agentId, answerId)]);
   return true;
 }

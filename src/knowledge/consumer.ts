@@ -2,7 +2,7 @@ import { announce } from "../events/live-channel.ts";
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { crawlPauseMs } from "../platform/config.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
@@ -52,9 +52,7 @@ type IngestionOutcome = RunResult["outcome"] | "nothing_to_do" | "lost";
 
 /** One run of the consumer, with the lease of a source. */
 interface Run {
-  env: Env;
-  meter: Meter;
-  db: Database;
+  op: Operation;
   source: SourceRow;
   /** The most text that the agent may have. */
   maxBytes: number;
@@ -73,9 +71,10 @@ export async function ingest(
   clock: () => number = Date.now,
   meter = new Meter(),
 ): Promise<IngestionOutcome> {
-  const { sourceId } = message;
-  if (!isBoundShard(env, sourceId)) return "nothing_to_do";
-  const db = dbFor(env, sourceId, meter);
+  const { workspaceId, sourceId } = message;
+  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  const op = newOperation(env, meter, workspaceId);
+  const { db } = op;
   const leaseId = crypto.randomUUID();
   const lease = { id: leaseId, untilMs: clock() + LEASE_MS };
   const [, [source], [existing]] = await db.batch([
@@ -83,10 +82,10 @@ export async function ingest(
     claimSource(db, sourceId, lease, clock()),
     findSourceWithPlan(db, sourceId),
   ]);
-  if (!existing) await removeFromIndex(env, meter, message);
+  if (!existing) await removeFromIndex(op, message);
   if (!source || !existing?.plan) return "nothing_to_do";
   const maxBytes = limitsOf(existing.plan, existing.overrides ?? {}).knowledge_mb_per_agent * MEGABYTE;
-  const run = { env, meter, db, source, maxBytes, leaseId, clock };
+  const run = { op, source, maxBytes, leaseId, clock };
   try {
     const result = isCrawled(source.type) ? await crawl(run, source.type) : await ingestText(run);
     if (result) await finishRun(run, result);
@@ -101,16 +100,15 @@ export async function ingest(
 
 /** Fails a source whose wake-up has failed too often, unless another run is at work on it. */
 export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
-  if (!isBoundShard(env, sourceId)) return;
-  const db = dbFor(env, sourceId, meter);
+  if (!isBoundShard(env, workspaceId)) return;
+  const { db, nowMs, newId } = newOperation(env, meter, workspaceId);
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return;
   const error = {
     code: "ingestion_failed",
     message: "Reading this source failed several times. Sync it again; what was read before stays in use.",
   };
-  const nowMs = Date.now();
-  const event = { id: newId(shardOf(sourceId), nowMs), workspaceId, nowMs };
+  const event = { id: newId(), workspaceId, nowMs };
   const [, ...written] = await db.batch([
     failSource(db, sourceId, error, nextSyncAtMs(source, nowMs), nowMs),
     ...appendEvent(db, event, "source.failed", sourceRecord(workspaceId, sourceId)),
@@ -120,18 +118,18 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
 }
 
 /** Indexes a text, or that of a file, step by step; undefined when another run has taken over. */
-async function ingestText({ env, meter, db, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
+async function ingestText({ op, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
   if (source.type === "file") {
-    const extraction = await extractFile(indexOf(env, meter, source.workspaceId, source.agentId), source, maxBytes);
+    const extraction = await extractFile(indexOf(op, source.agentId), source, maxBytes);
     if (extraction.outcome === "failed") return { ...extraction, textBytes: 0 };
   }
   let renewedAtMs = clock();
   for (;;) {
-    const progress = await indexOf(env, meter, source.workspaceId, source.agentId).ingestText(source.id, leaseId);
+    const progress = await indexOf(op, source.agentId).ingestText(source.id, leaseId);
     if (progress.done) return progress.outcome === "failed" ? progress : { ...progress, counts: countsOfText(progress.pagesIndexed) };
     if (clock() - renewedAtMs < RENEW_AFTER_MS) continue;
     renewedAtMs = clock();
-    const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { leaseUntil: renewedAtMs + LEASE_MS })]);
+    const [[held]] = await op.db.batch([updateClaimed(op.db, source.id, leaseId, { leaseUntil: renewedAtMs + LEASE_MS })]);
     if (!held) return undefined;
   }
 }
@@ -142,19 +140,19 @@ function countsOfText(pages: number): PageCounts {
 
 /** Crawls for one time slice; undefined when another run has taken over, or the source was deleted. */
 async function crawl(run: Run, type: CrawlSource["type"]): Promise<RunResult | undefined> {
-  const { env, meter, db, source, maxBytes, leaseId, clock } = run;
+  const { op, source, maxBytes, leaseId, clock } = run;
   const { id, maxPages, syncNumber } = source;
   const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, maxBytes, syncNumber };
   let reportedAtMs = clock();
   const slice = await runTimeSlice({
-    env,
+    env: op.env,
     clock,
-    step: (step) => indexOf(env, meter, source.workspaceId, source.agentId).crawl(crawled, step),
+    step: (step) => indexOf(op, source.agentId).crawl(crawled, step),
     async report(counts) {
       if (clock() - reportedAtMs < REPORT_AFTER_MS) return true;
       reportedAtMs = clock();
       const changes = { ...countColumns(counts), leaseUntil: reportedAtMs + LEASE_MS };
-      const [[held]] = await db.batch([updateClaimed(db, id, leaseId, changes)]);
+      const [[held]] = await op.db.batch([updateClaimed(op.db, id, leaseId, changes)]);
       return held !== undefined;
     },
   });
@@ -244,7 +242,8 @@ function charsOf(results: PageResult[]): number {
  * changed since the run began is pending again instead.
  */
 async function finishRun(run: Run, result: RunResult): Promise<void> {
-  const { env, db, source, leaseId, clock } = run;
+  const { op, source, leaseId, clock } = run;
+  const { env, db } = op;
   const nowMs = clock();
   if (result.outcome === "paused") {
     // No run has the lease, but none may claim the source before this time either.
@@ -272,17 +271,17 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
   announce(env, source.workspaceId, { kind: "source", id: source.id });
   const [[outdated], [existing]] = after;
   if (outdated) await wakeSource(env, source);
-  if (!existing) await removeFromIndex(env, run.meter, { ...source, sourceId: source.id });
+  if (!existing) await removeFromIndex(op, { ...source, sourceId: source.id });
 }
 
-async function cleanUpIfDeleted({ env, meter, db, source }: Run): Promise<void> {
-  const [[existing]] = await db.batch([sourceExists(db, source.id)]);
-  if (!existing) await removeFromIndex(env, meter, { ...source, sourceId: source.id });
+async function cleanUpIfDeleted({ op, source }: Run): Promise<void> {
+  const [[existing]] = await op.db.batch([sourceExists(op.db, source.id)]);
+  if (!existing) await removeFromIndex(op, { ...source, sourceId: source.id });
 }
 
 /** Removes what was written into the index of a source that was deleted meanwhile. */
-async function removeFromIndex(env: Env, meter: Meter, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
-  await indexOf(env, meter, workspaceId, agentId).removeSource(sourceId);
+async function removeFromIndex(op: Operation, { agentId, sourceId }: Omit<IngestionMessage, "workspaceId">): Promise<void> {
+  await indexOf(op, agentId).removeSource(sourceId);
 }
 
 function resultColumns(result: SyncResult, nowMs: number) {

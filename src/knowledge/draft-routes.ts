@@ -7,7 +7,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope } from "../workspaces/checks.ts";
 import { acceptDraft, dismissDraft, listOpenDrafts } from "./drafts.ts";
-import { addedAnswer, operation } from "./routes.ts";
+import { addedAnswer, knowledgeOperationOf } from "./routes.ts";
 import { withoutSalutation } from "./merge-drafts.ts";
 import { answerSchema, draftAcceptSchema, draftPageSchema, toAnswer, toDraft } from "./wire.ts";
 
@@ -30,7 +30,7 @@ const listDraftsRoute = createRoute({
 
 draftRoutes.openapi(listDraftsRoute, async (c) => {
   const { limit, offset } = c.req.valid("query");
-  const drafts = await listOpenDrafts(operation(c, c.req.valid("param").agent_id));
+  const drafts = await listOpenDrafts(knowledgeOperationOf(c, c.req.valid("param").agent_id));
   if (!drafts) throw notFound("agent");
   const page = drafts.slice(offset, offset + limit).map((draft) => toDraft(draft, withoutSalutation(draft[0].answer)));
   return c.json(toPage(page, drafts.length, { limit, offset }), 200);
@@ -49,7 +49,7 @@ const dismissDraftRoute = createRoute({
 
 draftRoutes.openapi(dismissDraftRoute, async (c) => {
   const { agent_id: agentId, draft_id: draftId } = c.req.valid("param");
-  if (!(await dismissDraft(operation(c, agentId), draftId))) throw notFound("draft");
+  if (!(await dismissDraft(knowledgeOperationOf(c, agentId), draftId))) throw notFound("draft");
   return c.body(null, 204);
 });
 
@@ -66,8 +66,8 @@ const acceptDraftRoute = createRoute({
 
 draftRoutes.openapi(acceptDraftRoute, async (c) => {
   const { agent_id: agentId, draft_id: draftId } = c.req.valid("param");
-  const op = operation(c, agentId);
-  const change = await acceptDraft(op, draftId, c.req.valid("json"));
+  const op = knowledgeOperationOf(c, agentId);
+  const change = await acceptDraft(op, c.get("caller").workspace.limits, draftId, c.req.valid("json"));
   if (!change) throw notFound("draft");
   return c.json(toAnswer(addedAnswer(c, op, change)), 200);
 });

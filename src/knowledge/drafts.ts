@@ -1,7 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { dbFor } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import type { Limits } from "../workspaces/plans.ts";
 import { type AnswerChange, putAnswer } from "./answers.ts";
 import { acceptDrafts, createAcceptedAnswer, dismissDrafts, findAnswerOfDraft, listDrafts } from "./draft-store.ts";
 import { type Draft, mergeDrafts, withoutSalutation } from "./merge-drafts.ts";
@@ -9,9 +8,8 @@ import type { KnowledgeOperation } from "./sources.ts";
 import type { draftAcceptSchema } from "./wire.ts";
 
 /** The drafts of an agent that wait to be accepted or dismissed, merged, the latest first; undefined where there is no such agent. */
-export async function listOpenDrafts({ env, meter, workspace, agentId }: KnowledgeOperation): Promise<Draft[] | undefined> {
-  const db = dbFor(env, workspace.id, meter);
-  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
+export async function listOpenDrafts({ db, workspaceId, agentId }: KnowledgeOperation): Promise<Draft[] | undefined> {
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listDrafts(db, workspaceId, agentId)]);
   if (!agent) return undefined;
   const open = mergeDrafts(rows, agent.language).filter((draft) => draft.every(({ status }) => status === "pending"));
   return open.sort((a, b) => b.at(-1)!.updatedAt - a.at(-1)!.updatedAt);
@@ -23,20 +21,20 @@ export async function listOpenDrafts({ env, meter, workspace, agentId }: Knowled
  */
 export async function acceptDraft(
   op: KnowledgeOperation,
+  limits: Limits,
   draftId: string,
   edits: z.output<typeof draftAcceptSchema>,
 ): Promise<AnswerChange | undefined> {
-  const { env, meter, workspace, agentId, nowMs } = op;
+  const { db, workspaceId, agentId, nowMs } = op;
   const found = await findDraft(op, draftId);
   if (!found) return undefined;
   const { question, answer } = found[0];
   const text = { question: edits.question ?? question, answer: edits.answer ?? withoutSalutation(answer), metadata: edits.metadata ?? {} };
-  const ids = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId };
-  const db = dbFor(env, workspace.id, meter);
+  const ids = { id: op.newId(), workspaceId, agentId };
   const [, , [accepted]] = await db.batch([
-    createAcceptedAnswer(db, { ...ids, ...text, createdAt: nowMs, updatedAt: nowMs }, draftId, workspace.limits.answers_per_agent),
-    acceptDrafts(db, workspace.id, idsOf(found), ids.id, nowMs),
-    findAnswerOfDraft(db, workspace.id, draftId),
+    createAcceptedAnswer(db, { ...ids, ...text, createdAt: nowMs, updatedAt: nowMs }, draftId, limits.answers_per_agent),
+    acceptDrafts(db, workspaceId, idsOf(found), ids.id, nowMs),
+    findAnswerOfDraft(db, workspaceId, draftId),
   ]);
   if (!accepted) return found[0].status === "accepted" ? undefined : { outcome: "too_many" };
   if (accepted.id === ids.id) await putAnswer(op, accepted);
@@ -48,18 +46,16 @@ export async function acceptDraft(
  * @returns false when the agent has no such draft, or it is accepted.
  */
 export async function dismissDraft(op: KnowledgeOperation, draftId: string): Promise<boolean> {
-  const { env, meter, workspace, nowMs } = op;
+  const { db, workspaceId, nowMs } = op;
   const found = await findDraft(op, draftId);
   if (!found || found[0].status === "accepted") return false;
-  const db = dbFor(env, workspace.id, meter);
-  await db.batch([dismissDrafts(db, workspace.id, idsOf(found), nowMs)]);
+  await db.batch([dismissDrafts(db, workspaceId, idsOf(found), nowMs)]);
   return true;
 }
 
 /** The draft with those that say the same; an accepted one alone. */
-async function findDraft({ env, meter, workspace, agentId }: KnowledgeOperation, draftId: string): Promise<Draft | undefined> {
-  const db = dbFor(env, workspace.id, meter);
-  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listDrafts(db, workspace.id, agentId)]);
+async function findDraft({ db, workspaceId, agentId }: KnowledgeOperation, draftId: string): Promise<Draft | undefined> {
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listDrafts(db, workspaceId, agentId)]);
   const row = rows.find(({ id }) => id === draftId);
   if (!agent || !row) return undefined;
   return mergeDrafts(rows, agent.language).find((draft) => draft.includes(row)) ?? [row];

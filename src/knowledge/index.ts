@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { objectOf } from "../platform/objects.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { AgentKnowledge, Sized } from "./agent-knowledge.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
@@ -133,7 +133,7 @@ function scopeOf({ name = "" }: DurableObjectId): VectorScope {
  * The object that holds what an agent knows. Its name begins with the workspace, so an agent of another workspace is
  * another object, and an empty one.
  */
-export function indexOf(env: Env, meter: Meter, workspaceId: string, agentId: string): DurableObjectStub<KnowledgeIndex> {
+export function indexOf({ env, meter, workspaceId }: Operation, agentId: string): DurableObjectStub<KnowledgeIndex> {
   meter.countObjectHop();
   return objectOf(env, env.INDEX, `${workspaceId}/${agentId}`);
 }

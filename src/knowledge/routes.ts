@@ -9,7 +9,7 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { truncate } from "../platform/text.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { MAX_TEXT_BYTES } from "./extract/file-kind.ts";
@@ -67,10 +67,9 @@ const listSourcesRoute = createRoute({
 });
 
 knowledgeRoutes.openapi(listSourcesRoute, async (c) => {
-  const { workspace } = c.get("caller");
+  const { db, workspaceId } = operationOf(c);
   const { agent_id: agentId } = c.req.valid("param");
-  const db = callerDb(c);
-  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listSources(db, workspace.id, agentId)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listSources(db, workspaceId, agentId)]);
   if (!agent) throw notFound("agent");
   return c.json(wholePage(rows.map(toSource)), 200);
 });
@@ -90,7 +89,7 @@ const createSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   const source = c.req.valid("json");
-  const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
+  const change = await addSource(knowledgeOperationOf(c, c.req.valid("param").agent_id), c.get("caller").workspace.limits, source);
   return c.json(toSource(createdSource(c, change)), 202);
 });
 
@@ -110,7 +109,7 @@ const uploadSourceFileRoute = createRoute({
 knowledgeRoutes.openapi(uploadSourceFileRoute, async (c) => {
   const { file, name = nameOf(file.name), metadata = {} } = c.req.valid("form");
   const source = { type: "file", name, metadata, max_pages: 1, schedule: "manual", pieces: file.pieces } as const;
-  const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
+  const change = await addSource(knowledgeOperationOf(c, c.req.valid("param").agent_id), c.get("caller").workspace.limits, source);
   return c.json(toSource(createdSource(c, change)), 202);
 });
 
@@ -156,8 +155,8 @@ const getSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(getSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
-  const db = callerDb(c);
-  const [[source]] = await db.batch([findSource(db, c.get("caller").workspace.id, agentId, sourceId)]);
+  const { db, workspaceId } = operationOf(c);
+  const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) throw notFound("source");
   return c.json(toSource(source), 200);
 });
@@ -177,7 +176,7 @@ const updateSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(updateSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
-  const change = await changeSource(operation(c, agentId), sourceId, c.req.valid("json"));
+  const change = await changeSource(knowledgeOperationOf(c, agentId), c.get("caller").workspace.limits, sourceId, c.req.valid("json"));
   if (change.outcome === "not_found") throw notFound("source");
   if (change.outcome === "too_large") throw tooMuchText(c, change.bytes);
   if (change.outcome === "not_a_text") throw invalid([NOT_A_TEXT]);
@@ -204,7 +203,7 @@ const syncSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(syncSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
-  const source = await syncSource(operation(c, agentId), sourceId);
+  const source = await syncSource(knowledgeOperationOf(c, agentId), sourceId);
   if (!source) throw notFound("source");
   return c.json(toSource(source), 202);
 });
@@ -221,7 +220,7 @@ const deleteSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(deleteSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
-  if (!(await removeSource(operation(c, agentId), sourceId))) throw notFound("source");
+  if (!(await removeSource(knowledgeOperationOf(c, agentId), sourceId))) throw notFound("source");
   return c.body(null, 204);
 });
 
@@ -243,7 +242,7 @@ knowledgeRoutes.openapi(listPagesRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
   const { status, ...page } = c.req.valid("query");
   const states = status === undefined ? null : STATES_OF_STATUS[status];
-  const listed = await listSourcePages(operation(c, agentId), sourceId, { states, ...page });
+  const listed = await listSourcePages(knowledgeOperationOf(c, agentId), sourceId, { states, ...page });
   if (!listed) throw notFound("source");
   return c.json(toPage(listed.pages.map(toCrawledPage), listed.total, page), 200);
 });
@@ -259,11 +258,10 @@ const listAnswersRoute = createRoute({
 });
 
 knowledgeRoutes.openapi(listAnswersRoute, async (c) => {
-  const { workspace } = c.get("caller");
+  const { db, workspaceId } = operationOf(c);
   const { agent_id: agentId } = c.req.valid("param");
   const page = c.req.valid("query");
-  const db = callerDb(c);
-  const [[agent], rows] = await db.batch([findAgentBrief(db, workspace.id, agentId), listAnswers(db, workspace.id, agentId, page)]);
+  const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listAnswers(db, workspaceId, agentId, page)]);
   if (!agent) throw notFound("agent");
   return c.json(toPage(rows.map(toAnswer), agent.answersCount, page), 200);
 });
@@ -280,8 +278,8 @@ const createAnswerRoute = createRoute({
 });
 
 knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
-  const op = operation(c, c.req.valid("param").agent_id);
-  return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.req.valid("json")))), 201);
+  const op = knowledgeOperationOf(c, c.req.valid("param").agent_id);
+  return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.get("caller").workspace.limits, c.req.valid("json")))), 201);
 });
 
 /** @throws ApiError where the answer was refused. */
@@ -309,7 +307,7 @@ const updateAnswerRoute = createRoute({
 
 knowledgeRoutes.openapi(updateAnswerRoute, async (c) => {
   const { agent_id: agentId, answer_id: answerId } = c.req.valid("param");
-  const op = operation(c, agentId);
+  const op = knowledgeOperationOf(c, agentId);
   const answer = await changeAnswer(op, answerId, c.req.valid("json"));
   if (!answer) throw notFound("answer");
   if (answer.indexedAt === null) c.executionCtx.waitUntil(confirmIndexedSoon(op, answer));
@@ -328,7 +326,7 @@ const deleteAnswerRoute = createRoute({
 
 knowledgeRoutes.openapi(deleteAnswerRoute, async (c) => {
   const { agent_id: agentId, answer_id: answerId } = c.req.valid("param");
-  if (!(await removeAnswer(operation(c, agentId), answerId))) throw notFound("answer");
+  if (!(await removeAnswer(knowledgeOperationOf(c, agentId), answerId))) throw notFound("answer");
   return c.body(null, 204);
 });
 
@@ -344,12 +342,12 @@ const searchRoute = createRoute({
 });
 
 knowledgeRoutes.openapi(searchRoute, async (c) => {
-  const found = await search(operation(c, c.req.valid("param").agent_id), c.req.valid("json"));
+  const found = await search(knowledgeOperationOf(c, c.req.valid("param").agent_id), c.req.valid("json"));
   if (!found) throw notFound("agent");
   return c.json({ data: found }, 200);
 });
 
-/** What an operation on an agent's knowledge works with. */
-export function operation(c: AppContext, agentId: string): KnowledgeOperation {
-  return { env: c.env, meter: c.get("meter"), workspace: c.get("caller").workspace, agentId, nowMs: Date.now(), newId: c.get("newId") };
+/** The operation of a request on an agent's knowledge. */
+export function knowledgeOperationOf(c: AppContext, agentId: string): KnowledgeOperation {
+  return { ...operationOf(c), agentId };
 }

@@ -1,9 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
 import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
@@ -21,12 +19,11 @@ const MAX_QUESTIONS = 4;
  * @returns undefined when there is no such agent.
  */
 export async function search(op: KnowledgeOperation, body: z.output<typeof searchSchema>): Promise<SearchResult[] | undefined> {
-  const { env, meter, workspace, agentId } = op;
+  const { db, workspaceId, agentId } = op;
   const { query, limit, filter } = body;
-  const db = dbFor(env, workspace.id, meter);
   const [[[agent]], retrieval] = await Promise.all([
-    db.batch([findAgentBrief(db, workspace.id, agentId)]),
-    searchIndex({ env, meter, workspaceId: workspace.id, agentId }, { ...questionsOf(query), limit }, filter),
+    db.batch([findAgentBrief(db, workspaceId, agentId)]),
+    searchIndex(op, { ...questionsOf(query), limit }, filter),
   ]);
   if (!agent) return undefined;
   const curated = retrieval.curated.map(({ question, answerId, answer, score }): SearchResult => ({
@@ -44,25 +41,20 @@ export async function search(op: KnowledgeOperation, body: z.output<typeof searc
  * What an agent's index finds.
  * @param filter read from D1, which costs a trip of its own before the search.
  */
-export async function searchIndex(
-  { env, meter, workspaceId, agentId }: { env: Env; meter: Meter; workspaceId: string; agentId: string },
-  query: SearchQuery,
-  filter?: MetadataFilter | null,
-): Promise<Retrieval> {
-  const index = indexOf(env, meter, workspaceId, agentId);
+export async function searchIndex(op: KnowledgeOperation, query: SearchQuery, filter?: MetadataFilter | null): Promise<Retrieval> {
+  const { db, workspaceId, agentId } = op;
+  const index = indexOf(op, agentId);
   if (!filter || Object.keys(filter).length === 0) return index.search(query);
-  const db = dbFor(env, workspaceId, meter);
   const [sources, answers] = await db.batch(listMatching(db, workspaceId, agentId, filter));
   return index.search({ ...query, only: { sources: sources.map(({ id }) => id), answers: answers.map(({ id }) => id) } });
 }
 
 /** A part of a document that a search found, from after its chunk `after`. Undefined when there is no such agent or document. */
 export async function readDocument(op: KnowledgeOperation, name: DocumentName, after: number): Promise<DocumentPart | undefined> {
-  const { env, meter, workspace, agentId } = op;
-  const db = dbFor(env, workspace.id, meter);
+  const { db, workspaceId, agentId } = op;
   const [[[agent]], part] = await Promise.all([
-    db.batch([findAgentBrief(db, workspace.id, agentId)]),
-    indexOf(env, meter, workspace.id, agentId).readDocument(name, after),
+    db.batch([findAgentBrief(db, workspaceId, agentId)]),
+    indexOf(op, agentId).readDocument(name, after),
   ]);
   return agent && part;
 }

@@ -1,13 +1,10 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import type { Operation } from "../platform/db/client.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
-import type { CallerWorkspace } from "../workspaces/directory.ts";
-import { MEGABYTE } from "../workspaces/plans.ts";
+import { type Limits, MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
@@ -27,16 +24,8 @@ import type { sourceCreateSchema, sourcePatchSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
 
-/** What an operation on an agent's knowledge works with. */
-export interface KnowledgeOperation {
-  env: Env;
-  meter: Meter;
-  workspace: CallerWorkspace;
-  agentId: string;
-  nowMs: number;
-  /** Creates an identifier. */
-  newId: (shard: number) => string;
-}
+/** An operation on an agent's knowledge. */
+export type KnowledgeOperation = Operation & { agentId: string };
 
 /** The agent's text would have this many bytes, which is over its limit. */
 type TooLarge = { outcome: "too_large"; bytes: number };
@@ -68,35 +57,34 @@ interface UploadedFile {
  * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text or file
  * is stored. Until then the row has a staging lease: when the request dies, the sweep removes it.
  */
-export async function addSource(op: KnowledgeOperation, body: NewSource): Promise<SourceCreation> {
-  const { env, workspace, agentId, nowMs } = op;
-  const db = databaseOf(op);
+export async function addSource(op: KnowledgeOperation, limits: Limits, body: NewSource): Promise<SourceCreation> {
+  const { db, workspaceId, agentId, nowMs } = op;
   const row = {
-    id: op.newId(shardOf(workspace.id)),
-    workspaceId: workspace.id,
+    id: op.newId(),
+    workspaceId,
     agentId,
     type: body.type,
     name: body.name,
     url: body.type === "website" || body.type === "url" ? body.url! : null,
     status: "pending" as const,
     schedule: body.schedule,
-    maxPages: Math.min(body.max_pages, workspace.limits.max_pages),
+    maxPages: Math.min(body.max_pages, limits.max_pages),
     metadata: body.metadata,
     ...(!isCrawled(body.type) && { leaseId: STAGING_LEASE, leaseUntil: nowMs + STAGING_MS }),
     createdAt: nowMs,
     updatedAt: nowMs,
   };
   const [[agent], , [source]] = await db.batch([
-    findAgentBrief(db, workspace.id, agentId),
-    createSource(db, row, workspace.limits.sources),
-    findSource(db, workspace.id, agentId, row.id),
+    findAgentBrief(db, workspaceId, agentId),
+    createSource(db, row, limits.sources),
+    findSource(db, workspaceId, agentId, row.id),
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
   // A repeated request finds that the first one has stored it.
-  const refusal = source.leaseId === STAGING_LEASE ? await stage(op, db, source, body) : undefined;
+  const refusal = source.leaseId === STAGING_LEASE ? await stage(op, limits, source, body) : undefined;
   if (refusal) return refusal;
-  await wakeSource(env, source);
+  await wakeSource(op.env, source);
   return { outcome: "done", source };
 }
 
@@ -106,13 +94,13 @@ type StagingRefusal = Extract<SourceCreation, { outcome: "too_large" | "too_many
  * Stores a new source's text or file. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
  * @returns why it was refused.
  */
-async function stage(op: KnowledgeOperation, db: Database, source: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
-  const { env, workspace, agentId } = op;
+async function stage(op: KnowledgeOperation, limits: Limits, source: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
+  const { db, workspaceId, agentId } = op;
   const { id } = source;
   try {
-    const refusal = await storeContent(op, source, body);
+    const refusal = await storeContent(op, limits, source, body);
     if (refusal) {
-      await db.batch([eraseSource(db, workspace.id, agentId, id)]);
+      await db.batch([eraseSource(db, workspaceId, agentId, id)]);
       return refusal;
     }
     const [, [existing]] = await db.batch([endStaging(db, id), sourceExists(db, id)]);
@@ -120,22 +108,27 @@ async function stage(op: KnowledgeOperation, db: Database, source: SourceRow, bo
     return undefined;
   } catch (error) {
     // Where this fails too, the sweep does it.
-    await db.batch([eraseSource(db, workspace.id, agentId, id)]);
+    await db.batch([eraseSource(db, workspaceId, agentId, id)]);
     // The consumer finds no row, and removes what was stored.
-    await wakeSource(env, source);
+    await wakeSource(op.env, source);
     throw error;
   }
 }
 
-async function storeContent(op: KnowledgeOperation, { id, name }: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
-  const index = indexOf(op.env, op.meter, op.workspace.id, op.agentId);
+async function storeContent(
+  op: KnowledgeOperation,
+  limits: Limits,
+  { id, name }: SourceRow,
+  body: NewSource,
+): Promise<StagingRefusal | undefined> {
+  const index = indexOf(op, op.agentId);
   if (body.type === "file") return (await stageFile(index, id, body.pieces)) ? undefined : { outcome: "too_many_waiting" };
-  const bytes = await index.stageText(id, name, body.text!, maxBytesOf(op));
+  const bytes = await index.stageText(id, name, body.text!, maxBytesOf(limits));
   return bytes === undefined ? undefined : { outcome: "too_large", bytes };
 }
 
-function maxBytesOf({ workspace }: KnowledgeOperation): number {
-  return workspace.limits.knowledge_mb_per_agent * MEGABYTE;
+function maxBytesOf(limits: Limits): number {
+  return limits.knowledge_mb_per_agent * MEGABYTE;
 }
 
 /**
@@ -144,35 +137,35 @@ function maxBytesOf({ workspace }: KnowledgeOperation): number {
  */
 export async function changeSource(
   op: KnowledgeOperation,
+  limits: Limits,
   sourceId: string,
   body: z.output<typeof sourcePatchSchema>,
 ): Promise<SourceChange> {
-  const { env, meter, workspace, agentId, nowMs } = op;
-  const db = databaseOf(op);
-  const [[source]] = await db.batch([findSource(db, workspace.id, agentId, sourceId)]);
+  const { db, workspaceId, agentId, nowMs } = op;
+  const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return { outcome: "not_found" };
   const text = body.text ?? null;
   if (text !== null && source.type !== "text") return { outcome: "not_a_text" };
   const name = body.name ?? source.name;
   const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
   if (isTextChanged) {
-    const excess = await indexOf(env, meter, workspace.id, agentId).stageText(sourceId, name, text, maxBytesOf(op));
+    const excess = await indexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }
-  const changes = { name, ...changedSettings(op, source, body), updatedAt: nowMs };
+  const changes = { name, ...changedSettings(source, body, limits, nowMs), updatedAt: nowMs };
   const update = isTextChanged ? updateText : updateSource;
-  const [[changed]] = await db.batch([update(db, workspace.id, agentId, sourceId, changes, nowMs)]);
+  const [[changed]] = await db.batch([update(db, workspaceId, agentId, sourceId, changes, nowMs)]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its text.
-  if (isTextChanged) await wakeSource(env, changed ?? source);
+  if (isTextChanged) await wakeSource(op.env, changed ?? source);
   return changed ? { outcome: "done", source: changed } : { outcome: "not_found" };
 }
 
-function changedSettings({ workspace, nowMs }: KnowledgeOperation, source: SourceRow, body: z.output<typeof sourcePatchSchema>) {
+function changedSettings(source: SourceRow, body: z.output<typeof sourcePatchSchema>, limits: Limits, nowMs: number) {
   const schedule = body.schedule ?? source.schedule;
   const nextSyncAt = nextSyncAtMs({ ...source, schedule }, source.lastSyncedAt ?? nowMs);
   return {
     ...(schedule !== source.schedule && { schedule, nextSyncAt }),
-    ...(body.max_pages && { maxPages: Math.min(body.max_pages, workspace.limits.max_pages) }),
+    ...(body.max_pages && { maxPages: Math.min(body.max_pages, limits.max_pages) }),
     ...(body.metadata && { metadata: body.metadata }),
   };
 }
@@ -182,13 +175,12 @@ function changedSettings({ workspace, nowMs }: KnowledgeOperation, source: Sourc
  * @returns the source as it is now, or undefined when the agent has no such source.
  */
 export async function syncSource(op: KnowledgeOperation, sourceId: string): Promise<SourceRow | undefined> {
-  const { env, workspace, agentId, nowMs } = op;
-  const db = databaseOf(op);
+  const { db, workspaceId, agentId, nowMs } = op;
   const [[requested], [source]] = await db.batch([
-    requestSync(db, workspace.id, agentId, sourceId, nowMs),
-    findSource(db, workspace.id, agentId, sourceId),
+    requestSync(db, workspaceId, agentId, sourceId, nowMs),
+    findSource(db, workspaceId, agentId, sourceId),
   ]);
-  if (requested) await wakeSource(env, requested);
+  if (requested) await wakeSource(op.env, requested);
   return source;
 }
 
@@ -197,13 +189,12 @@ export async function syncSource(op: KnowledgeOperation, sourceId: string): Prom
  * @returns whether the agent had it.
  */
 export async function removeSource(op: KnowledgeOperation, sourceId: string): Promise<boolean> {
-  const { env, meter, workspace, agentId } = op;
-  const db = databaseOf(op);
-  const [[source]] = await db.batch([findSource(db, workspace.id, agentId, sourceId)]);
+  const { db, workspaceId, agentId } = op;
+  const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return false;
   // The index comes first: if the request dies in between, the source is still listed and can be deleted again.
-  await indexOf(env, meter, workspace.id, agentId).removeSource(sourceId);
-  await db.batch([eraseSource(db, workspace.id, agentId, sourceId)]);
+  await indexOf(op, agentId).removeSource(sourceId);
+  await db.batch([eraseSource(db, workspaceId, agentId, sourceId)]);
   return true;
 }
 
@@ -216,17 +207,12 @@ export async function listSourcePages(
   sourceId: string,
   { states, ...page }: { states: readonly PageState[] | null; limit: number; offset: number },
 ): Promise<{ pages: ListedPage[]; total: number } | undefined> {
-  const { env, meter, workspace, agentId } = op;
-  const db = databaseOf(op);
+  const { db, workspaceId, agentId } = op;
   const [[[source]], listed] = await Promise.all([
-    db.batch([findSource(db, workspace.id, agentId, sourceId)]),
-    indexOf(env, meter, workspace.id, agentId).listPages(sourceId, states, page),
+    db.batch([findSource(db, workspaceId, agentId, sourceId)]),
+    indexOf(op, agentId).listPages(sourceId, states, page),
   ]);
   return source && listed;
-}
-
-function databaseOf({ env, workspace, meter }: KnowledgeOperation): Database {
-  return dbFor(env, workspace.id, meter);
 }
 
 /** A wake-up for one source; its row says what to do. */

@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { LruCache } from "../platform/lru-cache.ts";
+import type { Operation } from "../platform/db/client.ts";
 import type { Page } from "../platform/db/sql.ts";
 import { objectOf } from "../platform/objects.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import {
   AGENT_MARK,
   candidateMatch,
@@ -192,7 +192,7 @@ function isCounted(lead: IndexedLead, { term, agentId, sinceMs }: Counted): bool
 }
 
 /** The object that searches a workspace's leads. */
-export function leadIndexOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<LeadIndex> {
+export function leadIndexOf({ env, meter, workspaceId }: Operation): DurableObjectStub<LeadIndex> {
   meter.countObjectHop();
   return objectOf(env, env.LEADS, workspaceId);
 }

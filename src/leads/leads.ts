@@ -2,8 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
-import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
+import type { Operation } from "../platform/db/client.ts";
 import type { leads } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -31,14 +30,13 @@ export interface NewLead {
 
 /** One page of leads, newest first, plus one row when there is another page, and the total. With `q` the index decides which. */
 export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
-  const { env, meter, workspaceId } = op;
+  const { db, workspaceId } = op;
   const { q, ...rest } = query;
-  const db = workspaceDb(op);
   if (!q) {
     const [rows, [counted]] = await db.batch(pageLeads(db, workspaceId, rest, rest));
     return { rows, total: counted?.total ?? 0 };
   }
-  const { ids, total } = await leadIndexOf(env, meter, workspaceId).search({ ...rest, q });
+  const { ids, total } = await leadIndexOf(op).search({ ...rest, q });
   if (ids.length === 0) return { rows: [], total };
   const [found] = await db.batch([listLeads(db, workspaceId, ids)]);
   const byId = new Map(found.map((row) => [row.id, row]));
@@ -54,14 +52,8 @@ type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "agent_not_fou
  * @param limit how many leads visitors may leave; without it, any number.
  * @param id makes the call idempotent: a lead with the same id is added once.
  */
-export async function addLead(
-  op: Operation,
-  fields: NewLead,
-  limit?: VisitorLimit,
-  id = newId(shardOf(op.workspaceId), op.nowMs),
-): Promise<AddResult> {
-  const { workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
+export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLimit, id = op.newId()): Promise<AddResult> {
+  const { db, workspaceId, nowMs } = op;
   const windows = limit ? windowsOf(limit, nowMs) : [];
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
   // The event takes the lead's identifier, so that erasing the lead finds it.
@@ -85,7 +77,7 @@ export async function addLead(
   if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "agent_not_found" };
   try {
     await putLeads(op, [lead]);
-    waitUntil(confirmIndexed(op, db, [lead]));
+    waitUntil(confirmIndexed(op, [lead]));
   } catch (error) {
     logProblem("lead_not_indexed", { workspace_id: workspaceId, lead_id: id }, error);
   }
@@ -95,13 +87,12 @@ export async function addLead(
 /** Indexes leads of one workspace that their own requests could not index. */
 export async function indexLeads(op: Operation, rows: readonly LeadRow[]): Promise<void> {
   await putLeads(op, rows);
-  await confirmIndexed(op, workspaceDb(op), rows);
+  await confirmIndexed(op, rows);
 }
 
 /** Indexes leads of an import. */
 export async function restoreLeads(op: Operation, leadIds: readonly string[]): Promise<void> {
-  const db = workspaceDb(op);
-  const [rows] = await db.batch([listLeads(db, op.workspaceId, [...leadIds])]);
+  const [rows] = await op.db.batch([listLeads(op.db, op.workspaceId, [...leadIds])]);
   if (rows.length > 0) await putLeads(op, rows);
 }
 
@@ -112,27 +103,26 @@ export async function restoreLeads(op: Operation, leadIds: readonly string[]): P
  */
 export async function eraseLeads(op: Operation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
   if (leadIds.length === 0) return { leads: 0, others: [] };
-  const { env, meter, workspaceId } = op;
-  const db = workspaceDb(op);
-  await leadIndexOf(env, meter, workspaceId).remove([...leadIds]);
+  const { db, workspaceId } = op;
+  await leadIndexOf(op).remove([...leadIds]);
   const [erased, ...others] = await db.batch([eraseLeadRows(db, workspaceId, leadIds), ...along]);
   return { leads: erased.length, others };
 }
 
-async function putLeads({ env, meter, workspaceId }: Operation, rows: readonly LeadRow[]): Promise<void> {
+async function putLeads(op: Operation, rows: readonly LeadRow[]): Promise<void> {
   const indexed = rows.map((row): IndexedLead => {
     const { id, agentId, createdAt: createdAtMs } = row;
     return { id, agentId, createdAtMs, ...toSearchText(row) };
   });
-  await leadIndexOf(env, meter, workspaceId).put(indexed);
+  await leadIndexOf(op).put(indexed);
 }
 
 /** Marks leads as indexed, and removes from the index those that were erased in the meantime. */
-async function confirmIndexed(op: Operation, db: Database, rows: readonly LeadRow[]): Promise<void> {
-  const { env, meter, workspaceId, nowMs } = op;
+async function confirmIndexed(op: Operation, rows: readonly LeadRow[]): Promise<void> {
+  const { db, workspaceId, nowMs } = op;
   const ids = rows.map(({ id }) => id);
   const [marked] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
   const existing = new Set(marked.map(({ id }) => id));
   const erased = ids.filter((id) => !existing.has(id));
-  if (erased.length > 0) await leadIndexOf(env, meter, workspaceId).remove(erased);
+  if (erased.length > 0) await leadIndexOf(op).remove(erased);
 }

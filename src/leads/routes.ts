@@ -3,7 +3,7 @@ import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findLeads, type LeadRow } from "./leads.ts";
 import { leadColumns, leadPageSchema, leadQuery, toLead } from "./wire.ts";
 
@@ -22,7 +22,7 @@ const listLeadsRoute = createRoute({
 
 leadRoutes.openapi(listLeadsRoute, async (c) => {
   const { agent_id: agentId, q, created_since: sinceMs, ...page } = c.req.valid("query");
-  const op = { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now() };
+  const op = operationOf(c);
   const positionOf = (row: LeadRow) => ({ atMs: row.createdAt, id: row.id });
   const readPage = async (asked: typeof page) => {
     const { rows, total } = await findLeads(op, { agentId, q, sinceMs, ...asked });

@@ -4,7 +4,7 @@ import { notFound } from "../platform/http/errors.ts";
 import { integerQuery, uuid } from "../platform/http/fields.ts";
 import { jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerOperation, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 
 /** What tools need of the API beyond what integrators see. */
 export const documentRoutes = createRouter();
@@ -34,7 +34,7 @@ const readDocumentRoute = createRoute({
 documentRoutes.openapi(readDocumentRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
   const { url = null, after } = c.req.valid("query");
-  const part = await readDocument({ ...callerOperation(c), workspace: c.get("caller").workspace, agentId }, { sourceId, url }, after);
+  const part = await readDocument({ ...operationOf(c), agentId }, { sourceId, url }, after);
   if (!part) throw notFound("document");
   return c.json(part, 200);
 });

@@ -18,7 +18,7 @@ import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import { limitsOf } from "../workspaces/plans.ts";
-import { openWorkspace, operatorOperation } from "./auth.ts";
+import { openWorkspace } from "./auth.ts";
 
 export const agentRoutes = createStrictRouter("Agents");
 
@@ -35,9 +35,8 @@ const create = createRoute({
 });
 
 agentRoutes.openapi(create, async (c) => {
-  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  const { workspace, op } = await openWorkspace(c, create, c.req.valid("param").workspace_id);
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const op = operatorOperation(c, create, workspace.id);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 201);
 });
@@ -54,7 +53,7 @@ const list = createRoute({
 agentRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const page = c.req.valid("query");
-  const { db } = await openWorkspace(c, workspaceId);
+  const { db } = (await openWorkspace(c, list, workspaceId)).op;
   const [[total], rows] = await db.batch([findAgentsCount(db, workspaceId), listAgents(db, workspaceId, page)]);
   return c.json(toPage(rows.map(toAgentSettings), total?.count ?? 0, page), 200);
 });
@@ -70,7 +69,7 @@ const get = createRoute({
 
 agentRoutes.openapi(get, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const { db } = await openWorkspace(c, workspaceId);
+  const { db } = (await openWorkspace(c, get, workspaceId)).op;
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) throw notFound("agent");
   return c.json(toAgentSettings(agent), 200);
@@ -87,9 +86,9 @@ const update = createRoute({
 
 agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const { workspace } = await openWorkspace(c, workspaceId);
+  const { op } = await openWorkspace(c, update, workspaceId);
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(operatorOperation(c, update, workspace.id), agentId, c.req.valid("json"));
+  const change = await changeAgent(op, agentId, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 200);
 });
 
@@ -104,8 +103,8 @@ const remove = createRoute({
 
 agentRoutes.openapi(remove, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const { workspace } = await openWorkspace(c, workspaceId);
-  if (!(await removeAgent(operatorOperation(c, remove, workspace.id), agentId))) throw notFound("agent");
+  const { op } = await openWorkspace(c, remove, workspaceId);
+  if (!(await removeAgent(op, agentId))) throw notFound("agent");
   return c.body(null, 204);
 });
 
@@ -120,8 +119,8 @@ const rotate = createRoute({
 
 agentRoutes.openapi(rotate, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const { workspace } = await openWorkspace(c, workspaceId);
-  const rotated = await rotateIdentitySecret(operatorOperation(c, rotate, workspace.id), agentId, c.req.valid("json").revoke);
+  const { op } = await openWorkspace(c, rotate, workspaceId);
+  const rotated = await rotateIdentitySecret(op, agentId, c.req.valid("json").revoke);
   if (!rotated) throw notFound("agent");
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });

@@ -36,8 +36,7 @@ const list = createRoute({
 auditRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId, operation, actor, since: sinceMs, ...page } = c.req.valid("query");
   if (workspaceId !== undefined && !isBoundShard(c.env, workspaceId)) throw noWorkspace();
-  const op = { env: c.env, meter: c.get("meter") };
-  const { rows, total } = await pageAudit(op, { workspaceId, operation, actor, sinceMs }, page);
+  const { rows, total } = await pageAudit(c.env, c.get("meter"), { workspaceId, operation, actor, sinceMs }, page);
   const positionOf = ({ createdAt, id }: (typeof rows)[number]) => ({ atMs: createdAt, id });
   return c.json(toCursorPage(rows, total, page, positionOf, toAuditEntry), 200);
 });

@@ -3,7 +3,7 @@ import { type Database, shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { type AuditFilter, listAudit, pruneAudit } from "./audit-store.ts";
+import { type AuditFilter, listAudit, pruneAudit } from "../administration/audit-store.ts";
 
 /** A year, and time to look at it. */
 const RETENTION_MS = 400 * DAY_MS;
@@ -15,7 +15,8 @@ const MAX_ENTRIES = 100_000;
  * in its workspace's database, in the transaction of the change.
  */
 export async function pageAudit(
-  { env, meter }: { env: Env; meter: Meter },
+  env: Env,
+  meter: Meter,
   filter: AuditFilter,
   { limit, offset, cursor }: { limit: number; offset: number; cursor?: { id: string } | undefined },
 ) {

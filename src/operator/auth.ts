@@ -1,14 +1,12 @@
-import type { Change } from "../administration/agents.ts";
+import type { Auditor, OperatorOperation } from "../administration/audit-store.ts";
 import { optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
-import { dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { unauthorized } from "../workspaces/checks.ts";
+import { operationOf, unauthorized } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
-import { type Auditor, type OperatorOperation, recordOperation } from "./audit-store.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
@@ -41,10 +39,9 @@ export function auditorOf(c: AppContext, { operationId: operation }: { operation
   return { actor: c.get("actor"), operation, requestId: c.get("requestId") };
 }
 
-/** An operation on a workspace, which the audit log records. */
-export function operatorOperation(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation & Change {
-  const op = { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now(), by: auditorOf(c, route) };
-  return { ...op, newId: c.get("newId"), record: (db, subject) => [recordOperation(db, op, subject)], setsMailbox: true };
+/** An operation on a workspace, which the audit log records where it changes something. */
+export function operatorOperationOf(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation {
+  return { ...operationOf(c, workspaceId), by: auditorOf(c, route) };
 }
 
 /** Compares in constant time. Digests have equal lengths, which `timingSafeEqual` requires. */
@@ -54,16 +51,16 @@ async function isEqual(given: string, expected: string): Promise<boolean> {
 }
 
 /**
- * Finds a workspace and its database.
+ * Finds the workspace of a request, for an operation on it.
  * @throws ApiError not_found if it does not exist or is deleted.
  */
-export async function openWorkspace(c: AppContext, workspaceId: string) {
+export async function openWorkspace(c: AppContext, route: { operationId: string }, workspaceId: string) {
   if (!(await isKnownShard(c.env, c.get("meter"), workspaceId))) throw noWorkspace();
   c.set("logFields", { workspaceId });
-  const db = dbFor(c.env, workspaceId, c.get("meter"));
-  const [[workspace]] = await db.batch([findWorkspace(db, workspaceId)]);
+  const op = operatorOperationOf(c, route, workspaceId);
+  const [[workspace]] = await op.db.batch([findWorkspace(op.db, workspaceId)]);
   if (!workspace) throw noWorkspace();
-  return { workspace, db };
+  return { workspace, op };
 }
 
 export function noWorkspace(): ApiError<"not_found"> {

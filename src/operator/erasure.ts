@@ -4,7 +4,7 @@ import { conversationIndexOf } from "../conversations/conversation-index.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { leadIndexOf } from "../leads/lead-index.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
+import { type Database, directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { gateOf } from "../workspaces/gate.ts";
@@ -40,17 +40,18 @@ type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
-  const db = dbFor(env, workspaceId, meter);
+  const op = newOperation(env, meter, workspaceId);
+  const { db } = op;
   const [[deleted]] = await db.batch([findDeletedWorkspace(db, workspaceId)]);
   if (!deleted) return "nothing_to_do";
   for (let step = 0; step < STEPS_PER_RUN; step++) {
-    if (await eraseStep(env, db, workspaceId, meter)) continue;
+    if (await eraseStep(op)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
     // After the rows, so that nothing writes to the indexes again.
-    await leadIndexOf(env, meter, workspaceId).erase();
-    await conversationIndexOf(env, meter, workspaceId).erase();
-    await gateOf(env, meter, workspaceId).erase();
+    await leadIndexOf(op).erase();
+    await conversationIndexOf(op).erase();
+    await gateOf(op).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return "erased";
   }
@@ -59,7 +60,8 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
 }
 
 /** Erases a bounded part. @returns false if nothing was left to erase. */
-async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Meter): Promise<boolean> {
+async function eraseStep(op: Operation): Promise<boolean> {
+  const { env, meter, db, workspaceId } = op;
   const [conversations, agents] = await db.batch([
     listSomeConversations(db, workspaceId, OBJECTS_PER_STEP),
     listSomeAgents(db, workspaceId, OBJECTS_PER_STEP),
@@ -69,7 +71,7 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
     const agentIds = agents.map(({ id }) => id);
     await Promise.all([
       ...conversationIds.map((id) => sessionOf(env, meter, workspaceId, id).erase()),
-      ...agentIds.map((id) => indexOf(env, meter, workspaceId, id).erase()),
+      ...agentIds.map((id) => indexOf(op, id).erase()),
     ]);
     await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
     await db.batch([eraseConversations(db, conversationIds), eraseAgents(db, agentIds)]);

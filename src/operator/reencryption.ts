@@ -16,7 +16,7 @@ import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
 import { webhookContext } from "../webhooks/signature.ts";
-import { type Auditor, recordOnShard } from "./audit-store.ts";
+import { type Auditor, recordOnShard } from "../administration/audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
@@ -86,7 +86,8 @@ interface Scan extends Omit<ScanStep, "next"> {
  * @throws Fault when the shard holds workspaces but is not bound, because its secrets would be missed.
  */
 export async function scanSecrets(
-  { env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number },
+  env: Env,
+  meter: Meter,
   { shard, table, after }: ScanPosition,
   reencryptsFor?: Auditor,
 ): Promise<ScanStep | undefined> {
@@ -95,7 +96,7 @@ export async function scanSecrets(
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
   const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as ScanStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
-  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs, shard, reencryptsFor };
+  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs: Date.now(), shard, reencryptsFor };
   const last = await scanPage(scan, table, after);
   const next = last === undefined ? await startOfNextTable(env, meter, { shard, table }) : { shard, table, after: last };
   return { secrets, apiKeys: scan.apiKeys, keepUntilMs: scan.keepUntilMs, next };

@@ -5,7 +5,7 @@ import { timestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import type { Auditor } from "./audit-store.ts";
+import type { Auditor } from "../administration/audit-store.ts";
 import { auditorOf } from "./auth.ts";
 import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type ScanStep } from "./reencryption.ts";
 
@@ -110,7 +110,7 @@ const reencrypt = createRoute({
 secretRoutes.openapi(reencrypt, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, auditorOf(c, reencrypt)), 200));
 
 async function scanStep(c: AppContext, position: ScanPosition, reencryptsFor?: Auditor) {
-  const result = await scanSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, reencryptsFor);
+  const result = await scanSecrets(c.env, c.get("meter"), position, reencryptsFor);
   if (!result)
     throw new ApiError(
       "not_found",

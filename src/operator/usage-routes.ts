@@ -21,10 +21,10 @@ const get = createRoute({
 });
 
 usageRoutes.openapi(get, async (c) => {
-  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now() };
-  const { period = periodOf(op.nowMs) } = c.req.valid("query");
-  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
-  const [used] = await usageOf(op, [workspace], period);
+  const nowMs = Date.now();
+  const { period = periodOf(nowMs) } = c.req.valid("query");
+  const { workspace } = await openWorkspace(c, get, c.req.valid("param").workspace_id);
+  const [used] = await usageOf(c.env, c.get("meter"), [workspace], period, nowMs);
   return c.json(toWorkspaceUsage(used!, period), 200);
 });
 
@@ -38,10 +38,10 @@ const list = createRoute({
 });
 
 usageRoutes.openapi(list, async (c) => {
-  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now() };
-  const { period = periodOf(op.nowMs), ...page } = c.req.valid("query");
+  const nowMs = Date.now();
+  const { period = periodOf(nowMs), ...page } = c.req.valid("query");
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
-  const used = await usageOf(op, rows, period);
+  const used = await usageOf(c.env, c.get("meter"), rows, period, nowMs);
   return c.json(
     toPage(
       used.map((one) => toWorkspaceUsage(one, period)),

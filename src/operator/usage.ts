@@ -1,4 +1,4 @@
-import { dbFor } from "../platform/db/client.ts";
+import { shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { workspaces } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
@@ -9,11 +9,11 @@ import { listUsage } from "./store.ts";
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
 /** What workspaces have used: questions of a billing period, and all else as it is now. One trip to each shard. */
-export async function usageOf({ env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number }, rows: WorkspaceRow[], period: string) {
-  const byShard = [...Map.groupBy(rows, ({ id }) => shardOf(id)).values()];
+export async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
+  const byShard = [...Map.groupBy(rows, ({ id }) => shardOf(id))];
   const pages = await Promise.all(
-    byShard.map((group) => {
-      const db = dbFor(env, group[0]!.id, meter);
+    byShard.map(([shard, group]) => {
+      const db = shardDb(env, shard, meter);
       const ids = group.map(({ id }) => id);
       return db.batch(listUsage(db, ids, period, { sender: ALL_SENDERS, startMs: startOfDay(nowMs) }));
     }),

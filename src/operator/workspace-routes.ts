@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { addKey, removeKey } from "../administration/keys.ts";
 import { requireAdded } from "../administration/refusals.ts";
 import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "../administration/wire.ts";
+import { recordOperation } from "../administration/audit-store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
@@ -13,8 +14,7 @@ import { regionOf } from "../platform/objects.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { listKeys } from "../workspaces/store.ts";
-import { recordOperation } from "./audit-store.ts";
-import { auditorOf, noWorkspace, openWorkspace, operatorOperation } from "./auth.ts";
+import { auditorOf, noWorkspace, openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
 import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
 import { addWorkspace, deleteWorkspace, pageWorkspaces } from "./workspaces.ts";
@@ -46,8 +46,7 @@ const create = createRoute({
 });
 
 workspaceRoutes.openapi(create, async (c) => {
-  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now(), by: auditorOf(c, create) };
-  const added = await addWorkspace(op, c.req.valid("json"));
+  const added = await addWorkspace(c.env, c.get("meter"), auditorOf(c, create), c.req.valid("json"));
   if (added.outcome === "slug_taken") throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
   if (added.outcome === "no_region") throw noRegion(c.req.valid("json").region);
   if (added.outcome === "no_room")
@@ -87,8 +86,7 @@ const get = createRoute({
 });
 
 workspaceRoutes.openapi(get, async (c) => {
-  const { workspace_id: id } = c.req.valid("param");
-  const { workspace } = await openWorkspace(c, id);
+  const { workspace } = await openWorkspace(c, get, c.req.valid("param").workspace_id);
   return c.json(shown(c, workspace), 200);
 });
 
@@ -106,12 +104,12 @@ workspaceRoutes.openapi(update, async (c) => {
   const body = c.req.valid("json");
   const { name, plan, limits, retention } = body;
   const patches = { ...(limits && { limits }), ...(retention && { retention }) };
-  const op = operatorOperation(c, update, id);
-  const changes = { updatedAt: op.nowMs, ...(name !== undefined && { name }), ...(plan && { plan }), ...patches };
-  const { db } = await openWorkspace(c, id);
+  const { op } = await openWorkspace(c, update, id);
+  const { db, nowMs } = op;
+  const changes = { updatedAt: nowMs, ...(name !== undefined && { name }), ...(plan && { plan }), ...patches };
   const [[workspace]] = await db.batch([updateWorkspace(db, id, changes), recordOperation(db, op, { fields: Object.keys(body) })]);
   if (!workspace) throw noWorkspace();
-  await reloadGate(c.env, c.get("meter"), id);
+  await reloadGate(op);
   return c.json(shown(c, workspace), 200);
 });
 
@@ -125,9 +123,8 @@ const remove = createRoute({
 });
 
 workspaceRoutes.openapi(remove, async (c) => {
-  const { workspace_id: id } = c.req.valid("param");
-  await openWorkspace(c, id);
-  if (!(await deleteWorkspace(operatorOperation(c, remove, id)))) throw noWorkspace();
+  const { op } = await openWorkspace(c, remove, c.req.valid("param").workspace_id);
+  if (!(await deleteWorkspace(op))) throw noWorkspace();
   return c.body(null, 204);
 });
 
@@ -143,9 +140,8 @@ const createKeyRoute = createRoute({
 });
 
 keyRoutes.openapi(createKeyRoute, async (c) => {
-  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  const { workspace, op } = await openWorkspace(c, createKeyRoute, c.req.valid("param").workspace_id);
   const given = c.req.valid("json");
-  const op = operatorOperation(c, createKeyRoute, workspace.id);
   const added = await addKey(op, limitsOf(workspace.plan, workspace.limits), given);
   // Nothing limits what an operator grants.
   if (added.outcome === "not_granted") throw noWorkspace();
@@ -164,8 +160,8 @@ const listKeysRoute = createRoute({
 
 keyRoutes.openapi(listKeysRoute, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
-  const { db } = await openWorkspace(c, workspaceId);
-  const [keys] = await db.batch([listKeys(db, workspaceId)]);
+  const { op } = await openWorkspace(c, listKeysRoute, workspaceId);
+  const [keys] = await op.db.batch([listKeys(op.db, workspaceId)]);
   return c.json(wholePage(keys.map(toKey)), 200);
 });
 
@@ -180,7 +176,7 @@ const revoke = createRoute({
 
 keyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
-  await openWorkspace(c, workspaceId);
-  if ((await removeKey(operatorOperation(c, revoke, workspaceId), keyId, false)) === "not_found") throw notFound("key");
+  const { op } = await openWorkspace(c, revoke, workspaceId);
+  if ((await removeKey(op, keyId, false)) === "not_found") throw notFound("key");
   return c.body(null, 204);
 });

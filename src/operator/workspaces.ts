@@ -1,6 +1,7 @@
 import type { z } from "@hono/zod-openapi";
+import { type Auditor, type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
 import { closedShards, shardRegions } from "../platform/config.ts";
-import { dbFor, directoryDb } from "../platform/db/client.ts";
+import { directoryDb, newOperation, shardDb } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import type { workspaces } from "../platform/db/schema.ts";
 import { chooseShard, listShards, listShardStates } from "../platform/db/shards.ts";
@@ -9,7 +10,6 @@ import { sendWakeUps } from "../platform/queue.ts";
 import { jurisdictionOf } from "../platform/db/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { reloadGate } from "../workspaces/gate.ts";
-import { type OperatorOperation, recordOperation } from "./audit-store.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 import type { workspaceCreateSchema } from "./wire.ts";
@@ -30,10 +30,7 @@ const DEFAULT_SHARD = 0;
  * Adds a workspace to the shard with the fewest workspaces among those of its region with room. The slug is claimed first, in the
  * directory; if creating the workspace then fails, the next attempt with the same slug finishes it.
  */
-export async function addWorkspace(
-  { env, meter, nowMs, by }: Omit<OperatorOperation, "workspaceId">,
-  body: z.output<typeof workspaceCreateSchema>,
-): Promise<AddResult> {
+export async function addWorkspace(env: Env, meter: Meter, by: Auditor, body: z.output<typeof workspaceCreateSchema>): Promise<AddResult> {
   const { region = shardRegions(env).get(DEFAULT_SHARD), ...fields } = body;
   const shards = shardsIn(env, region);
   if (shards.length === 0) return { outcome: "no_region" };
@@ -42,12 +39,13 @@ export async function addWorkspace(
   if (claimedBefore && !shards.includes(claimedBefore.shard)) return { outcome: "slug_taken" };
   const shard = claimedBefore?.shard ?? chooseShard(await listShardStates(env, meter, shards, counts), closedShards(env));
   if (shard === undefined) return { outcome: "no_room" };
-  const id = claimedBefore?.workspaceId ?? newId(shard, nowMs);
+  const id = claimedBefore?.workspaceId ?? newId(shard, Date.now());
   if (!claimedBefore) {
     const [[claimed]] = await directory.batch([claimSlug(directory, { workspaceId: id, slug: body.slug, shard })]);
     if (!claimed) return { outcome: "slug_taken" };
   }
-  const db = dbFor(env, id, meter);
+  const op = { ...newOperation(env, meter, id), by };
+  const { db, nowMs } = op;
   const [limits, retention] = [withoutNulls(body.limits), withoutNulls(body.retention)];
   const pruneAt = Object.keys(retention).length > 0 ? nowMs : null;
   const [[workspace]] = await db.batch([
@@ -61,7 +59,7 @@ export async function addWorkspace(
       createdAt: nowMs,
       updatedAt: nowMs,
     }),
-    recordOperation(db, { by, workspaceId: id, nowMs }, { fields: Object.keys(body) }),
+    recordOperation(db, op, { fields: Object.keys(body) }),
   ]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
 }
@@ -78,8 +76,8 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
   const byShard = Map.groupBy(entries, (entry) => entry.shard);
   const rows = await Promise.all(
-    [...byShard.values()].map(async (group) => {
-      const db = dbFor(env, group[0]!.workspaceId, meter);
+    [...byShard].map(async ([shard, group]) => {
+      const db = shardDb(env, shard, meter);
       const ids = group.map((entry) => entry.workspaceId);
       const [found] = await db.batch([listWorkspaces(db, ids)]);
       return found;
@@ -95,12 +93,11 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
  * @returns whether there was one.
  */
 export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
-  const { env, meter, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, meter);
+  const { env, meter, db, workspaceId, nowMs } = op;
   const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!deleted) return false;
   // One after the other: a failure of one would cut off another. The erasure does again what is left undone.
-  await reloadGate(env, meter, workspaceId);
+  await reloadGate(op);
   const directory = directoryDb(env, meter);
   await directory.batch([releaseSlug(directory, workspaceId)]);
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);

@@ -5,7 +5,7 @@ import { conversationIndexOf } from "../conversations/conversation-index.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
-import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { emailOfAnonId } from "../platform/text.ts";
 import {
@@ -52,8 +52,7 @@ export async function erasePerson(
   person: PersonIdentifier,
   actor: string,
 ): Promise<{ auditId: string; deleted: DeletedCounts }> {
-  const { env, workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
+  const { env, db, workspaceId, nowMs } = op;
   const auditId = newId(shardOf(workspaceId), nowMs);
   const hashOf = (one: PersonIdentifier) => subjectHashOf(secretValues(env.KEY_SECRET)[0], workspaceId, one);
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
@@ -72,7 +71,7 @@ export async function erasePerson(
  * @throws UnreadableSecretError while the key of its identifier is not configured.
  */
 export async function resumeErasure(op: Operation, erasure: { id: string; identifier: string }): Promise<void> {
-  const db = workspaceDb(op);
+  const { db } = op;
   const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasureContext(erasure.id))) as PersonIdentifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
   const deleted = (audit?.detail as { deleted?: DeletedCounts } | null)?.deleted;
@@ -84,27 +83,27 @@ export async function resumeErasure(op: Operation, erasure: { id: string; identi
  * visitors by the leads with the person's email; those leads last.
  */
 async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
-  const db = workspaceDb(op);
+  const { db } = op;
   for (const step of [erasePersonConversations, erasePersonThreads, eraseLeadsByVisitor, erasePersonVisitors, erasePersonLeads]) {
-    while (await step(op, db, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
+    while (await step(op, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
   }
   await db.batch([updateDeleted(db, auditId, deleted), deleteErasure(db, auditId)]);
   return deleted;
 }
 
 /** One step, which adds what it erases to `deleted`; false when nothing is left. */
-type Step = (op: Operation, db: Database, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
+type Step = (op: Operation, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
 
-const erasePersonConversations: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listConversations(db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
+const erasePersonConversations: Step = async (op, person, deleted) => {
+  const [rows] = await op.db.batch([listConversations(op.db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
-  addCounts(deleted, await eraseConversations(op, db, ids));
+  addCounts(deleted, await eraseConversations(op, ids));
   return true;
 };
 
 /** Also of emails that never became a conversation. */
-const erasePersonThreads: Step = async ({ workspaceId }, db, person, deleted) => {
+const erasePersonThreads: Step = async ({ db, workspaceId }, person, deleted) => {
   const address = person.type === "email" ? person.value : person.type === "anon_id" ? emailOfAnonId(person.value) : undefined;
   if (address === undefined) return false;
   const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
@@ -112,26 +111,26 @@ const erasePersonThreads: Step = async ({ workspaceId }, db, person, deleted) =>
   return false;
 };
 
-const erasePersonVisitors: Step = async ({ workspaceId }, db, person, deleted) => {
+const erasePersonVisitors: Step = async ({ db, workspaceId }, person, deleted) => {
   const [erased] = await db.batch([eraseVisitors(db, workspaceId, person)]);
   addCounts(deleted, { visitors: erased.length });
   return false;
 };
 
-const eraseLeadsByVisitor: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listLeadsByVisitor(db, op.workspaceId, person, RECORDS_PER_STEP)]);
-  return eraseSomeLeads(op, db, rows, deleted);
+const eraseLeadsByVisitor: Step = async (op, person, deleted) => {
+  const [rows] = await op.db.batch([listLeadsByVisitor(op.db, op.workspaceId, person, RECORDS_PER_STEP)]);
+  return eraseSomeLeads(op, rows, deleted);
 };
 
-const erasePersonLeads: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listLeads(db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
-  return eraseSomeLeads(op, db, rows, deleted);
+const erasePersonLeads: Step = async (op, person, deleted) => {
+  const [rows] = await op.db.batch([listLeads(op.db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
+  return eraseSomeLeads(op, rows, deleted);
 };
 
-async function eraseSomeLeads(op: Operation, db: Database, rows: readonly { id: string }[], deleted: DeletedCounts) {
+async function eraseSomeLeads(op: Operation, rows: readonly { id: string }[], deleted: DeletedCounts) {
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
-  addCounts(deleted, await eraseLeadRecords(op, db, ids));
+  addCounts(deleted, await eraseLeadRecords(op, ids));
   return true;
 }
 
@@ -146,11 +145,11 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
  * @returns how many of each kind were deleted.
  */
 export async function eraseConversations(
-  { env, meter, workspaceId }: Operation,
-  db: Database,
+  op: Operation,
   ids: readonly string[],
   { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
 ): Promise<DeletedCounts> {
+  const { env, meter, db, workspaceId } = op;
   using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
     const session = sessionOf(env, meter, workspaceId, id);
@@ -159,7 +158,7 @@ export async function eraseConversations(
     return [id];
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
-  if (erased.length > 0) await conversationIndexOf(env, meter, workspaceId).remove(erased);
+  if (erased.length > 0) await conversationIndexOf(op).remove(erased);
   const rows = eraseConversationRows(db, workspaceId, erased, ROWS_PER_STEP, inactiveSinceMs);
   const { delivery_attempts, ...others } = { ...rows, ...further };
   const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);
@@ -167,8 +166,9 @@ export async function eraseConversations(
 }
 
 /** Erases leads with their events and index entries. @returns how many of each kind were deleted. */
-export async function eraseLeadRecords(op: Operation, db: Database, ids: readonly string[], further: FurtherErasures = {}) {
-  const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_PER_STEP);
+export async function eraseLeadRecords(op: Operation, ids: readonly string[], further: FurtherErasures = {}) {
+  const { db, workspaceId } = op;
+  const kinds = eraseLeadEvents(db, workspaceId, ids, ROWS_PER_STEP);
   const results = await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]);
   const { leads, others } = await eraseLeads(op, ids, Object.values(further));
   const deleted: DeletedCounts = { ...countRows(Object.keys(kinds), results), leads, ...countRows(Object.keys(further), others) };

@@ -7,7 +7,7 @@ import { type ConversationRecord, toFeedback, toHandoff, toMessage, toNote, toVi
 import { listDraftsOf } from "../knowledge/draft-store.ts";
 import { toStoredDraft } from "../knowledge/wire.ts";
 import { toLead } from "../leads/wire.ts";
-import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
 import {
   listConversations,
   listFeedback,
@@ -29,14 +29,13 @@ const FIRST_MESSAGES = 20;
 
 /** All data about a person in wire form, as the pieces of one JSON document. */
 export async function* exportPerson(op: Operation, person: PersonIdentifier): AsyncGenerator<string> {
-  const { env, meter, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, meter);
+  const { db, workspaceId, nowMs } = op;
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
   const head = { identifier: person, exported_at: new Date(nowMs).toISOString(), visitors: visitors.map(toVisitor) };
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
-  yield* separated(exportConversations(op, db, person, new Set(visitors.map(({ id }) => id))));
+  yield* separated(exportConversations(op, person, new Set(visitors.map(({ id }) => id))));
   yield `],"leads":[`;
-  yield* separated(exportLeads(db, workspaceId, person));
+  yield* separated(exportLeads(op, person));
   yield "]}";
 }
 
@@ -48,8 +47,8 @@ type NoteRow = Parameters<typeof toNote>[0];
 
 type LeadRow = Parameters<typeof toLead>[0];
 
-async function* exportConversations(op: Operation, db: Database, person: PersonIdentifier, visitorIds: ReadonlySet<string>) {
-  const { workspaceId } = op;
+async function* exportConversations(op: Operation, person: PersonIdentifier, visitorIds: ReadonlySet<string>) {
+  const { db, workspaceId } = op;
   const pages = pagesOf<ConversationRow>(CONVERSATIONS_PER_PAGE, (last, limit) =>
     db.batch([listConversations(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
   );
@@ -139,7 +138,7 @@ async function* pagesAfter<Row>(first: Row[], count: number, read: (last: Row) =
   for await (const rows of pagesOf<Row>(MESSAGES_PER_PAGE, (last) => read(last ?? first.at(-1)!))) yield* rows;
 }
 
-async function* exportLeads(db: Database, workspaceId: string, person: PersonIdentifier) {
+async function* exportLeads({ db, workspaceId }: Operation, person: PersonIdentifier) {
   const pages = pagesOf<LeadRow>(LEADS_PER_PAGE, (last, limit) =>
     db.batch([listLeads(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
   );

@@ -1,5 +1,5 @@
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -35,13 +35,14 @@ export async function prune(
   meter = new Meter(),
 ): Promise<PruneOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
-  const db = dbFor(env, workspaceId, meter);
+  const op = newOperation(env, meter, workspaceId, nowMs);
+  const { db } = op;
   const deleted: DeletedCounts = {};
   let isDone = false;
   for (let step = 0; step < STEPS_PER_RUN && !isDone; step++) {
     const [[found]] = await db.batch([findRetention(db, workspaceId)]);
     if (!found) return "nothing_to_do";
-    const removed = await pruneStep({ env, meter, workspaceId, nowMs }, db, cutoffsOf(found.retention, nowMs));
+    const removed = await pruneStep(op, cutoffsOf(found.retention, nowMs));
     addCounts(deleted, removed);
     isDone = Object.values(removed).every((count) => count === 0);
   }
@@ -52,21 +53,21 @@ export async function prune(
 }
 
 /** Erases some of the expired records. @returns how many of each kind; zeros when none are left. */
-async function pruneStep(op: Operation, db: Database, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
+async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
+  const { db, workspaceId } = op;
   const removed: DeletedCounts = {};
   if (conversationsMs !== undefined) {
-    const [expired] = await db.batch([listExpiredConversations(db, op.workspaceId, conversationsMs, RECORDS_PER_STEP)]);
-    const further = { visitors: eraseUnusedVisitors(db, op.workspaceId, visitorIdsOf(expired)) };
-    if (expired.length > 0)
-      addCounts(removed, await eraseConversations(op, db, idsOf(expired), { inactiveSinceMs: conversationsMs, further }));
+    const [expired] = await db.batch([listExpiredConversations(db, workspaceId, conversationsMs, RECORDS_PER_STEP)]);
+    const further = { visitors: eraseUnusedVisitors(db, workspaceId, visitorIdsOf(expired)) };
+    if (expired.length > 0) addCounts(removed, await eraseConversations(op, idsOf(expired), { inactiveSinceMs: conversationsMs, further }));
   }
   if (leadsMs !== undefined) {
-    const [expired] = await db.batch([listExpiredLeads(db, op.workspaceId, leadsMs, RECORDS_PER_STEP)]);
-    const further = { visitors: eraseUnusedVisitors(db, op.workspaceId, visitorIdsOf(expired)) };
-    if (expired.length > 0) addCounts(removed, await eraseLeadRecords(op, db, idsOf(expired), further));
+    const [expired] = await db.batch([listExpiredLeads(db, workspaceId, leadsMs, RECORDS_PER_STEP)]);
+    const further = { visitors: eraseUnusedVisitors(db, workspaceId, visitorIdsOf(expired)) };
+    if (expired.length > 0) addCounts(removed, await eraseLeadRecords(op, idsOf(expired), further));
   }
   if (eventLogMs !== undefined) {
-    const kinds = pruneEventLog(db, op.workspaceId, eventLogMs, LOG_ROWS_PER_STEP);
+    const kinds = pruneEventLog(db, workspaceId, eventLogMs, LOG_ROWS_PER_STEP);
     const results = await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]);
     addCounts(removed, countRows(Object.keys(kinds), results));
   }

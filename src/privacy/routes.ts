@@ -3,7 +3,7 @@ import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { erasePerson } from "./erase.ts";
 import { exportPerson, toStream } from "./export.ts";
 import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";
@@ -22,13 +22,12 @@ const findPerson = createRoute({
 });
 
 privacyRoutes.openapi(findPerson, async (c) => {
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId } = operationOf(c);
   const person = toIdentifier(c.req.valid("query"));
-  const db = callerDb(c);
   const [visitors, shared, [talks], [left], [handed]] = await db.batch([
-    listVisitors(db, id, person),
-    listSharedVisitors(db, id, person),
-    ...countRecords(db, id, person),
+    listVisitors(db, workspaceId, person),
+    listSharedVisitors(db, workspaceId, person),
+    ...countRecords(db, workspaceId, person),
   ]);
   const { conversations, messages } = talks ?? { conversations: 0, messages: 0 };
   const counts = { conversations, messages, leads: left?.leads ?? 0, handoffs: handed?.handoffs ?? 0 };
@@ -47,7 +46,7 @@ const eraseRoute = createRoute({
 });
 
 privacyRoutes.openapi(eraseRoute, async (c) => {
-  const op = callerOperation(c);
+  const op = operationOf(c);
   const { auditId, deleted } = await erasePerson(op, toIdentifier(c.req.valid("query")), `key/${c.get("caller").key.id}`);
   return c.json({ audit_id: auditId, erased_at: toTimestamp(Date.now()), deleted }, 200);
 });
@@ -63,7 +62,7 @@ const exportRoute = createRoute({
 });
 
 privacyRoutes.openapi(exportRoute, (c) => {
-  const pieces = exportPerson(callerOperation(c), toIdentifier(c.req.valid("query")));
+  const pieces = exportPerson(operationOf(c), toIdentifier(c.req.valid("query")));
   c.header("Content-Type", "application/json");
   c.header("Content-Disposition", 'attachment; filename="export.json"');
   // A stream has no type of its own; a test parses it by the schema.

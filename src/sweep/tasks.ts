@@ -12,7 +12,7 @@ import { listUnindexedLeads } from "../leads/store.ts";
 import { pruneOldAudit } from "../operator/audit.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listDeleted } from "../operator/store.ts";
-import type { Database } from "../platform/db/client.ts";
+import { type Database, newOperation } from "../platform/db/client.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import { pruneBackoffs } from "../platform/db/waiting.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
@@ -70,7 +70,8 @@ export interface Task {
 
 /** The tasks of each run in a shard. */
 export function listTasks(run: Run): Task[] {
-  const { env, db, nowMs } = run;
+  const { env, meter, db, nowMs } = run;
+  const operationOn = (workspaceId: string) => newOperation(env, meter, workspaceId, nowMs);
   const beforeMs = nowMs - WAKE_UP_TIMEOUT_MS;
   return [
     task("prunes", claimDueWorkspaces(db, nowMs, nowMs + PRUNE_INTERVAL_MS, MAX_PER_RUN), (due) => [
@@ -80,16 +81,16 @@ export function listTasks(run: Run): Task[] {
     task("syncs", requestDueSyncs(db, nowMs, MAX_PER_RUN), (sources) => [{ done: wakeSources(env, sources) }]),
     task("evaluations", listStrandedEvaluations(db, beforeMs, nowMs, MAX_PER_RUN), (stranded) => [wake(env.CRAWL_QUEUE, stranded)]),
     task("answers", listUnindexedAnswers(db, beforeMs, nowMs, MAX_PER_RUN), (answers) =>
-      answers.map((answer) => ({ key: answer.agentId, done: indexAnswer(run, answer) })),
+      answers.map((answer) => ({ key: answer.agentId, done: indexAnswer(operationOn(answer.workspaceId), answer) })),
     ),
     task("workspaces", listDeleted(db, beforeMs, MAX_PER_RUN), (deleted) => [wake(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
     task("conversations", listIdle(db, nowMs, MAX_PER_RUN), (idle) => resolveIdle(run, idle)),
     task("leads", listUnindexedLeads(db, beforeMs, nowMs, MAX_LEADS_PER_RUN), (leads) => {
       const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
-      return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads({ ...run, workspaceId }, rows) }));
+      return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads(operationOn(workspaceId), rows) }));
     }),
     task("erasures", listUnfinishedErasures(db, nowMs - ERASURE_TIMEOUT_MS, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
-      erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure) })),
+      erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure(operationOn(erasure.workspaceId), erasure) })),
     ),
     task("webhooks", listLogErasures(db, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: continueLogErasure(db, erasure) })),

@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
-import { dbFor } from "../platform/db/client.ts";
+import { shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
@@ -127,7 +127,7 @@ type PendingDelivery = Awaited<ReturnType<typeof listPendingDeliveries>>[number]
  * disabled or deleted, or the plan no longer includes webhooks.
  */
 async function claim(run: BatchRun, ids: readonly string[], lease: Lease): Promise<Claim> {
-  const db = dbFor(run.env, ids[0]!, run.meter);
+  const db = shardDb(run.env, shardOf(ids[0]!), run.meter);
   const [claimed, pending, payloads] = await db.batch([
     claimDeliveries(db, ids, run.queue, lease),
     listPendingDeliveries(db, ids),
@@ -178,7 +178,7 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
     const state = await run.send(delivery, MAX_WAIT_MS[run.queue]);
     if (state === "running") {
       limiter.block(delivery);
-      const db = dbFor(run.env, delivery.id, run.meter);
+      const db = shardDb(run.env, shardOf(delivery.id), run.meter);
       await db.batch([markEndpointSlow(db, delivery.webhookId)]);
       return;
     }
@@ -189,7 +189,7 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
 /** Releases deliveries that were not sent, and wakes them again: those of slow endpoints on the slow queue. */
 async function release(run: BatchRun, remaining: SendableDelivery[], limiter: EndpointLimiter<SendableDelivery>, lease: Lease) {
   const { env, meter, queue } = run;
-  const db = dbFor(env, remaining[0]!.id, meter);
+  const db = shardDb(env, shardOf(remaining[0]!.id), meter);
   const [released] = await db.batch([releaseDeliveries(db, idsOf(remaining), lease.untilMs)]);
   const isForSlow = ({ webhookId }: { webhookId: string }) => queue === "slow" || limiter.isBlocked(webhookId);
   await Promise.all([

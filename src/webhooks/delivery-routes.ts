@@ -4,7 +4,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
@@ -30,7 +30,7 @@ const testWebhook = createRoute({
 deliveryRoutes.openapi(testWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   await requireWebhooksPlan(c, webhookId);
-  const sent = await sendTest(callerOperation(c), webhookId);
+  const sent = await sendTest(operationOf(c), webhookId);
   if (!sent) throw notFound("webhook endpoint");
   return c.json(toDelivery(sent.delivery, sent.attempts), 200);
 });
@@ -46,13 +46,12 @@ const listDeliveries = createRoute({
 });
 
 deliveryRoutes.openapi(listDeliveries, async (c) => {
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId } = operationOf(c);
   const { webhook_id: webhookId } = c.req.valid("param");
   const { status, ...page } = c.req.valid("query");
-  const db = callerDb(c);
   const [[endpoint], rows, attempts] = await db.batch([
-    findEndpoint(db, id, webhookId),
-    ...pageDeliveries(db, id, webhookId, status, page),
+    findEndpoint(db, workspaceId, webhookId),
+    ...pageDeliveries(db, workspaceId, webhookId, status, page),
   ]);
   if (!endpoint) throw notFound("webhook endpoint");
   const byDelivery = Map.groupBy(attempts, ({ deliveryId }) => deliveryId);
@@ -82,14 +81,13 @@ const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued">, () => ApiError>
 };
 
 deliveryRoutes.openapi(redeliverEvent, async (c) => {
-  const { id, limits } = c.get("caller").workspace;
+  const op = operationOf(c);
   const { delivery_id: deliveryId } = c.req.valid("param");
-  if (!limits.webhooks) {
-    const db = callerDb(c);
-    const [[delivery]] = await db.batch([findDelivery(db, id, deliveryId)]);
+  if (!c.get("caller").workspace.limits.webhooks) {
+    const [[delivery]] = await op.db.batch([findDelivery(op.db, op.workspaceId, deliveryId)]);
     throw delivery ? planRequired() : notFound("delivery");
   }
-  const redelivery = await redeliver(callerOperation(c), deliveryId);
+  const redelivery = await redeliver(op, deliveryId);
   if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
   return c.json(toDelivery(redelivery.delivery, []), 202);
 });

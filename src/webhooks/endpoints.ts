@@ -1,5 +1,4 @@
-import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
@@ -28,11 +27,6 @@ const STEPS_PER_RUN = 20;
 
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
 
-/** The workspace, clock and id generator of an operation on endpoints. */
-export interface WebhookOperation extends Operation {
-  newId: (shard: number) => string;
-}
-
 interface NewEndpoint {
   url: string;
   events: string[];
@@ -44,13 +38,12 @@ interface NewEndpoint {
  * Adds an endpoint. A repeated request returns the endpoint of its first run, with that endpoint's secret.
  * @returns undefined when the workspace has the maximum already.
  */
-export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
-  const { env, workspaceId, nowMs } = op;
-  const id = op.newId(shardOf(workspaceId));
+export async function addEndpoint(op: Operation, fields: NewEndpoint) {
+  const { env, db, workspaceId, nowMs } = op;
+  const id = op.newId();
   const secret = await sealSecret(env, newSecret(), id);
   const disabled = fields.enabled ? {} : { disabledReason: MANUAL_REASON, disabledAt: nowMs };
   const row = { id, workspaceId, ...fields, ...disabled, secret, createdAt: nowMs, updatedAt: nowMs };
-  const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([createEndpoint(db, row, MAX_ENDPOINTS), findEndpoint(db, workspaceId, id)]);
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, id) };
 }
@@ -59,9 +52,8 @@ export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
  * Changes an endpoint. Disabling it cancels its pending deliveries.
  * @returns undefined when the workspace has no such endpoint.
  */
-export async function changeEndpoint(op: WebhookOperation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
-  const { workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
+export async function changeEndpoint(op: Operation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
+  const { db, workspaceId, nowMs } = op;
   const isChange = Object.values(changes).some((value) => value !== undefined);
   const writes = [
     ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
@@ -75,15 +67,14 @@ export async function changeEndpoint(op: WebhookOperation, webhookId: string, ch
  * Rotates an endpoint's secret; for a day, deliveries are signed with the previous one too.
  * @returns the endpoint with its new secret, or undefined when the workspace has no such endpoint.
  */
-export async function renewSecret(op: WebhookOperation, webhookId: string) {
-  const { env, workspaceId, nowMs } = op;
+export async function renewSecret(op: Operation, webhookId: string) {
+  const { env, db, workspaceId, nowMs } = op;
   const rotation = {
-    id: op.newId(shardOf(workspaceId)),
+    id: op.newId(),
     secret: await sealSecret(env, newSecret(), webhookId),
     previousUntilMs: nowMs + PREVIOUS_SECRET_MS,
     nowMs,
   };
-  const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([rotateSecret(db, workspaceId, webhookId, rotation), findEndpoint(db, workspaceId, webhookId)]);
   // Read from the row: a repeated request finds the secret of its first run.
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
@@ -93,9 +84,8 @@ export async function renewSecret(op: WebhookOperation, webhookId: string) {
  * Deletes an endpoint and its delivery log; the sweep deletes the rest of a long log.
  * @returns whether the workspace had the endpoint.
  */
-export async function removeEndpoint(op: WebhookOperation, webhookId: string): Promise<boolean> {
-  const { workspaceId, nowMs } = op;
-  const db = workspaceDb(op);
+export async function removeEndpoint(op: Operation, webhookId: string): Promise<boolean> {
+  const { db, workspaceId, nowMs } = op;
   const [[erased]] = await db.batch([
     eraseEndpoint(db, workspaceId, webhookId),
     ...eraseLog(db, workspaceId, webhookId, DELIVERIES_PER_STEP),

@@ -2,7 +2,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { RECORDED_DAYS } from "../events/outbox.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findLatestEvent, noteEventsRead, pageEvents } from "./event-store.ts";
 import { requireWebhooksPlan } from "./routes.ts";
 import { eventPageSchema, eventQuery, LATEST, toEventPage } from "./wire.ts";
@@ -25,14 +25,13 @@ event may come twice: ignore an id that you have handled. Needs webhooks in the 
 
 eventRoutes.openapi(listEvents, async (c) => {
   await requireWebhooksPlan(c);
-  const { id } = c.get("caller").workspace;
+  const { db, workspaceId, nowMs } = operationOf(c);
   const query = c.req.valid("query");
-  const db = callerDb(c);
-  const noted = noteEventsRead(db, id, Date.now());
+  const noted = noteEventsRead(db, workspaceId, nowMs);
   if (query.cursor === LATEST) {
-    const [, [latest]] = await db.batch([noted, findLatestEvent(db, id)]);
+    const [, [latest]] = await db.batch([noted, findLatestEvent(db, workspaceId)]);
     return c.json(toEventPage([], { ...query, cursor: latest?.id }), 200);
   }
-  const [, rows] = await db.batch([noted, pageEvents(db, id, query)]);
+  const [, rows] = await db.batch([noted, pageEvents(db, workspaceId, query)]);
   return c.json(toEventPage(rows, query), 200);
 });

@@ -1,10 +1,8 @@
 import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
-import { dbFor } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { attemptDelivery } from "./attempt.ts";
 import { addTest, createRedelivery, findDelivery, findTest } from "./delivery-log-store.ts";
-import type { WebhookOperation } from "./endpoints.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
@@ -14,17 +12,16 @@ export type Redelivery =
   | { outcome: "not_found" | "endpoint_disabled" | "pending" | "test" | "payload_gone" };
 
 /** Queues a new delivery of the same event to the same endpoint, with the same event id and the whole retry schedule. */
-export async function redeliver(op: WebhookOperation, deliveryId: string): Promise<Redelivery> {
-  const { env, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, op.meter);
-  const id = op.newId(shardOf(workspaceId));
+export async function redeliver(op: Operation, deliveryId: string): Promise<Redelivery> {
+  const { db, workspaceId, nowMs } = op;
+  const id = op.newId();
   const [[original], , [delivery]] = await db.batch([
     findDelivery(db, workspaceId, deliveryId),
     createRedelivery(db, workspaceId, deliveryId, { id, nowMs }),
     findDelivery(db, workspaceId, id),
   ]);
   if (delivery) {
-    await sendDeliveryWakeUps(env.DELIVERY_QUEUE, [id]);
+    await sendDeliveryWakeUps(op.env.DELIVERY_QUEUE, [id]);
     return { outcome: "queued", delivery };
   }
   return { outcome: refusalReason(original) };
@@ -46,13 +43,9 @@ const TEST_MESSAGE = "This is a test. Your endpoint is set up.";
  * retried and does not affect the endpoint's health.
  * @returns the delivery with its attempts, or undefined when the workspace has no such endpoint.
  */
-export async function sendTest(
-  op: WebhookOperation,
-  webhookId: string,
-): Promise<{ delivery: DeliveryRow; attempts: AttemptRow[] } | undefined> {
-  const { env, meter, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, meter);
-  const [deliveryId, eventId] = [op.newId(shardOf(workspaceId)), op.newId(shardOf(workspaceId))];
+export async function sendTest(op: Operation, webhookId: string): Promise<{ delivery: DeliveryRow; attempts: AttemptRow[] } | undefined> {
+  const { env, meter, db, workspaceId, nowMs } = op;
+  const [deliveryId, eventId] = [op.newId(), op.newId()];
   const payload = testPayload(eventId, op);
   const test = { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil: nowMs + TEST_LEASE_MS };
   const [, , [found], attempts] = await db.batch([...addTest(db, test), ...findTest(db, deliveryId)]);
@@ -65,7 +58,7 @@ export async function sendTest(
   return sent && { delivery: sent.delivery, attempts: [sent.attempt] };
 }
 
-function testPayload(id: string, { workspaceId, nowMs }: WebhookOperation): string {
+function testPayload(id: string, { workspaceId, nowMs }: Operation): string {
   const createdAt = new Date(nowMs).toISOString();
   const data = { message: TEST_MESSAGE };
   return JSON.stringify({ id, type: TEST_EVENT, created_at: createdAt, api_version: API_VERSION, workspace_id: workspaceId, data });

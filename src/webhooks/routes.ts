@@ -8,7 +8,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, needsScope } from "../workspaces/checks.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
@@ -36,8 +36,8 @@ const listWebhooks = createRoute({
 });
 
 webhookRoutes.openapi(listWebhooks, async (c) => {
-  const db = callerDb(c);
-  const [rows] = await db.batch([listEndpoints(db, c.get("caller").workspace.id)]);
+  const { db, workspaceId } = operationOf(c);
+  const [rows] = await db.batch([listEndpoints(db, workspaceId)]);
   return c.json({ ...wholePage(rows.map(toWebhook)), event_types: eventCatalogue() }, 200);
 });
 
@@ -56,7 +56,7 @@ webhookRoutes.openapi(createWebhook, async (c) => {
   const { description = null, ...fields } = c.req.valid("json");
   await requirePublicTarget(c, fields.url);
   await requireWebhooksPlan(c);
-  const added = await addEndpoint(callerOperation(c), { ...fields, description });
+  const added = await addEndpoint(operationOf(c), { ...fields, description });
   if (!added) {
     throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, the maximum. Delete one first.`);
   }
@@ -74,8 +74,8 @@ const getWebhook = createRoute({
 });
 
 webhookRoutes.openapi(getWebhook, async (c) => {
-  const db = callerDb(c);
-  const [[endpoint]] = await db.batch([findEndpoint(db, c.get("caller").workspace.id, c.req.valid("param").webhook_id)]);
+  const { db, workspaceId } = operationOf(c);
+  const [[endpoint]] = await db.batch([findEndpoint(db, workspaceId, c.req.valid("param").webhook_id)]);
   if (!endpoint) throw notFound("webhook endpoint");
   return c.json(toWebhook(endpoint), 200);
 });
@@ -97,7 +97,7 @@ webhookRoutes.openapi(updateWebhook, async (c) => {
   if (url) await requirePublicTarget(c, url);
   await requireWebhooksPlan(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
-  const endpoint = await changeEndpoint(callerOperation(c), webhookId, changes);
+  const endpoint = await changeEndpoint(operationOf(c), webhookId, changes);
   if (!endpoint) throw notFound("webhook endpoint");
   return c.json(toWebhook(endpoint), 200);
 });
@@ -114,7 +114,7 @@ const deleteWebhook = createRoute({
 });
 
 webhookRoutes.openapi(deleteWebhook, async (c) => {
-  if (!(await removeEndpoint(callerOperation(c), c.req.valid("param").webhook_id))) throw notFound("webhook endpoint");
+  if (!(await removeEndpoint(operationOf(c), c.req.valid("param").webhook_id))) throw notFound("webhook endpoint");
   return c.body(null, 204);
 });
 
@@ -133,7 +133,7 @@ const rotateWebhookSecret = createRoute({
 });
 
 webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
-  const renewed = await renewSecret(callerOperation(c), c.req.valid("param").webhook_id);
+  const renewed = await renewSecret(operationOf(c), c.req.valid("param").webhook_id);
   if (!renewed) throw notFound("webhook endpoint");
   return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
 });
@@ -143,10 +143,9 @@ webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
  * @throws ApiError 404 or 403.
  */
 export async function requireWebhooksPlan(c: AppContext, webhookId?: string): Promise<void> {
-  const { id, limits } = c.get("caller").workspace;
-  if (limits.webhooks) return;
-  const db = callerDb(c);
-  const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, id, webhookId)]);
+  if (c.get("caller").workspace.limits.webhooks) return;
+  const { db, workspaceId } = operationOf(c);
+  const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, workspaceId, webhookId)]);
   if (webhookId !== undefined && !endpoint) throw notFound("webhook endpoint");
   throw planRequired();
 }

@@ -5,7 +5,8 @@ import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } fro
 import type { VisitorRow } from "../conversations/wire.ts";
 import { checkVisitor } from "../events/visitor-news.ts";
 import { secretValues } from "../platform/config.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { type Database, shardDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
 import type { Check } from "../platform/http/checks.ts";
@@ -13,7 +14,7 @@ import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
-import { flowLimited } from "../workspaces/checks.ts";
+import { flowLimited, operationOf } from "../workspaces/checks.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
@@ -86,7 +87,7 @@ export function unauthorized(code: ErrorCode, message: string): ApiError {
  */
 export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
   if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw agentNotFound();
-  return dbFor(c.env, agentId, c.get("meter"));
+  return shardDb(c.env, shardOf(agentId), c.get("meter"));
 }
 
 /** @throws ApiError invalid_visitor_token where the token was ended. */
@@ -105,7 +106,7 @@ export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
   const { plan, overrides, ...agent } = found;
   checkOrigin(c, agent.allowedOrigins);
   c.set("logFields", { workspaceId: agent.workspaceId });
-  return { agent, workspaceId: agent.workspaceId, limits: limitsOf(plan, overrides) };
+  return { agent, op: operationOf(c, agent.workspaceId), limits: limitsOf(plan, overrides) };
 }
 
 /**
@@ -153,10 +154,10 @@ export async function openConversation<const Queries extends readonly Statement[
     after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim), findOwnConversation(db, claim, conversationId)],
   });
   const [[found], [visitor], [conversation]] = after;
-  const { agent, workspaceId } = requireAgent(c, found);
+  const { agent, op } = requireAgent(c, found);
   if (visitor) requireLive(claim, agent, visitor);
   if (!visitor || !conversation) throw conversationNotFound();
-  return { agent, workspaceId, conversation, claim, visitor, db, read };
+  return { agent, op, conversation, claim, visitor, read };
 }
 
 /**

@@ -47,12 +47,12 @@ export async function streamForVisitor(c: AppContext, agentId: string, body: Mes
  */
 export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
   return resumedAnswer(c, key, async () => {
-    const { workspaceId, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
+    const { op, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
       findVisitorAnswer(db, claim, key),
     ]);
     const [[stored]] = read;
     const named = { ...claim, anonId: visitor.anonId, issuedAtMs: issuedAt(claim, visitor, Date.now()) };
-    return { workspaceId, status: conversation.status, stored, visitor: named };
+    return { workspaceId: op.workspaceId, status: conversation.status, stored, visitor: named };
   });
 }
 
@@ -63,7 +63,8 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
   const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "messages" }, (db) =>
     findVisitorConversation(db, agentId, conversationId ?? ""),
   );
-  const { agent, workspaceId, limits, claim, visitor: bearer } = opened;
+  const { agent, limits, claim, visitor: bearer } = opened;
+  const { workspaceId } = opened.op;
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const made = await newIds(c, { agentId, visitorId: bearer?.id, body, nowMs });

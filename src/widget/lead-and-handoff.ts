@@ -1,19 +1,14 @@
 import { handoffMessageOf } from "../agents/messages.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { visitorLanguage } from "../chat/answer.ts";
+import type { ConversationOperation } from "../conversations/conversations.ts";
 import { transitionOn } from "../conversations/status.ts";
-import {
-  type ConversationKey,
-  createHandoff,
-  findConversation,
-  findLatestHandoff,
-  transitionConversation,
-} from "../conversations/store.ts";
+import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { tellVisitor } from "../events/visitor-news.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
-import type { Database, Operation } from "../platform/db/client.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -34,11 +29,10 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "leads" }, (db, claim) =>
     findOwnConversation(db, claim, conversationId ?? ""),
   );
-  const { agent, workspaceId, limits, visitor, read } = opened;
+  const { agent, op, limits, visitor, read } = opened;
   if (conversationId !== null && read.length === 0) throw conversationNotFound();
   if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
-  const op = { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
-  const sender = await senderOf(c, workspaceId, visitor);
+  const sender = await senderOf(c, op.workspaceId, visitor);
   const fields = {
     agentId,
     conversationId,
@@ -72,19 +66,12 @@ export function requestedHandoffMessage(agent: AgentRow, lastWritten: readonly {
   return handoffMessageOf(agent, "customer_request", visitorLanguage(texts, agent.language));
 }
 
-interface HandoffOperation extends ConversationKey {
-  env: Env;
-  db: Database;
-  agentId: string;
-  nowMs: number;
-}
-
 /**
  * Hands a conversation to a human because its visitor asks for one. One that a human has already stays as it is, and a
  * resolved one is reopened.
  * @param message what the visitor reads then.
  */
-export async function requestHandoff(op: HandoffOperation, message: string) {
+export async function requestHandoff(op: ConversationOperation, agentId: string, message: string) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message, nowMs };
   const question = lastQuestion(op);
@@ -92,7 +79,7 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
     transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs }),
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs }),
     addHandoffNotice(db, op, notice),
-    ...createHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
+    ...createHandoff(db, { ...op, agentId }, { reason: "customer_request", questionKey: null, ...question }),
   ];
   const { written, after } = await transact(db, {
     writes,

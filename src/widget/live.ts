@@ -12,7 +12,7 @@ const RETRY_SECONDS = 60;
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, conflict, rate_limited.
  */
 export async function followForVisitor(c: AppContext, conversationId: string): Promise<Response> {
-  const { workspaceId, conversation, claim, visitor } = await openConversation(c, conversationId);
+  const { op, conversation, claim, visitor } = await openConversation(c, conversationId);
   if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
   if (conversation.status === "resolved") {
     throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
@@ -20,7 +20,7 @@ export async function followForVisitor(c: AppContext, conversationId: string): P
   // The object needs no token, and a browser takes no protocol that it has not named.
   const headers = new Headers({ Upgrade: "websocket", [EXPIRY_HEADER]: String(expiryOf(claim.issuedAtMs, visitor)) });
   if (namedProtocols(c).includes(LIVE_PROTOCOL)) headers.set("Sec-WebSocket-Protocol", LIVE_PROTOCOL);
-  const session = sessionOf(c.env, c.get("meter"), workspaceId, conversationId);
+  const session = sessionOf(c.env, op.meter, op.workspaceId, conversationId);
   const response = await session.fetch(new Request(c.req.url, { headers }));
   if (response.status === 101) return response;
   throw new ApiError("rate_limited", "The conversation is followed by too many pages. Close one, or read its messages from time to time.", {

@@ -5,7 +5,6 @@ import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
 import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { checking } from "../platform/http/checks.ts";
 import { notFound } from "../platform/http/errors.ts";
@@ -187,12 +186,9 @@ const handOff = createRoute({
 
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { agent, workspaceId, db, read } = await openConversation(c, conversationId, (shard, claim) => [
-    listLastWritten(shard, claim, conversationId),
-  ]);
-  const op = { env: c.env, db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
+  const { agent, op, read } = await openConversation(c, conversationId, (db, claim) => [listLastWritten(db, claim, conversationId)]);
   const message = requestedHandoffMessage(agent, read[0]);
-  const { handoff, status } = await requestHandoff(op, message);
+  const { handoff, status } = await requestHandoff({ ...op, conversationId }, agent.id, message);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
 });
 
@@ -225,10 +221,9 @@ const rateAnswer = createRoute({
 widgetRoutes.openapi(rateAnswer, async (c) => {
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
   const { rating, comment = null } = c.req.valid("json");
-  const { workspaceId, db } = await openConversation(c, conversationId);
-  const id = c.get("newId")(shardOf(workspaceId));
-  const given = { id, messageId, author: BY_VISITOR, rating, comment };
-  const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, Date.now())]);
+  const { db, workspaceId, nowMs, newId } = (await openConversation(c, conversationId)).op;
+  const given = { id: newId(), messageId, author: BY_VISITOR, rating, comment };
+  const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
   if (!rated) throw notFound("message");
   return c.json(toFeedback(rated), 200);
 });
@@ -247,7 +242,7 @@ const rate = createRoute({
 widgetRoutes.openapi(rate, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { score, comment = null } = c.req.valid("json");
-  const { claim, db } = await openConversation(c, conversationId);
-  await db.batch([setCsat(db, claim, conversationId, { score, comment }, Date.now())]);
+  const { claim, op } = await openConversation(c, conversationId);
+  await op.db.batch([setCsat(op.db, claim, conversationId, { score, comment }, op.nowMs)]);
   return c.json({ score, comment }, 200);
 });

@@ -1,5 +1,6 @@
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { clientNetwork } from "../platform/http/client-network.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
@@ -133,7 +134,7 @@ async function crossWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response
 async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string | undefined): Promise<Admission> {
   const meter = c.get("meter");
   try {
-    const admission = await gateOf(c.env, meter, claim.workspaceId).admit(claim, knownVersion);
+    const admission = await gateOf({ env: c.env, meter, workspaceId: claim.workspaceId }).admit(claim, knownVersion);
     if (admission.cost) meter.add(admission.cost);
     return admission;
   } catch (error) {
@@ -208,12 +209,8 @@ export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: numbe
   return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
 }
 
-/** What an operation on the caller's workspace works with. */
-export function callerOperation(c: AppContext) {
-  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
-}
-
-/** The database of the caller's workspace. */
-export function callerDb(c: AppContext): Database {
-  return dbFor(c.env, c.get("caller").workspace.id, c.get("meter"));
+/** The operation of a request: on the caller's workspace, or on another one that the request may change. */
+export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): Operation {
+  const shard = shardOf(workspaceId);
+  return { ...newOperation(c.env, c.get("meter"), workspaceId), newId: () => c.get("newId")(shard) };
 }

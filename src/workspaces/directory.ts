@@ -1,4 +1,4 @@
-import { dbFor } from "../platform/db/client.ts";
+import { newOperation } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { movedError } from "../platform/db/shard-binding.ts";
@@ -44,7 +44,7 @@ export interface Directory {
 
 /** A workspace with its keys; null where it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
-  const db = dbFor(env, workspaceId, meter);
+  const { db } = newOperation(env, meter, workspaceId);
   const [[row], active, revoked] = await db.batch([
     findWorkspace(db, workspaceId),
     listActiveKeys(db, workspaceId),
@@ -63,7 +63,7 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
 
 /** Stores which secret signed a key. A failed write is not retried: the next hour, or the next instance of the gate, writes again. */
 export async function recordUse(env: Env, workspaceId: string, { key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
-  const db = dbFor(env, key.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspaceId);
   try {
     await db.batch([recordSecretUse(db, workspaceId, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
   } catch (error) {

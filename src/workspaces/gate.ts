@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import type { Operation } from "../platform/db/client.ts";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -176,12 +177,12 @@ export class WorkspaceGate extends DurableObject<Env> {
 }
 
 /** The gate of a workspace. */
-export function gateOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<WorkspaceGate> {
+export function gateOf({ env, meter, workspaceId }: Pick<Operation, "env" | "meter" | "workspaceId">): DurableObjectStub<WorkspaceGate> {
   meter.countObjectHop();
   return objectOf(env, env.GATE, workspaceId);
 }
 
 /** Makes a workspace's gate reload keys and plan. Call it before responding to a change of them. */
-export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
-  await gateOf(env, meter, workspaceId).reload();
+export async function reloadGate(op: Operation): Promise<void> {
+  await gateOf(op).reload();
 }

@@ -1,7 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "./checks.ts";
+import { needsScope, operationOf } from "./checks.ts";
 import { periodOf, toMegabytes } from "./plans.ts";
 import { findUsage } from "./store.ts";
 import type { DailyFlow } from "./visitor-limits.ts";
@@ -37,9 +37,8 @@ const getUsage = createRoute({
 
 accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
-  const nowMs = Date.now();
-  const db = callerDb(c);
-  const [[used], sent] = await db.batch([findUsage(db, workspace.id, periodOf(nowMs)), listSentToday(db, workspace.id, nowMs)]);
+  const { db, workspaceId, nowMs } = operationOf(c);
+  const [[used], sent] = await db.batch([findUsage(db, workspaceId, periodOf(nowMs)), listSentToday(db, workspaceId, nowMs)]);
   const sentToday = (flow: DailyFlow) => sent.find((row) => row.flow === flow)?.count ?? 0;
   const usage = {
     messages: used?.messages ?? 0,

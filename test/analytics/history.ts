@@ -3,7 +3,7 @@ import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { changeConversation, resolveIdleWrites, replyAsHuman } from "../../src/conversations/conversations.ts";
 import { isAgentSilent, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { questionOf } from "../chat/question.ts";
@@ -65,7 +65,7 @@ export class Histories {
     private readonly agents: string[],
     private readonly random: Random,
   ) {
-    this.db = dbFor(env, workspaceId, new Meter());
+    this.db = newOperation(env, new Meter(), workspaceId).db;
   }
 
   /** @param meanwhile runs now and then between two steps. */
@@ -100,8 +100,7 @@ export class Histories {
   /** What the team, cron or the visitor does beside writing. */
   private change(conversationId: string, nowMs: number): Step {
     const { random, workspaceId, db } = this;
-    const ids = (shard: number) => newId(shard, nowMs);
-    const op = { env, meter: new Meter(), workspaceId, conversationId, nowMs, newId: ids };
+    const op = { ...newOperation(env, new Meter(), workspaceId, nowMs), conversationId };
     const kind = random();
     const [resolve, score] = [random() < 0.5, pick(random, [1, 2, 3, 4, 5, null])];
     const status = random() < 0.6 ? ("resolved" as const) : pick(random, SETTABLE_STATUSES);

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { ImportOperation } from "../../src/backup/import.ts";
+import type { OperatorOperation } from "../../src/administration/audit-store.ts";
 import type { Header } from "../../src/backup/wire.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, deliver, query, send } from "../harness.ts";
 
@@ -82,7 +83,7 @@ export async function finishErasure(workspaceId: string): Promise<void> {
 }
 
 /** A request of an import, for the functions behind it. */
-export function importOperation(header: Header): ImportOperation {
+export function importOperation(header: Header): OperatorOperation {
   const by = { actor: "token/0", operation: "importWorkspace", requestId: "" };
-  return { env, meter: new Meter(), header, workspaceId: header.workspace_id, nowMs: Date.now(), by };
+  return { ...newOperation(env, new Meter(), header.workspace_id), by };
 }

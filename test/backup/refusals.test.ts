@@ -181,12 +181,13 @@ describe("an import", () => {
   });
 
   test("secrets that the deployment cannot read cause warnings", async () => {
-    const op = importOperation(file.header as Header);
+    const header = file.header as Header;
+    const op = importOperation(header);
     const moved = envWith({ ENCRYPTION_KEY: "another", KEY_SECRET: "another" });
-    const { warnings } = await importRecords({ ...op, env: moved }, [find("agents"), find("webhook_endpoints")]);
+    const { warnings } = await importRecords({ ...op, env: moved }, header, [find("agents"), find("webhook_endpoints")]);
     expect(warnings).toEqual([expect.stringMatching(/^Stored secrets.*ENCRYPTION_KEY/), expect.stringMatching(/^API keys.*KEY_SECRET/)]);
     const both = envWith({ ENCRYPTION_KEY: `another,${env.ENCRYPTION_KEY}`, KEY_SECRET: `another,${env.KEY_SECRET}` });
-    expect(await importRecords({ ...op, env: both }, [find("agents")])).toEqual({ state: "importing", warnings: [] });
+    expect(await importRecords({ ...op, env: both }, header, [find("agents")])).toEqual({ state: "importing", warnings: [] });
   });
 
   test("an export contains no secret in clear text", async () => {

@@ -5,7 +5,7 @@ import { checkImport } from "../../src/backup/import.ts";
 import { COUNTS_TABLES, NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
 import { clearCounts } from "../../src/backup/store.ts";
 import type { End, Header } from "../../src/backup/wire.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, deliver, newAddress, operate, query, send } from "../harness.ts";
@@ -87,7 +87,7 @@ describe("an import", () => {
   });
 
   test("keeps its counts from a late attempt to clear those of the triggers", async () => {
-    const db = dbFor(env, workspace.id, new Meter());
+    const { db } = newOperation(env, new Meter(), workspace.id);
     const key = { workspaceId: workspace.id, exportId: file.header["export_id"] };
     const [first, ...rest] = clearCounts(db, key, 2_000);
     const clearLate = () => db.batch([first!, ...rest]);
@@ -107,7 +107,7 @@ describe("an import", () => {
 
   test("is compared in bounded steps, and from the start after more records", async () => {
     for (let at = 0; at < file.records.length; at += 500) await sendRecords(file, file.records.slice(at, at + 500));
-    const check = () => checkImport(importOperation(file.header as Header), file.end as End, 4);
+    const check = () => checkImport(importOperation(file.header as Header), file.header as Header, file.end as End, 4);
     for (let step = 0; step < 3; step++) expect((await check()).state).toBe("checking");
     await sendRecords(file, file.records.slice(0, 1));
     let steps = 1;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { seededId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, query } from "../harness.ts";
@@ -88,7 +88,7 @@ test("a reply of the team that reopens a resolved conversation is in the history
 test("a question that an earlier attempt stored is not in its own history, and nor is what came after it", async () => {
   const { workspace, begun, told, session, questionAged, ask } = await converse();
   const question = questionAged("apples", HOUR_MS);
-  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
+  await beginTurn(newOperation(env, new Meter(), workspace.id).db, question);
   expect(await ask("pears")).toEqual([...begun, "apples"]);
   await session.ask(question);
   expect(told.at(-1)).toEqual(begun);

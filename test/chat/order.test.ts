@@ -6,7 +6,7 @@ import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Model } from "../../src/models/model.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
@@ -199,7 +199,7 @@ test("a turn that died before its first batch is run with its own identifiers", 
 test("a turn that died after its first batch is answered once and counted once", async () => {
   const { session, workspace, questionWith, leave, transcript, used, storage } = await createConversation();
   const question = questionWith(textOf(1));
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   await beginTurn(db, question);
   expect(await transcript()).toEqual([["user", textOf(1)]]);
   await leave({ question });
@@ -213,7 +213,7 @@ test("a question that used the last message of the quota is answered after the o
   const { session, workspace, questionWith, leave, transcript, used } = await createConversation();
   // The first question is counted already, so this one is the last.
   const question = questionWith(textOf(1), { quota: { period: PERIOD, limit: 2 } });
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   await beginTurn(db, question);
   await leave({ question });
   await runDurableObjectAlarm(session);
@@ -224,7 +224,7 @@ test("a question that used the last message of the quota is answered after the o
 test("a turn that died after its first batch is neither answered nor counted when a human took over meanwhile", async () => {
   const { session, workspace, id, questionWith, leave, transcript, used, storage } = await createConversation();
   const question = questionWith(textOf(1));
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   await beginTurn(db, question);
   await query(id, "UPDATE conversations SET status = 'human_active' WHERE id = ?", id);
   await leave({ question });
@@ -383,7 +383,7 @@ test("a turn that failed for 24 hours is stored and handed to a human, and count
 test("a question that was stored and counted 24 hours ago is handed to a human, and its quota is given back", async () => {
   const { session, workspace, id, questionWith, leave, transcript, used } = await createConversation();
   const question = questionWith(textOf(1), askedBefore(DAY_MS));
-  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
+  await beginTurn(newOperation(env, new Meter(), workspace.id).db, question);
   expect(await used()).toBe(1);
   await leave({ question, attempts: 30 });
   await runDurableObjectAlarm(session);
@@ -475,7 +475,7 @@ test("erasing a session deletes its stored turns", async () => {
 /** As the erasure of a person does it: the object, then the rows. */
 async function eraseConversation(session: { erase(): Promise<void> }, workspaceId: string, id: string) {
   await session.erase();
-  const db = dbFor(env, workspaceId, new Meter());
+  const { db } = newOperation(env, new Meter(), workspaceId);
   const rows = eraseConversationRows(db, workspaceId, [id], 100);
   await db.batch([rows.delivery_attempts, rows.deliveries, rows.events, rows.messages, rows.handoffs, rows.conversations]);
 }

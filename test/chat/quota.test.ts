@@ -5,7 +5,7 @@ import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, unfinishedIn, type Workspace } from "../harness.ts";
@@ -96,7 +96,7 @@ test("the next month starts with nothing used", async () => {
 test("a repeated first batch counts the question once, at the limit too", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 1 });
   const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   for (let run = 0; run < 3; run++) {
     const { stored } = await beginTurn(db, question);
     expect(stored.map(({ id }) => id)).toEqual([question.questionId]);
@@ -145,7 +145,7 @@ test("a failing model in a new conversation leaves the last message of the quota
 
 test("a repeated second batch changes nothing, and refunds a message once", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 10 });
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   await beginTurn(db, knownQuestion(workspace, agent.id));
   const question = knownQuestion(workspace, agent.id, { message: UNKNOWN });
   await beginTurn(db, question);

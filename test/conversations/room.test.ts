@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { questionOf } from "../chat/question.ts";
 import { arrive, conversations, createMailbox, mailService } from "../email/mailbox.ts";
@@ -103,7 +103,7 @@ test("a question that an earlier attempt stored is answered, whatever room is le
   const { workspace, agentId, ask, read } = await createDesk(4);
   const { conversation_id: conversationId } = (await ask()).body;
   const question = questionOf(workspace.id, agentId, { conversationId, isNew: false, message: KNOWN, maxMessages: 4 });
-  await beginTurn(dbFor(env, workspace.id, new Meter()), question);
+  await beginTurn(newOperation(env, new Meter(), workspace.id).db, question);
   const { result } = await env.SESSION.getByName(`${workspace.id}/${conversationId}`).ask(question);
   expect(result.outcome).toBe("answered");
   expect((await read(conversationId)).message_count).toBe(4);

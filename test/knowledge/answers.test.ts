@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addAnswer, confirmIndexed } from "../../src/knowledge/answers.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -130,15 +131,10 @@ test("an agent does not use another agent's answers, nor delete them", async () 
 test("an answer that was not indexed is indexed by the sweep, once", async () => {
   const { workspace, agent, ask, list } = await createDesk();
   const failing = { getByName: () => ({ putAnswer: () => Promise.reject(new Error("the object is overloaded")) }) };
-  const op = {
-    env: envWith({ INDEX: failing }),
-    meter: new Meter(),
-    workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
-    agentId: agent.id,
-    nowMs: Date.now(),
-    newId: (shard: number) => newId(shard, Date.now()),
-  };
-  await expect(addAnswer(op, { question: QUESTION, answer: "Yes.", metadata: {} })).rejects.toThrow("overloaded");
+  const op = { ...newOperation(envWith({ INDEX: failing }), new Meter(), workspace.id), agentId: agent.id };
+  await expect(addAnswer(op, limitsOf("enterprise", {}), { question: QUESTION, answer: "Yes.", metadata: {} })).rejects.toThrow(
+    "overloaded",
+  );
   expect((await list()).total).toBe(1);
   expect((await ask()).needs_human).toBe(true);
   const later = Date.now() + 2 * 60_000;
@@ -171,15 +167,8 @@ function slowIndex(meanwhile: (answerId: string) => Promise<unknown>): Env {
 test("an answer that is deleted while it is indexed does not stay in the index", async () => {
   const { workspace, agent, path, ask, list } = await createDesk();
   const remove = async (id: string) => expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
-  const op = {
-    env: slowIndex(remove),
-    meter: new Meter(),
-    workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
-    agentId: agent.id,
-    nowMs: Date.now(),
-    newId: (shard: number) => newId(shard, Date.now()),
-  };
-  const added = await addAnswer(op, { question: QUESTION, answer: "Yes.", metadata: {} });
+  const op = { ...newOperation(slowIndex(remove), new Meter(), workspace.id), agentId: agent.id };
+  const added = await addAnswer(op, limitsOf("enterprise", {}), { question: QUESTION, answer: "Yes.", metadata: {} });
   if (added.outcome !== "done") throw new Error(added.outcome);
   await confirmIndexed(op, [added.answer]);
   expect((await list()).total).toBe(0);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ingest } from "../../src/knowledge/consumer.ts";
 import { addSource, syncSource } from "../../src/knowledge/sources.ts";
 import { listStrandedSources } from "../../src/knowledge/store.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
@@ -23,6 +23,7 @@ import {
 
 const MIB = 1024 * 1024;
 const QUEUE = "support-agent-ingestion";
+const LIMITS = limitsOf("enterprise", {});
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 async function createDesk(settings: Parameters<typeof createWorkspace>[0] & { beside?: Workspace } = {}) {
@@ -40,14 +41,7 @@ async function createDesk(settings: Parameters<typeof createWorkspace>[0] & { be
     list: async () => (await workspace.call("GET", path)).body,
     find: async (id: string) => (await workspace.call("GET", path)).body.data.find((source: { id: string }) => source.id === id),
     /** The operation as the route calls it, in an environment with these bindings. */
-    op: (bindings: Record<string, unknown> = {}) => ({
-      env: envWith(bindings),
-      meter: new Meter(),
-      workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
-      agentId: agent.id,
-      nowMs: Date.now(),
-      newId: (shard: number) => newId(shard, Date.now()),
-    }),
+    op: (bindings: Record<string, unknown>) => ({ ...newOperation(envWith(bindings), new Meter(), workspace.id), agentId: agent.id }),
     search: async (query: string) => (await workspace.call("POST", `/agents/${agent.id}/search`, { query })).body.data,
   };
 }
@@ -377,7 +371,7 @@ async function dieAt(desk: Awaited<ReturnType<typeof createDesk>>, step: "before
   };
   const id = newId(shardOf(workspace.id), Date.now());
   const op = { ...desk.op({ ...mortal, INDEX: { getByName: () => ({ stageText }) } }), newId: () => id };
-  await expect(addSource(op, TEXT)).rejects.toThrow("killed");
+  await expect(addSource(op, LIMITS, TEXT)).rejects.toThrow("killed");
   return id;
 }
 
@@ -399,7 +393,7 @@ test.for(["before the text", "after the text"] as const)("a request that dies %s
 test("the sweep wakes a source whose request died", async () => {
   const desk = await createDesk();
   const id = await dieAt(desk, "before the text");
-  const db = dbFor(env, id, new Meter());
+  const { db } = newOperation(env, new Meter(), id);
   const laterMs = Date.now() + 5 * 60_000;
   const [stranded] = await db.batch([listStrandedSources(db, laterMs - 60_000, laterMs, 1_000)]);
   expect(stranded.map((source) => source.id)).toContain(id);
@@ -413,7 +407,7 @@ test("a request whose source was removed as dead is refused, and leaves nothing"
     return index.stageText(...text);
   };
   const bindings = { INDEX: { getByName: () => ({ stageText: slow }) }, INGESTION_QUEUE: { sendBatch: async () => undefined } };
-  await expect(addSource(op(bindings), TEXT)).rejects.toThrow("was removed");
+  await expect(addSource(op(bindings), LIMITS, TEXT)).rejects.toThrow("was removed");
   expect((await list()).data).toEqual([]);
 });
 
@@ -424,19 +418,19 @@ test("when the text cannot be stored there is no source", async () => {
   const sent: unknown[] = [];
   const queue = { sendBatch: async (messages: { body: unknown }[]) => void sent.push(...messages.map(({ body }) => body)) };
   const op = desk.op({ INDEX: failing, INGESTION_QUEUE: queue });
-  await expect(addSource(op, TEXT)).rejects.toThrow("overloaded");
+  await expect(addSource(op, LIMITS, TEXT)).rejects.toThrow("overloaded");
   expect((await list()).data).toEqual([]);
   // The consumer removes what the object may have stored nevertheless.
   expect(sent.splice(0)).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: expect.any(String) }]);
   expect((await workspace.call("GET", "/usage")).body.usage.sources).toBe(0);
   // And with the platform as it is, the same call adds it and wakes the consumer up.
-  const added = await addSource({ ...op, env: envWith({ INGESTION_QUEUE: queue }) }, TEXT);
+  const added = await addSource({ ...op, env: envWith({ INGESTION_QUEUE: queue }) }, LIMITS, TEXT);
   expect(added).toMatchObject({ outcome: "done", source: { status: "pending" } });
   const { id } = (await list()).data[0];
   expect(sent).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: id }]);
   // A queue that is down loses only a wake-up: the sweep finds the source.
   const down = { sendBatch: () => Promise.reject(new Error("the queue is down")) };
-  expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, TEXT)).toMatchObject({ outcome: "done" });
+  expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, LIMITS, TEXT)).toMatchObject({ outcome: "done" });
   await query(id, "UPDATE sources SET status = 'ready' WHERE id = ?", id);
   expect(await syncSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, id)).toMatchObject({ status: "pending" });
   expect((await list()).data.map(({ status }: { status: string }) => status)).toEqual(["pending", "pending"]);

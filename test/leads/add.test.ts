@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
 import { toSearchText } from "../../src/leads/search-text.ts";
 import { eraseLeadRows, listLeads, markIndexed, pageLeads } from "../../src/leads/store.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
@@ -174,7 +174,7 @@ test("a list costs one D1 trip, a search one hop more, and neither reads more D1
 
 test("no statement reads a whole table", async () => {
   const { workspace } = await createOffice();
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   const page = { limit: 20, offset: 0, cursor: { atMs: START_MS, id: workspace.id } };
   const statements = [
     ...pageLeads(db, workspace.id, {}, page),

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { addLead, type LeadRow, type NewLead } from "../../src/leads/leads.ts";
-import type { Operation } from "../../src/platform/db/client.ts";
+import { newOperation, type Operation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -27,7 +27,7 @@ export interface MadeUp {
 export async function createOffice(): Promise<{ workspace: Workspace; agents: [string, string]; op: Operation }> {
   const workspace = await createWorkspace({ limits: { requests_per_minute: MANY_REQUESTS } });
   const [first, second] = [await createAgent(workspace), await createAgent(workspace)];
-  const op = { env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };
+  const op = newOperation(env, new Meter(), workspace.id);
   return { workspace, agents: [first.id, second.id], op };
 }
 

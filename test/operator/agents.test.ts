@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { claimMailAddress } from "../../src/administration/agents.ts";
 import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { seededId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, learn, operate, query, send, type Workspace } from "../harness.ts";
@@ -115,7 +116,7 @@ describe("POST /workspaces/{id}/agents", () => {
     const claimed = async (ageMs: number) => {
       const email_address = newAddress();
       const agentId = seededId(shardOf(workspace.id), Date.now() - ageMs, crypto.getRandomValues(new Uint8Array(16)));
-      const claim = { env, meter: new Meter(), workspaceId: workspace.id };
+      const claim = newOperation(env, new Meter(), workspace.id);
       expect(await claimMailAddress(claim, agentId, email_address)).toBe(true);
       return (await call("POST", agentsOf(workspace), { name: "Post", email_address })).status;
     };

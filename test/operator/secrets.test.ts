@@ -5,7 +5,7 @@ import { decryptHeaders } from "../../src/agents/secrets.ts";
 import { app } from "../../src/app.ts";
 import { replaceSecrets } from "../../src/operator/secret-store.ts";
 import { encryptSecret, stateOfSecret } from "../../src/platform/crypto/secrets.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import type { StoredTool } from "../../src/platform/db/columns.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -213,7 +213,7 @@ describe("a rotation", () => {
 
   test("a secret that is changed between read and write keeps the change", async () => {
     const { workspace, agent, webhook } = await liveBefore();
-    const db = dbFor(env, workspace.id, new Meter());
+    const { db } = newOperation(env, new Meter(), workspace.id);
     const now = await storedOf(workspace);
     const [identity, previous] = [now["identity"]!, now["previous identity"]!];
     const pair = { identitySecret: "x", previousIdentitySecret: "x" };
@@ -403,7 +403,7 @@ describe("without the old key", () => {
 
   test("a person's unfinished erasure waits without blocking others", async () => {
     const workspace = await createWorkspaceOn(0);
-    const db = dbFor(env, workspace.id, new Meter());
+    const { db } = newOperation(env, new Meter(), workspace.id);
     const begin = async (bindings: Bindings, atMs: number) => {
       const id = newId(shardOf(workspace.id), atMs);
       const identifier = await encryptSecret(envWith(bindings), JSON.stringify({ type: "anon_id", value: id }), `privacy/${id}`);

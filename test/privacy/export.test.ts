@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { exportPerson } from "../../src/privacy/export.ts";
 import { createAgent, createWorkspace, query } from "../harness.ts";
@@ -23,7 +24,7 @@ test("a person with many conversations is exported completely, in few round trip
 
   const meter = new Meter();
   let text = "";
-  const op = { env, meter, workspaceId: workspace.id, nowMs: Date.now() };
+  const op = newOperation(env, meter, workspace.id);
   for await (const piece of exportPerson(op, { type: "external_id", value: "u-1" })) text += piece;
   const { conversations } = JSON.parse(text) as { conversations: { id: string; messages: { content: string }[] }[] };
   const contents = new Map(conversations.map(({ id, messages }) => [id, messages.map(({ content }) => content)]));

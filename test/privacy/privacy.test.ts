@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { encryptSecret } from "../../src/platform/crypto/secrets.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createErasure } from "../../src/privacy/erasure-store.ts";
@@ -180,7 +180,7 @@ test("the sweep finishes a dead erasure of a long history, in bounded steps", as
   const nowMs = Date.now();
   const id = newId(shardOf(workspace.id), nowMs);
   const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "hash", createdAt: nowMs };
   await db.batch(createErasure(db, audit, identifier));
   await sweep(env, nowMs + 10 * 60_000);

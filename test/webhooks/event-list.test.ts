@@ -3,7 +3,7 @@ import { eq, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import type { EventType } from "../../src/events/event-types.ts";
 import { appendEvent } from "../../src/events/outbox.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { seededId } from "../../src/platform/db/ids.ts";
 import { workspaces } from "../../src/platform/db/schema.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -29,7 +29,7 @@ const typesIn = ({ body }: { body: any }): string[] => body.data.map(({ type }: 
 
 /** Appends an event with this id. */
 function addEvent({ id: workspaceId }: { id: string }, id: string, type: EventType = "lead.created") {
-  const db = dbFor(env, workspaceId, new Meter());
+  const { db } = newOperation(env, new Meter(), workspaceId);
   const nowMs = Date.now();
   const read = db.update(workspaces).set({ eventsReadAt: nowMs }).where(eq(workspaces.id, workspaceId));
   return db.batch([read, ...appendEvent(db, { id, workspaceId, nowMs }, type, sql`'{}'`)]);

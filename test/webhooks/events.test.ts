@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { EVENT_TYPES } from "../../src/events/event-types.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -200,7 +200,7 @@ test.for(CAUSES)("%s from %s: once, with the record as the API shows it", async 
 test("a turn that runs twice writes its events once", async () => {
   const { workspace, agent } = await createDesk();
   const question = questionOf(workspace.id, agent.id, { message: KNOWN });
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   const handoff = { reason: "customer_request" as const, summary: KNOWN };
   const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", nowMs: question.nowMs + 1 };
   for (let run = 0; run < 3; run++) await beginTurn(db, question);

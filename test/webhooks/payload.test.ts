@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { addLead } from "../../src/leads/leads.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, learn, listen, query, send, type Workspace } from "../harness.ts";
 
@@ -120,7 +121,7 @@ test("custom fields are truncated in place, whatever their names", async () => {
   const names = ["a.b", 'a"b', "a\\b", "a[0]", "", "ü", "\u0001", "$", '".x', 'a\\"', "line\nbreak"];
   const customFields = Object.fromEntries(names.map((name) => [name, `${name}😀`.repeat(5000)]));
   const lead = { agentId: agent.id, conversationId: null, visitorId: null, name: "Ada", email: null, phone: "1234", message: null };
-  await addLead({ env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() }, { ...lead, customFields, sourceUrl: null });
+  await addLead(newOperation(env, new Meter(), workspace.id), { ...lead, customFields, sourceUrl: null });
   const { data } = await payloadOf(workspace.id, "lead.created");
   expect(data).toMatchObject({ truncated: true, name: "Ada", phone: "1234" });
   expect(Object.keys(data.custom_fields)).toEqual(names);

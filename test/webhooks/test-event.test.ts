@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sendTest } from "../../src/webhooks/redeliver.ts";
@@ -73,7 +74,7 @@ test("a request that resumes a dead one finds its test and sends no second one",
   const ids = [newId(shardOf(receiver.id), Date.now()), newId(shardOf(receiver.id), Date.now())];
   const run = (nowMs: number) => {
     const left = [...ids];
-    const op = { env, meter: new Meter(), workspaceId: receiver.workspace.id, nowMs, newId: () => left.shift()! };
+    const op = { ...newOperation(env, new Meter(), receiver.workspace.id, nowMs), newId: () => left.shift()! };
     return sendTest(op, receiver.id);
   };
   const now = Date.now();

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { changeConversation } from "../../src/conversations/conversations.ts";
 import { failAfterRetries, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
-import { newId } from "../../src/platform/db/ids.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { sendWakeUps } from "../../src/platform/queue.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -32,19 +31,12 @@ async function createDesk() {
 type Desk = Awaited<ReturnType<typeof createDesk>>;
 
 function operationOf({ workspace, conversationId }: Desk, bindings: Env) {
-  const op = { env: bindings, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };
-  return { ...op, conversationId, newId: (shard: number) => newId(shard, op.nowMs) };
+  return { ...newOperation(bindings, new Meter(), workspace.id), conversationId };
 }
 
 const CAUSES: [name: string, run: (desk: Desk, bindings: Env) => Promise<unknown>][] = [
   ["a change of status", (desk, bindings) => changeConversation(operationOf(desk, bindings), { status: "resolved" })],
-  [
-    "a visitor's wish for a human",
-    (desk, bindings) => {
-      const op = operationOf(desk, bindings);
-      return requestHandoff({ ...op, db: dbFor(env, op.workspaceId, op.meter), agentId: desk.agent.id }, "Wait.");
-    },
-  ],
+  ["a visitor's wish for a human", (desk, bindings) => requestHandoff(operationOf(desk, bindings), desk.agent.id, "Wait.")],
   ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
   [
     "a lead",

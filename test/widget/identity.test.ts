@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { identitySecretsOf } from "../../src/agents/secrets.ts";
 import { findAgent } from "../../src/agents/store.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { readIdentityToken, readUserHash } from "../../src/widget/identity.ts";
 import { createAgent, operate } from "../harness.ts";
@@ -307,7 +307,7 @@ describe("a visitor who identifies later", () => {
 test("the previous secret is valid until its expiry", async () => {
   const { workspace, agent } = await createWidgetWithSecret();
   await newSecret(workspace, agent.id);
-  const db = dbFor(env, agent.id, new Meter());
+  const { db } = newOperation(env, new Meter(), agent.id);
   const [[row]] = await db.batch([findAgent(db, workspace.id, agent.id)]);
   const until = row!.previousIdentitySecretUntil!;
   const { secrets } = await identitySecretsOf(env, row!, until - 1);

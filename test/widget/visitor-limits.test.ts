@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { builtInTools } from "../../src/chat/built-in-tools.ts";
 import { beginTurn } from "../../src/chat/store.ts";
-import { dbFor } from "../../src/platform/db/client.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -167,7 +167,7 @@ describe("visitors' messages a day", () => {
 
   test("a turn that runs again is counted once, also when it was the last of the day", async () => {
     const { workspace, agent } = await createWidget();
-    const db = dbFor(env, workspace.id, new Meter());
+    const { db } = newOperation(env, new Meter(), workspace.id);
     const question = visitorQuestion(workspace, agent.id, 1);
     const first = await beginTurn(db, question);
     const again = await beginTurn(db, question);
@@ -180,7 +180,7 @@ describe("visitors' messages a day", () => {
 
 test("a question that is kept is stored and counted, though the day is full by its next attempt", async () => {
   const { workspace, agent } = await createWidget();
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   await beginTurn(db, visitorQuestion(workspace, agent.id, 1));
   const kept = visitorQuestion(workspace, agent.id, 1);
   expect((await beginTurn(db, kept, { ignoresLimits: true })).stored).toMatchObject([{ id: kept.questionId }]);

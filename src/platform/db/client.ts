@@ -1,30 +1,31 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { bindingOf } from "./bindings.ts";
-import { shardOf } from "./ids.ts";
+import { newId, shardOf } from "./ids.ts";
 import { unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
 
-/**
- * The database of the record or workspace with this id.
- * @throws Fault when the id's shard is not bound; `explainShardError` explains it.
- */
-export function dbFor(env: Env, id: string, meter: Meter): Database {
-  return shardDb(env, shardOf(id), meter);
-}
-
-/** What an operation on a workspace works with, and its time. */
+/** What an operation on a workspace works with. */
 export interface Operation {
   env: Env;
+  /** Counts what the operation costs. */
   meter: Meter;
   workspaceId: string;
+  /** The database of the workspace. */
+  db: Database;
   nowMs: number;
+  /** Creates the id of a new record of the workspace: the same ones when an idempotent request is repeated. */
+  newId: () => string;
 }
 
-/** The database of an operation's workspace. @throws Fault as `dbFor` does. */
-export function workspaceDb({ env, workspaceId, meter }: Omit<Operation, "nowMs">): Database {
-  return dbFor(env, workspaceId, meter);
+/**
+ * An operation on a workspace. Those of requests are made by `operationOf` (`src/workspaces/checks.ts`).
+ * @throws Fault when the shard of the workspace is not bound; `explainShardError` explains it.
+ */
+export function newOperation(env: Env, meter: Meter, workspaceId: string, nowMs = Date.now()): Operation {
+  const shard = shardOf(workspaceId);
+  return { env, meter, workspaceId, db: shardDb(env, shard, meter), nowMs, newId: () => newId(shard, nowMs) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, newOperation } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
 import { readAtMost } from "../read-stream.ts";
 import { logProblem } from "../telemetry/log.ts";
@@ -37,8 +37,7 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   if (key === undefined || !c.get("caller")) return run();
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidKey(key);
   const { id: workspaceId } = c.get("caller").workspace;
-  const db = dbFor(c.env, workspaceId, c.get("meter"));
-  const nowMs = Date.now();
+  const { db, nowMs } = newOperation(c.env, c.get("meter"), workspaceId);
   const requestHash = c.get("requestHash") ?? (await hashRequest(c));
   const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
   const [, , [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { boundShards, isBoundShard } from "../../../src/platform/db/bindings.ts";
-import { dbFor, directoryDb, shardDb } from "../../../src/platform/db/client.ts";
+import { directoryDb, newOperation, shardDb } from "../../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
@@ -36,9 +36,9 @@ for (const shard of [0, 1]) {
     }
   });
 
-  test(`dbFor returns, for an id of shard ${shard}, its database`, async () => {
+  test(`an operation on a workspace of shard ${shard} has its database`, async () => {
     const workspace = await createWorkspaceOn(shard);
-    const db = dbFor(env, newId(shard, Date.now()), new Meter());
+    const db = newOperation(env, new Meter(), newId(shard, Date.now())).db;
     const [rows] = await db.batch([
       db
         .select({ id: workspaces.id })
@@ -57,7 +57,7 @@ test("new workspaces go to the shard with the fewest", async () => {
 
 test("an id of an unbound shard throws a Fault, and can be checked beforehand", () => {
   const id = newId(2, Date.now());
-  expect(() => dbFor(env, id, new Meter())).toThrow("DB_2");
+  expect(() => newOperation(env, new Meter(), id)).toThrow("DB_2");
   expect(isBoundShard(env, id)).toBe(false);
   expect(isBoundShard(env, newId(1, Date.now()))).toBe(true);
   expect(isBoundShard(envWith({ DB_1: undefined }), newId(1, Date.now()))).toBe(false);

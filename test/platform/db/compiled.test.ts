@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { type Database, dbFor } from "../../../src/platform/db/client.ts";
+import { type Database, newOperation } from "../../../src/platform/db/client.ts";
 import { compiled } from "../../../src/platform/db/compiled.ts";
 import { agents } from "../../../src/platform/db/schema.ts";
 import { jsonIds } from "../../../src/platform/db/sql.ts";
@@ -40,7 +40,7 @@ test("a compiled statement reads what drizzle's own reads, whatever the shape of
     ["b", "Ann"],
   ])
     await createAgent(workspace, { slug, name });
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   const wanted: Wanted[] = [
     { status: undefined, slugs: ["a", "b"] },
     { status: undefined, slugs: ["b", "c"] },
@@ -63,7 +63,7 @@ test("a compiled statement reads what drizzle's own reads, whatever the shape of
 });
 
 test("a build that computes with a value, or writes it as text, fails instead of keeping the first value", async () => {
-  const db = dbFor(env, (await createWorkspace()).id, new Meter());
+  const db = newOperation(env, new Meter(), (await createWorkspace()).id).db;
   const select = (condition: ReturnType<typeof sql>) => db.select({ id: agents.id }).from(agents).where(condition);
   const builds = [
     (_: Database, number: number) => select(sql`${number * 2} > 1`),

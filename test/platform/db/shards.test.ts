@@ -134,8 +134,7 @@ test("the chosen shard is the one with the fewest workspaces among those with ro
 });
 
 const NEW = () => ({ name: "Acme", slug: crypto.randomUUID(), plan: "free" as const });
-const addTo = async (changes: Record<string, unknown>) =>
-  addWorkspace({ env: envWith(changes), meter: new Meter(), nowMs: Date.now(), by: BY }, NEW());
+const addTo = async (changes: Record<string, unknown>) => addWorkspace(envWith(changes), new Meter(), BY, NEW());
 const BY = { actor: "token/0", operation: "createWorkspace", requestId: "" };
 
 test("a nearly full shard gets no new workspaces, and the sweep logs it", async () => {

@@ -3,7 +3,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { app } from "../../../src/app.ts";
-import { dbFor } from "../../../src/platform/db/client.ts";
+import { newOperation } from "../../../src/platform/db/client.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
 import { storeResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
 import type { AppEnv } from "../../../src/platform/http/context.ts";
@@ -190,7 +190,7 @@ test("4xx responses are replayed too; keys belong to a workspace; invalid keys a
 test("no response is stored for a conversation that is erased meanwhile", async () => {
   const { post, messages, workspace } = await prepare();
   const { body } = await post(messages, { message: "When are refunds paid?", user: { id: "u-1" } }, "k-1");
-  const db = dbFor(env, workspace.id, new Meter());
+  const { db } = newOperation(env, new Meter(), workspace.id);
   const nowMs = Date.now();
   const record = { workspaceId: workspace.id, key: "k-2", requestHash: "", leaseUntil: nowMs, createdAt: nowMs };
   await db.batch(reserveKey(db, record, 0));

@@ -1,5 +1,4 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
-import type { Subject } from "../administration/agents.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
@@ -20,13 +19,28 @@ export interface OperatorOperation extends Operation {
   by: Auditor;
 }
 
+/** A change of an agent or key, by the operator or, without `by`, by one of the workspace's own keys. */
+export type Change = Operation & Partial<OperatorOperation>;
+
+/** What an operation is about, besides its workspace. */
+interface Subject {
+  targetId?: string;
+  /** The names of the fields that were sent. */
+  fields?: readonly string[];
+}
+
 /** Records an operation on a workspace, if the statement before it in the batch changed a row. */
-export function recordOperation(db: Database, op: Pick<OperatorOperation, "by" | "workspaceId" | "nowMs">, subject: Partial<Subject> = {}) {
-  return recordEntry(db, { ...op, ...subject, shard: shardOf(op.workspaceId) }, IF_CHANGED);
+export function recordOperation(db: Database, { by, workspaceId, nowMs }: OperatorOperation, subject: Subject = {}) {
+  return recordEntry(db, { by, workspaceId, nowMs, shard: shardOf(workspaceId), ...subject }, IF_CHANGED);
+}
+
+/** Records a change as `recordOperation` does. Changes by the workspace's own keys are not recorded. */
+export function recordChange(db: Database, { by, ...op }: Change, subject: Subject) {
+  return by ? [recordOperation(db, { by, ...op }, subject)] : [];
 }
 
 /** Records an operation that reads a whole workspace. */
-export function recordExport(db: Database, { by, workspaceId, nowMs }: Omit<OperatorOperation, "env" | "meter">) {
+export function recordExport(db: Database, { by, workspaceId, nowMs }: OperatorOperation) {
   return recordEntry(db, { by, workspaceId, nowMs, shard: shardOf(workspaceId) }, sql`TRUE`);
 }
 
@@ -35,7 +49,7 @@ export function recordOnShard(db: Database, by: Auditor, shard: number, nowMs: n
   return recordEntry(db, { by, workspaceId: null, nowMs, shard }, sql`TRUE`);
 }
 
-type NewEntry = Partial<Subject> & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
+type NewEntry = Subject & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
 
 function recordEntry(db: Database, { by, workspaceId, nowMs, shard, targetId, fields = [] }: NewEntry, condition: SQL) {
   const row = { id: newId(shard, nowMs), ...by, workspaceId, targetId: targetId ?? null, fields: [...fields], createdAt: nowMs };
