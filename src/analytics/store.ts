@@ -1,7 +1,6 @@
 import { and, asc, between, desc, eq, gte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { compiled } from "../platform/db/compiled.ts";
 import { analyticsDays, analyticsSpans, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -16,19 +15,19 @@ const CANDIDATES = 100;
 const TOP_QUESTIONS = 10;
 
 /** The days of a range that have rollups, oldest first. */
-export const listDays = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
+export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
   return db
     .select({ day, conversations, messages, aiReplies, humanReplies, leads, handoffs })
     .from(analyticsDays)
     .where(isIn(analyticsDays, workspaceId, agentId, range))
     .orderBy(asc(analyticsDays.day));
-});
+}
 
 export type Day = Awaited<ReturnType<typeof listDays>>[number];
 
 /** The sums over the days of a range; resolutions until `durableDay` have matured. */
-export const sumDays = compiled((db, workspaceId: string, agentId: string, range: DayRange, durableDay: number) => {
+export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
   const days = analyticsDays;
   const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
   return db
@@ -55,27 +54,27 @@ export const sumDays = compiled((db, workspaceId: string, agentId: string, range
     })
     .from(days)
     .where(isIn(days, workspaceId, agentId, range));
-});
+}
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
 /** The counters by name of the spans in days that whole spans cover, as far as they are added up. */
-export const listSpans = compiled((db, workspaceId: string, agentId: string, spanned: DayRange) =>
-  db
+export function listSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
+  return db
     .select(countersOf(analyticsSpans))
     .from(analyticsSpans)
-    .where(isIn(analyticsSpans, workspaceId, agentId, spanned)),
-);
+    .where(isIn(analyticsSpans, workspaceId, agentId, spanned));
+}
 
 /** The counters by name of the days of a range that `listSpans` does not give. */
-export const listUnspannedDays = compiled((db, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) => {
+export function listUnspannedDays(db: Database, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) {
   const { day } = analyticsDays;
   const spans = sql`SELECT day FROM ${analyticsSpans} WHERE ${isIn(analyticsSpans, workspaceId, agentId, spanned)}`;
   return db
     .select({ day, ...countersOf(analyticsDays) })
     .from(analyticsDays)
     .where(and(isIn(analyticsDays, workspaceId, agentId, range), sql`${day} - ${day} % ${SPAN_DAYS} NOT IN (${spans})`));
-});
+}
 
 export type Counters = Awaited<ReturnType<typeof listSpans>>[number];
 
@@ -85,10 +84,7 @@ function countersOf({ handoffReasons, channels, firstResponses, resolutions }: t
 
 /** Adds up the spans that are missing. */
 export function createMissingSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
-  return addUpSpans(db, workspaceId, agentId, JSON.stringify(spansIn(spanned)));
-}
-
-const addUpSpans = compiled((db, workspaceId: string, agentId: string, firstDays: string) => {
+  const firstDays = JSON.stringify(spansIn(spanned));
   const [first, last] = [sql`s.value`, sql`s.value + ${SPAN_DAYS} - 1`];
   const isKept = isIn(analyticsSpans, workspaceId, agentId, { fromDay: first, toDay: first });
   const isInSpan = isIn(analyticsDays, workspaceId, agentId, { fromDay: first, toDay: last });
@@ -106,16 +102,12 @@ const addUpSpans = compiled((db, workspaceId: string, agentId: string, firstDays
   };
   const isMissing = sql`NOT EXISTS (SELECT 1 FROM ${analyticsSpans} WHERE ${isKept}) AND EXISTS (SELECT 1 FROM ${analyticsDays} WHERE ${isInSpan})`;
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
-});
+}
 
 /** How many conversations have each status now. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
-  return selectStatuses(db, workspaceId, agentId === ALL_AGENTS ? null : agentId);
-}
-
-const selectStatuses = compiled((db, workspaceId: string, agentId: string | null) => {
   const { open, ai_handled, needs_human, human_active, resolved } = conversationCounts;
-  const ofAgent = agentId === null ? undefined : eq(conversationCounts.agentId, agentId);
+  const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
   return db
     .select({
       open: sumOf(open),
@@ -126,14 +118,14 @@ const selectStatuses = compiled((db, workspaceId: string, agentId: string | null
     })
     .from(conversationCounts)
     .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent));
-});
+}
 
 /**
  * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
  * latest. A question is missed only if a hundred were asked more often and a hundred others later.
  * @param range ends today: no question was asked more often in it than in its last year.
  */
-export const listUnansweredQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
+export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const table = unansweredQuestions;
   const count = askedIn(workspaceId, agentId, range);
   // Ten questions were asked in the range at least as often as this: one asked less often in its whole last year is none of the ten.
@@ -146,7 +138,7 @@ export const listUnansweredQuestions = compiled((db, workspaceId: string, agentI
     .where(and(candidateQuestions(workspaceId, agentId), isCounted))
     .orderBy(sql`count DESC`, desc(table.lastAskedAt), table.questionKey)
     .limit(TOP_QUESTIONS);
-});
+}
 
 /** SQL condition on `unanswered_questions`: it is one of the most frequent, or of the latest. */
 export function candidateQuestions(workspaceId: string, agentId: string): SQL {

@@ -16,14 +16,13 @@ export class TraceStore {
   }
 
   find(messageId: string): Trace | undefined {
-    const trace = messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
-    return trace && withNewFields(trace);
+    return messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
   }
 
   /** So many traces, oldest first, after that of a message. */
   list(afterId: string, limit: number): Trace[] {
     const from = afterId > expiredBefore() ? { startAfter: PREFIX + afterId } : { start: PREFIX + expiredBefore() };
-    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => withNewFields(trace));
+    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => trace);
   }
 
   /** Deletes the traces that have expired. */
@@ -37,11 +36,6 @@ export class TraceStore {
     const [first] = this.kv.list({ prefix: PREFIX, limit: 1 });
     return first && timeOf(first[0].slice(PREFIX.length)) + TRACE_LIFETIME_MS + 1;
   }
-}
-
-/** A trace with the fields that those of earlier versions do not have. */
-function withNewFields(trace: Trace): Trace {
-  return { ...trace, changed_settings: trace.changed_settings ?? [] };
 }
 
 /** The ids of the answers whose traces have expired sort before this. */

@@ -42,21 +42,22 @@ export interface FeedbackFilter {
 }
 
 /** One page of ratings, newest first, plus one row when there is another page; then the total. */
-export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, page: Page) {
-  const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
-  return [selectPage(db, workspaceId, filter, page), countFeedback(db, workspaceId, filter, nextDay)] as const;
-}
+export const pageFeedback = compiled(
+  (db, workspaceId: string, filter: FeedbackFilter, page: Page) =>
+    [selectPage(db, workspaceId, filter, page), countFeedback(db, workspaceId, filter)] as const,
+);
 
-const selectPage = compiled((db, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) => {
+function selectPage(db: Database, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) {
   const { createdAt, id } = messageFeedback;
   const ranges = rangesOf(workspaceId, filter, cursor && sql`(${createdAt}, ${id}) < (${cursor.atMs}, ${cursor.id})`);
   const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit} + 1 OFFSET ${offset}))`;
   return db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id));
-});
+}
 
 /** Sums the daily counters that triggers maintain from a day on; of the day before, on which the range begins, it counts the rows. */
-const countFeedback = compiled((db, workspaceId: string, filter: FeedbackFilter, nextDay: number) => {
-  const { agentId, rating } = filter;
+function countFeedback(db: Database, workspaceId: string, filter: FeedbackFilter) {
+  const { agentId, rating, sinceMs = 0 } = filter;
+  const nextDay = sql`CAST((${sinceMs} + ${DAY_MS - 1}) / ${DAY_MS} AS INTEGER)`;
   const isBefore = lt(messageFeedback.createdAt, sql`${nextDay} * ${DAY_MS}`);
   const ofDay = sql`(SELECT count(*) FROM (${rangesOf(workspaceId, filter, isBefore)}))`;
   const { up, down } = feedbackDays;
@@ -66,7 +67,7 @@ const countFeedback = compiled((db, workspaceId: string, filter: FeedbackFilter,
     .select({ total: sql<number>`coalesce(sum(${ratings}), 0) + ${ofDay}`.as("total") })
     .from(feedbackDays)
     .where(and(eq(feedbackDays.workspaceId, workspaceId), gte(feedbackDays.day, nextDay), isAgent));
-});
+}
 
 /** The ratings that match, as a range of an index for each of the two. */
 function rangesOf(workspaceId: string, { agentId, rating, sinceMs }: FeedbackFilter, further: SQL | undefined): SQL {

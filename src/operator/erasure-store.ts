@@ -1,7 +1,9 @@
-import { and, eq, getTableName, isNotNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableName, inArray, isNotNull, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import * as schema from "../platform/db/schema.ts";
 import { deleteSome, jsonIds, type TableOf } from "../platform/db/sql.ts";
+
+const { agents, conversations, workspaces } = schema;
 
 /** Every table with rows of a workspace except `workspaces`, in the order of erasure. */
 const WORKSPACE_TABLES = [
@@ -51,28 +53,24 @@ export const ERASED_TABLES = WORKSPACE_TABLES.map((table) => getTableName(table)
 /** A workspace that was deleted and is not erased yet. */
 export function findDeletedWorkspace(db: Database, workspaceId: string) {
   return db
-    .select({ id: schema.workspaces.id })
-    .from(schema.workspaces)
-    .where(and(eq(schema.workspaces.id, workspaceId), isNotNull(schema.workspaces.deletedAt)));
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(and(eq(workspaces.id, workspaceId), isNotNull(workspaces.deletedAt)));
 }
 
-export function listSomeConversations(db: Database, workspaceId: string, limit: number) {
-  const { conversations } = schema;
-  return db.select({ id: conversations.id }).from(conversations).where(eq(conversations.workspaceId, workspaceId)).limit(limit);
+/** Some of the workspace's conversations, and some of its agents: each has an object. */
+export function listSomeOwners(db: Database, workspaceId: string, limit: number) {
+  const list = (table: typeof conversations | typeof agents) =>
+    db.select({ id: table.id }).from(table).where(eq(table.workspaceId, workspaceId)).limit(limit);
+  return [list(conversations), list(agents)] as const;
 }
 
-export function listSomeAgents(db: Database, workspaceId: string, limit: number) {
-  const { agents } = schema;
-  return db.select({ id: agents.id }).from(agents).where(eq(agents.workspaceId, workspaceId)).limit(limit);
-}
-
-/** Erases the rows of these conversations, but not of their messages and other records. */
-export function eraseConversations(db: Database, conversationIds: string[]) {
-  return db.delete(schema.conversations).where(sql`${schema.conversations.id} IN ${jsonIds(conversationIds)}`);
-}
-
-export function eraseAgents(db: Database, agentIds: string[]) {
-  return db.delete(schema.agents).where(sql`${schema.agents.id} IN ${jsonIds(agentIds)}`);
+/** Erases the rows of these conversations and agents, but not of their messages and other records. */
+export function eraseOwners(db: Database, conversationIds: string[], agentIds: string[]) {
+  return [
+    db.delete(conversations).where(inArray(conversations.id, jsonIds(conversationIds))),
+    db.delete(agents).where(inArray(agents.id, jsonIds(agentIds))),
+  ] as const;
 }
 
 /** Erases up to `limit` rows of the workspace from each of the tables, by default all tables, if a condition holds. */
@@ -91,5 +89,5 @@ export function eraseSomeRows(
 
 /** Erases the workspace's own row, the last one. */
 export function eraseWorkspace(db: Database, workspaceId: string) {
-  return db.delete(schema.workspaces).where(eq(schema.workspaces.id, workspaceId));
+  return db.delete(workspaces).where(eq(workspaces.id, workspaceId));
 }

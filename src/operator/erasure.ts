@@ -8,15 +8,7 @@ import { type Database, directoryDb, newOperation, type Operation } from "../pla
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { gateOf } from "../workspaces/gate.ts";
-import {
-  eraseAgents,
-  eraseConversations,
-  eraseSomeRows,
-  eraseWorkspace,
-  findDeletedWorkspace,
-  listSomeAgents,
-  listSomeConversations,
-} from "./erasure-store.ts";
+import { eraseOwners, eraseSomeRows, eraseWorkspace, findDeletedWorkspace, listSomeOwners } from "./erasure-store.ts";
 import { releaseSlug } from "./store.ts";
 
 /** A wake-up for the erasure of one deleted workspace. */
@@ -62,10 +54,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
 /** Erases a bounded part. @returns false if nothing was left to erase. */
 async function eraseStep(op: Operation): Promise<boolean> {
   const { env, meter, db, workspaceId } = op;
-  const [conversations, agents] = await db.batch([
-    listSomeConversations(db, workspaceId, OBJECTS_PER_STEP),
-    listSomeAgents(db, workspaceId, OBJECTS_PER_STEP),
-  ]);
+  const [conversations, agents] = await db.batch(listSomeOwners(db, workspaceId, OBJECTS_PER_STEP));
   if (conversations.length > 0 || agents.length > 0) {
     const conversationIds = conversations.map(({ id }) => id);
     const agentIds = agents.map(({ id }) => id);
@@ -74,7 +63,7 @@ async function eraseStep(op: Operation): Promise<boolean> {
       ...agentIds.map((id) => indexOf(op, id).erase()),
     ]);
     await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
-    await db.batch([eraseConversations(db, conversationIds), eraseAgents(db, agentIds)]);
+    await db.batch(eraseOwners(db, conversationIds, agentIds));
     return true;
   }
   const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_PER_STEP);

@@ -96,14 +96,3 @@ test("OpenAI's clients have none", async () => {
   const { body: completion, headers } = await workspace.call("POST", "/openai/chat/completions", body);
   expect([completion.needs_human, headers.get("X-Unknown-Fields")]).toEqual([false, "settings"]);
 });
-
-test("a trace that an earlier version stored names none", async () => {
-  const { workspace, ask, traceOf } = await createPlayground();
-  const answer = await ask({});
-  const session = env.SESSION.getByName(`${workspace.id}/${answer.conversation_id}`);
-  await runInDurableObject(session, (_, { storage: { kv } }) => {
-    const { changed_settings: _new, ...stored } = kv.get<Record<string, unknown>>(`trace:${answer.message_id}`)!;
-    kv.put(`trace:${answer.message_id}`, stored);
-  });
-  expect((await traceOf(answer)).changed_settings).toEqual([]);
-});
