@@ -1,15 +1,11 @@
 import { rerankerFor } from "../models/retrieval-models.ts";
-import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
-import { truncateBytes } from "../platform/text.ts";
+import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { CrawlStorage } from "./crawl/crawl-store.ts";
 import type { PageStore } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
-import { CrawlStorage } from "./crawl/storage.ts";
 import { type DumpCursor, type DumpedRow, type DumpPage, IndexDump } from "./index-dump.ts";
-import { MAX_CHUNK_BYTES } from "./indexing/chunk.ts";
-import { FileParts } from "./indexing/file-parts.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
-import { textBytesOf } from "./indexing/size.ts";
 import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { type DocumentName, type DocumentPart, readDocumentPart } from "./retrieval/document.ts";
@@ -27,33 +23,31 @@ export type Sized<Progress extends { done: boolean }> = Progress extends { done:
 
 /** What an agent knows, in the storage of its object. */
 export class AgentKnowledge {
-  readonly files: FileParts;
   readonly ingestion: TextIngestion;
   readonly crawls: SiteCrawl;
   readonly pages: PageStore;
   readonly answers: CuratedAnswers;
   readonly vectors: VectorSync;
-  private readonly store: IndexStore;
+  readonly store: IndexStore;
   private readonly crawlStorage: CrawlStorage;
   private readonly dump: IndexDump;
   private readonly passages: HybridSearch;
 
   constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
     this.store = new IndexStore(storage, () => this.vectors.wake());
-    this.files = new FileParts(this.store);
     this.ingestion = new TextIngestion(this.store);
     this.crawlStorage = new CrawlStorage(this.store);
     this.crawls = new SiteCrawl(this.crawlStorage);
     this.pages = this.crawlStorage.pages;
     this.answers = new CuratedAnswers(this.store);
-    this.dump = new IndexDump(this.store, this.crawlStorage);
+    this.dump = new IndexDump(this.store);
     this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
   }
 
   /** The progress of a step, with the size of the source at the end. */
   sized<Progress extends IngestProgress | CrawlProgress>(progress: Progress, sourceId: string): Sized<Progress> {
-    return (progress.done ? { ...progress, textBytes: textBytesOf(this.store, sourceId) } : progress) as Sized<Progress>;
+    return (progress.done ? { ...progress, textBytes: this.store.textBytesOf(sourceId) } : progress) as Sized<Progress>;
   }
 
   /** Removes all of a source: its text, its pages and every generation of its index. */
@@ -69,7 +63,7 @@ export class AgentKnowledge {
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
     const curated = this.answers.search(shortened.question, query.limit, query.only?.answers);
     const found = await this.passages.search(shortened);
-    return { ...found, passages: found.passages.map(boundedPassage), curated };
+    return { ...found, curated };
   }
 
   /** The part of a document that begins after the chunk `after`. */
@@ -94,9 +88,4 @@ export class AgentKnowledge {
     this.answers.forget();
     await this.vectors.erase();
   }
-}
-
-/** Chunks of the first pipeline are as long as their text made them, until their source is read again. */
-function boundedPassage(passage: Passage): Passage {
-  return { ...passage, content: truncateBytes(passage.content, MAX_CHUNK_BYTES) };
 }

@@ -1,6 +1,5 @@
-import type { Binding, CrawlStorage } from "./crawl/storage.ts";
 import { headingTermsOf, titleTermsOf } from "./indexing/ingest.ts";
-import type { IndexStore } from "./indexing/store.ts";
+import type { Binding, IndexStore } from "./indexing/store.ts";
 
 /**
  * The tables that a dump holds, referenced tables first. The full-text index is rebuilt on import, and the pauses of
@@ -47,10 +46,7 @@ interface TableShape {
 
 /** Exports the storage of an agent's index row by row, and imports it into another one. */
 export class IndexDump {
-  constructor(
-    private readonly store: IndexStore,
-    private readonly crawls: CrawlStorage,
-  ) {}
+  constructor(private readonly store: IndexStore) {}
 
   /** The next rows of a dump, in the order of tables and keys. */
   read([tableNumber = 0, ...after]: DumpCursor): DumpPage {
@@ -59,7 +55,6 @@ export class IndexDump {
     let key: DumpCursor = after;
     for (let at = Number(tableNumber); at < TABLES.length; at++, key = []) {
       const shape = this.shapeOf(TABLES[at]!);
-      if (!shape) continue;
       for (const stored of this.rowsAfter(shape, key)) {
         const row = Object.fromEntries(shape.columns.map(({ name }) => [name, toText(stored[name])]));
         rows.push({ table: shape.name, row });
@@ -75,8 +70,8 @@ export class IndexDump {
    * @returns what is wrong with the first row that fits no table, or undefined when all were imported.
    */
   put(rows: readonly DumpedRow[]): string | undefined {
-    return this.crawls.write(() => {
-      const shapes = new Map(TABLES.map((name) => [name as string, this.shapeOf(name)!]));
+    return this.store.write(() => {
+      const shapes = new Map(TABLES.map((name) => [name as string, this.shapeOf(name)]));
       for (const { table, row } of rows) {
         const shape = shapes.get(table);
         if (!shape) return `there is no table ${table}`;
@@ -111,11 +106,9 @@ export class IndexDump {
     this.store.indexChunk(id, document.generationId, words);
   }
 
-  /** Undefined while the table does not exist. */
-  private shapeOf(name: string): TableShape | undefined {
+  private shapeOf(name: string): TableShape {
     const query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid';
     const columns = this.store.sql.exec<TableShape["columns"][number] & Record<string, SqlStorageValue>>(query, name).toArray();
-    if (columns.length === 0) return undefined;
     const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
     return { name, columns, key: key.map((column) => column.name) };
   }

@@ -46,17 +46,17 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** Stores a part of an uploaded file, which waits for its text to be extracted. @returns false where too many files wait. */
   async putFilePart(sourceId: string, part: number, bytes: Uint8Array): Promise<boolean> {
-    return this.knowledge.files.put(sourceId, part, bytes);
+    return this.knowledge.store.putFilePart(sourceId, part, bytes);
   }
 
   /** A part of the file that waits; null after the last one. */
   async readFilePart(sourceId: string, part: number): Promise<Uint8Array | null> {
-    return this.knowledge.files.read(sourceId, part);
+    return this.knowledge.store.readFilePart(sourceId, part);
   }
 
   /** Removes the file that waits. */
   async removeFile(sourceId: string): Promise<void> {
-    this.knowledge.files.remove(sourceId);
+    this.knowledge.store.deleteFile(sourceId);
   }
 
   /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */

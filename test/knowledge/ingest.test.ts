@@ -248,23 +248,20 @@ describe("the longest chunks", () => {
       65_536,
     );
   });
+});
 
-  test("of the version before are found, cut, and made anew when their source is read again", async () => {
-    const index = newIndex();
-    await load(index, { long: longText(3, "okapi") });
-    await runInDurableObject(index, (_, { storage: { sql } }) => {
-      sql.exec("UPDATE chunks SET content = content || ?", "é".repeat(900_000));
-      sql.exec("UPDATE generations SET hash = '1' || substr(hash, 2)");
-    });
-    const { passages } = await search(index, "okapi");
-    expect(passages).toHaveLength(3);
-    for (const { content } of passages) {
-      expect(content).toMatch(/^Paragraph \d speaks of the okapi .*é$/s);
-      expect(new TextEncoder().encode(content).length).toBeLessThanOrEqual(8_192);
-    }
-    expect(await ingest(index, "long", "again")).toMatchObject({ outcome: "ready", unchanged: false });
-    for (const { content } of (await search(index, "okapi")).passages) expect(content).not.toContain("é");
+test("a text whose chunks were made by another version of the pipeline is indexed again when its source is read again", async () => {
+  const index = newIndex();
+  await load(index, { long: longText(3, "okapi") });
+  await runInDurableObject(index, (_, { storage: { sql } }) => {
+    sql.exec("UPDATE chunks SET content = content || 'é'");
+    sql.exec("UPDATE generations SET hash = '1' || substr(hash, 2)");
   });
+  for (const { content } of (await search(index, "okapi")).passages) expect(content).toContain("é");
+  expect(await ingest(index, "long", "again")).toMatchObject({ outcome: "ready", unchanged: false });
+  const { passages } = await search(index, "okapi");
+  expect(passages).toHaveLength(3);
+  for (const { content } of passages) expect(content).not.toContain("é");
 });
 
 test("writes nothing for an agent without knowledge", async () => {

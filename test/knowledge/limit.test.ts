@@ -1,7 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { IndexStore } from "../../src/knowledge/indexing/store.ts";
 import { createReader, createSite, work } from "./crawl/site.ts";
 import { createAgent, deliver, operate } from "../harness.ts";
 
@@ -105,24 +104,6 @@ test("a source of which no page finds room fails with the reason", async () => {
   const source = await reader.read({ url: site.at("/") });
   expect(source).toMatchObject({ status: "failed", error: { code: "knowledge_limit", message: expect.stringContaining("larger plan") } });
   expect(await reader.pages(source.id)).toEqual({ "/": "skipped: knowledge_limit" });
-});
-
-test("the pages of an object of the version before count by their chunks", async () => {
-  const site = await createSite();
-  await site.has("/", { text: pageOf(300, "zebra") });
-  const reader = await createSmallReader();
-  const source = await reader.read({ url: site.at("/") });
-  const bytesOf = (sql: SqlStorage) => sql.exec<{ bytes: number }>("SELECT text_bytes AS bytes FROM documents").one().bytes;
-  const before = await reader.inIndex(bytesOf);
-  const after: number = await runInDurableObject(env.INDEX.getByName(`${reader.workspaceId}/${reader.agentId}`), (_, { storage }) => {
-    storage.sql.exec("ALTER TABLE documents DROP COLUMN text_bytes");
-    void new IndexStore(storage);
-    return bytesOf(storage.sql);
-  });
-  expect(before).toBeGreaterThan(280 * 1024);
-  expect(Math.abs(after - before)).toBeLessThan(before * 0.02);
-  expect((await reader.addText(800)).status).toBe(403);
-  expect(source).toMatchObject({ status: "ready" });
 });
 
 test("the usage shows the text of the agent that has the most, beside its limit", async () => {

@@ -1,5 +1,26 @@
+import type { IndexStore } from "../indexing/store.ts";
+import { PageStore } from "./page-store.ts";
 import type { CrawlEnd, CrawlSource } from "./protocol.ts";
-import type { CrawlStorage } from "./storage.ts";
+
+/** The stores of an agent's object, as a crawl uses them. */
+export class CrawlStorage {
+  readonly crawls: CrawlStore;
+  readonly pages: PageStore;
+
+  constructor(readonly index: IndexStore) {
+    this.crawls = new CrawlStore(index);
+    this.pages = new PageStore(index);
+  }
+
+  /** Removes a source's crawl and pages. */
+  removeSource(sourceId: string): void {
+    if (this.index.isEmpty) return;
+    this.index.write(() => {
+      this.pages.removeSource(sourceId);
+      this.crawls.removeSource(sourceId);
+    });
+  }
+}
 
 /** The last crawl of a source; its row stays when the crawl ends. */
 export interface CrawlRow {
@@ -16,10 +37,10 @@ export interface CrawlRow {
 
 /** Queries on crawls, on the pauses and leases of hosts, and on the counts of a crawl. */
 export class CrawlStore {
-  constructor(private readonly storage: CrawlStorage) {}
+  constructor(private readonly storage: IndexStore) {}
 
   find(sourceId: string): CrawlRow | undefined {
-    if (!this.storage.exist) return undefined;
+    if (this.storage.isEmpty) return undefined;
     const query = `SELECT source_id AS sourceId, sync_number AS syncNumber, phase, origin, robots, failures_in_a_row AS failuresInARow
       FROM crawls WHERE source_id = ?`;
     return this.storage.all<CrawlRow>(query, sourceId)[0];

@@ -1,8 +1,7 @@
-import type { CrawlRow } from "./crawl-store.ts";
+import type { CrawlRow, CrawlStorage } from "./crawl-store.ts";
 import { type PageRow, VARIANT } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import { parseRobots, type RobotsRules } from "./robots.ts";
-import type { CrawlStorage } from "./storage.ts";
 import type { Traps } from "./traps.ts";
 import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf } from "./urls.ts";
 

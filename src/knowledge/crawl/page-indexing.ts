@@ -2,9 +2,9 @@ import { dropBoilerplate, isRepeated } from "../extract/boilerplate.ts";
 import { ChunkCursor, CHUNKS_PER_STEP, newChunk, titleTermsOf } from "../indexing/ingest.ts";
 import type { Generation } from "../indexing/store.ts";
 import { utf8Length } from "../../platform/text.ts";
+import type { CrawlStorage } from "./crawl-store.ts";
 import type { UnindexedPage } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
-import type { CrawlStorage } from "./storage.ts";
 
 /** Indexes the pages that a crawl has read as a new generation, and then makes it the live one. */
 export class PageIndexing {

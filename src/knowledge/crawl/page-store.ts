@@ -1,5 +1,5 @@
+import type { Binding, IndexStore } from "../indexing/store.ts";
 import type { PageCounts, PageKind } from "./protocol.ts";
-import type { Binding, CrawlStorage } from "./storage.ts";
 
 /**
  * A page in its crawl: `waiting` to be fetched; `fetched`, with its text waiting to be indexed; `indexed`; `unchanged` since the last
@@ -98,7 +98,7 @@ const WAITING = "source_id = ? AND state = 'waiting'";
 
 /** Queries on the pages of an agent's sites. The column `run` is the number of the sync that found a page last. */
 export class PageStore {
-  constructor(private readonly storage: CrawlStorage) {}
+  constructor(private readonly storage: IndexStore) {}
 
   /** Prepares for the next sync: nothing waits, and pages whose content was never committed are to be read again. */
   resetPages(sourceId: string): void {
@@ -381,7 +381,7 @@ export class PageStore {
 
   /** Lists a source's pages in the order in which they were found; `states` null means all. */
   list(sourceId: string, states: readonly PageState[] | null, { limit, offset }: { limit: number; offset: number }) {
-    if (!this.storage.exist) return { pages: [], total: 0 };
+    if (this.storage.isEmpty) return { pages: [], total: 0 };
     const where = "source_id = ? AND kind = 'page' AND state <> 'alias' AND (? IS NULL OR state IN (SELECT value FROM json_each(?)))";
     const wanted = states === null ? null : JSON.stringify(states);
     const { total } = this.storage.all<{ total: number }>(

@@ -1,7 +1,6 @@
 import { utf8Length } from "../../platform/text.ts";
 import { PIPELINE_VERSION } from "../indexing/ingest.ts";
-import { textBytesBeside } from "../indexing/size.ts";
-import type { CrawlRow } from "./crawl-store.ts";
+import type { CrawlRow, CrawlStorage } from "./crawl-store.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
 import { ENDLESS, type PageRow, type PageState, VARIANT } from "./page-store.ts";
@@ -18,7 +17,6 @@ import {
   type PageContent,
   type SitemapPart,
 } from "./protocol.ts";
-import type { CrawlStorage } from "./storage.ts";
 import { Traps } from "./traps.ts";
 import { normalisedUrl, pageKey, siteOf } from "./urls.ts";
 
@@ -58,7 +56,7 @@ export class SiteCrawl {
     const isKnown = known?.syncNumber === source.syncNumber;
     if (!isKnown && (!step.isFirst || (known && known.syncNumber > source.syncNumber))) return undefined;
     if (isKnown && known.phase === "done") return this.storage.crawls.readEnd(source.id);
-    return this.storage.write(() => this.proceed(source, isKnown ? known : this.start(source), step));
+    return this.storage.index.write(() => this.proceed(source, isKnown ? known : this.start(source), step));
   }
 
   private start(source: CrawlSource): CrawlRow {
@@ -313,10 +311,10 @@ export class PageResults {
   private hasRoom(context: StepContext, { documentId }: PageRow, { text }: PageContent): boolean {
     const { id, syncNumber, maxBytes } = context.source;
     const { index, pages } = this.storage;
-    const growth = utf8Length(text) - (documentId === null ? 0 : index.textBytesOf(documentId));
+    const growth = utf8Length(text) - (documentId === null ? 0 : index.bytesOfDocument(documentId));
     // All that is stored is more than the texts: most agents need no count.
     if (growth <= 0 || index.sql.databaseSize + growth <= maxBytes) return true;
-    context.textBytes ??= textBytesBeside(index, id) + pages.countTextBytes(id, syncNumber);
+    context.textBytes ??= index.textBytesBeside(id) + pages.countTextBytes(id, syncNumber);
     if (context.textBytes + growth > maxBytes) return false;
     context.textBytes += growth;
     return true;

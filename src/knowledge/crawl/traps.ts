@@ -1,6 +1,6 @@
+import type { CrawlStorage } from "./crawl-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import type { TextSketch } from "./sketch.ts";
-import type { CrawlStorage } from "./storage.ts";
 import { pageKey } from "./urls.ts";
 import { type Variable, variablesOf } from "./variables.ts";
 

@@ -1,7 +1,5 @@
 import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, cleanText } from "./chunk.ts";
-import { FileParts } from "./file-parts.ts";
-import { textBytesBeside } from "./size.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
 
 /** The progress of a build. The caller repeats the step until it is done. */
@@ -51,11 +49,7 @@ export class ChunkCursor {
 export class TextIngestion {
   private readonly cursors: ChunkCursor[] = [];
 
-  private readonly files: FileParts;
-
-  constructor(private readonly store: IndexStore) {
-    this.files = new FileParts(store);
-  }
+  constructor(private readonly store: IndexStore) {}
 
   /**
    * Stores a text to be indexed; null renames the text that is stored, if there is one. The same text again changes nothing.
@@ -69,11 +63,11 @@ export class TextIngestion {
     const bytes = new TextEncoder().encode(text ?? this.store.readText(sourceId));
     const hash = await contentHash(name, bytes);
     if (stored?.hash === hash) return undefined;
-    const total = textBytesBeside(this.store, sourceId) + bytes.length;
+    const total = this.store.textBytesBeside(sourceId) + bytes.length;
     if (total > maxBytes) return total;
     this.store.write(() => {
       this.store.putText(sourceId, { name, hash }, bytes);
-      this.files.remove(sourceId);
+      this.store.deleteFile(sourceId);
     });
     return undefined;
   }
@@ -96,7 +90,7 @@ export class TextIngestion {
     this.drop(sourceId);
     this.store.write(() => {
       this.store.deleteText(sourceId);
-      this.files.remove(sourceId);
+      this.store.deleteFile(sourceId);
       this.store.deleteIndexOf(sourceId);
     });
   }

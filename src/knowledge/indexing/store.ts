@@ -1,5 +1,8 @@
 import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { ChunkTerms, generationTerm } from "./full-text.ts";
+import { TABLES } from "./tables.ts";
+
+export type Binding = string | number | null;
 
 /** A text source's stored text. */
 export interface StagedText {
@@ -58,53 +61,8 @@ export interface IndexSizes {
   answers: number;
 }
 
-/** The object's tables. They are created by the first write, so that reading an unused object stores nothing. */
-const SCHEMA = `
-CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
-CREATE TABLE generations (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
-  UNIQUE (source_id, state));
-CREATE INDEX generations_building ON generations (id) WHERE state = 'building';
-CREATE TABLE documents (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, generation_id INTEGER NOT NULL, seen_in INTEGER NOT NULL,
-  type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0,
-  text_bytes INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX documents_source ON documents (source_id, url);
-CREATE TABLE chunks (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
-CREATE INDEX chunks_document ON chunks (document_id);
-CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
-CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
-CREATE VIRTUAL TABLE chunk_term_places USING fts5vocab (chunk_index, instance);
-CREATE TABLE answers (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL,
-  updated_at INTEGER NOT NULL DEFAULT 0);
-`;
-
-/** Uploaded files that wait for their text to be extracted. */
-const FILE_PARTS = `
-CREATE TABLE file_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
-`;
-
-/** What objects of former versions lack. The chunks of their documents tell about how long the texts were. */
-const ADDED = [
-  {
-    table: "documents",
-    column: "text_bytes",
-    statements: `ALTER TABLE documents ADD COLUMN text_bytes INTEGER NOT NULL DEFAULT 0;
-      UPDATE documents SET text_bytes = (SELECT coalesce(sum(octet_length(content)), 0) FROM chunks WHERE document_id = documents.id);`,
-  },
-  { table: "answers", column: "updated_at", statements: "ALTER TABLE answers ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;" },
-  { table: "file_parts", column: "bytes", statements: FILE_PARTS },
-  {
-    table: "chunk_term_places",
-    column: "term",
-    statements: "CREATE VIRTUAL TABLE chunk_term_places USING fts5vocab (chunk_index, instance);",
-  },
-];
-
+/** The size of all files that may wait to be read: ten files of the largest size. */
+const MAX_WAITING_BYTES = 200 * 1024 * 1024;
 /** A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 /**
@@ -145,8 +103,7 @@ export class IndexStore {
     private readonly storage: DurableObjectStorage,
     private readonly onWrite: () => void = () => undefined,
   ) {
-    this.exists = this.hasTable("texts");
-    if (this.exists) this.upgrade();
+    this.exists = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
     this.chunkTerms = new ChunkTerms(storage.sql, () => this.size.chunks);
   }
 
@@ -157,17 +114,6 @@ export class IndexStore {
   /** Whether nothing was ever written. Only `write` may be used then. */
   get isEmpty(): boolean {
     return !this.exists;
-  }
-
-  hasTable(name: string): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
-  }
-
-  private upgrade(): void {
-    for (const { table, column, statements } of ADDED) {
-      const found = this.sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, column).toArray();
-      if (found.length === 0) this.storage.transactionSync(() => this.sql.exec(statements));
-    }
   }
 
   get size(): IndexSizes {
@@ -196,13 +142,21 @@ export class IndexStore {
       .flatMap(({ text }) => text ?? []);
   }
 
-  /** Runs a write as one transaction, and creates the tables for the first one. */
+  run(query: string, ...bindings: Binding[]): void {
+    this.sql.exec(query, ...bindings);
+  }
+
+  all<Row>(query: string, ...bindings: Binding[]): Row[] {
+    return this.sql.exec(query, ...bindings).toArray() as Row[];
+  }
+
+  /** Runs a write as one transaction, and creates the tables for the first one, so that reading an unused object stores nothing. */
   write<T>(work: () => T): T {
     const [isNested, existed] = [this.isWriting, this.exists];
     this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
-        if (!this.exists) this.sql.exec(SCHEMA + FILE_PARTS);
+        if (!this.exists) this.sql.exec(TABLES);
         this.exists = true;
         return work();
       });
@@ -235,7 +189,7 @@ export class IndexStore {
   // --- Texts ---
 
   findText(sourceId: string): StagedText | undefined {
-    return this.sql.exec<{ name: string; hash: string }>("SELECT name, hash FROM texts WHERE source_id = ?", sourceId).toArray()[0];
+    return this.all<{ name: string; hash: string }>("SELECT name, hash FROM texts WHERE source_id = ?", sourceId)[0];
   }
 
   readText(sourceId: string): string {
@@ -258,6 +212,53 @@ export class IndexStore {
   deleteText(sourceId: string): void {
     this.sql.exec("DELETE FROM texts WHERE source_id = ?", sourceId);
     this.sql.exec("DELETE FROM text_parts WHERE source_id = ?", sourceId);
+  }
+
+  // --- Files ---
+
+  /** Stores a part of a file, and with the first one drops what was stored before. @returns false where too many files wait. */
+  putFilePart(sourceId: string, part: number, bytes: Uint8Array): boolean {
+    return this.write(() => {
+      if (part === 0) this.deleteFile(sourceId);
+      const waiting = this.sql.exec<{ bytes: number }>("SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM file_parts").one().bytes;
+      if (waiting + bytes.length > MAX_WAITING_BYTES) return false;
+      const insert = "INSERT OR REPLACE INTO file_parts (source_id, part, bytes) VALUES (?, ?, ?)";
+      this.sql.exec(insert, sourceId, part, bytes.slice().buffer);
+      return true;
+    });
+  }
+
+  /** A part's bytes; null after the last one. */
+  readFilePart(sourceId: string, part: number): Uint8Array | null {
+    if (this.isEmpty) return null;
+    const query = "SELECT bytes FROM file_parts WHERE source_id = ? AND part = ?";
+    const [row] = this.all<{ bytes: ArrayBuffer }>(query, sourceId, part);
+    return row ? new Uint8Array(row.bytes) : null;
+  }
+
+  deleteFile(sourceId: string): void {
+    if (!this.isEmpty) this.run("DELETE FROM file_parts WHERE source_id = ?", sourceId);
+  }
+
+  // --- How much text there is ---
+
+  /** The bytes of one source's text in UTF-8: of a text, of pages that are read, and of pages that wait to be indexed. */
+  textBytesOf(sourceId: string): number {
+    return this.sumTextBytes("=", sourceId);
+  }
+
+  /** The same of all other sources. While a site is read again, its previous pages still count. */
+  textBytesBeside(sourceId: string): number {
+    return this.sumTextBytes("<>", sourceId);
+  }
+
+  private sumTextBytes(comparison: "=" | "<>", sourceId: string): number {
+    if (this.isEmpty) return 0;
+    const query = `SELECT (SELECT coalesce(sum(length(bytes)), 0) FROM text_parts WHERE source_id ${comparison} ?1)
+        + (SELECT coalesce(sum(text_bytes), 0) FROM documents WHERE source_id ${comparison} ?1 AND type = 'page')
+        + (SELECT coalesce(sum(octet_length(t.text)), 0) FROM page_texts t JOIN pages p ON p.id = t.page_id
+          WHERE p.source_id ${comparison} ?1) AS bytes`;
+    return this.sql.exec<{ bytes: number }>(query, sourceId).one().bytes;
   }
 
   // --- Generations ---
@@ -304,16 +305,16 @@ export class IndexStore {
   extentOf(sourceIds: readonly string[]): { generations: number[]; chunks: number } {
     const query = `SELECT generation_id AS id, sum(chunks_count) AS chunks FROM documents
       WHERE source_id IN (SELECT value FROM json_each(?)) GROUP BY generation_id`;
-    const rows = this.sql.exec<{ id: number; chunks: number }>(query, JSON.stringify(sourceIds)).toArray();
+    const rows = this.all<{ id: number; chunks: number }>(query, JSON.stringify(sourceIds));
     return { generations: rows.map(({ id }) => id), chunks: rows.reduce((sum, { chunks }) => sum + chunks, 0) };
   }
 
   findDocument(generationId: number, sourceId: string): { id: number; chunksCount: number } | undefined {
     const query = "SELECT id, chunks_count AS chunksCount FROM documents WHERE source_id = ? AND generation_id = ?";
-    return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
+    return this.all<{ id: number; chunksCount: number }>(query, sourceId, generationId)[0];
   }
 
-  textBytesOf(documentId: number): number {
+  bytesOfDocument(documentId: number): number {
     return this.sql.exec<{ bytes: number }>("SELECT text_bytes AS bytes FROM documents WHERE id = ?", documentId).one().bytes;
   }
 
@@ -349,7 +350,7 @@ export class IndexStore {
   putAnswer({ id, question, answer, updatedAt = 0 }: CuratedAnswer): number | undefined {
     this.sql.exec("DELETE FROM answers WHERE answer_id = ? AND updated_at <= ?", id, updatedAt);
     const insert = "INSERT INTO answers (answer_id, question, answer, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id";
-    return this.sql.exec<{ id: number }>(insert, id, question, answer, updatedAt).toArray()[0]?.id;
+    return this.all<{ id: number }>(insert, id, question, answer, updatedAt)[0]?.id;
   }
 
   deleteAnswer(id: string): void {
@@ -367,7 +368,7 @@ export class IndexStore {
   /** The row numbers of these answers. */
   rowsOfAnswers(ids: readonly string[]): Set<number> {
     const query = "SELECT id FROM answers WHERE answer_id IN (SELECT value FROM json_each(?))";
-    const rows = this.sql.exec<{ id: number }>(query, JSON.stringify(ids)).toArray();
+    const rows = this.all<{ id: number }>(query, JSON.stringify(ids));
     return new Set(rows.map(({ id }) => id));
   }
 

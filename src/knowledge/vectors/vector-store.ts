@@ -39,13 +39,16 @@ export interface VectorState extends VectorScope {
 /** What is still to be done in the vector index: put a vector, remove it, verify that it is gone. */
 type Task = "put" | "remove" | "verify";
 
+const HAS_NO_CHUNK = `NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)
+  AND NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE old_name = vectors.name)`;
+
 const TABLES = `
 CREATE TABLE IF NOT EXISTS vector_state (
   id INTEGER PRIMARY KEY CHECK (id = 1), workspace_id TEXT NOT NULL, agent_id TEXT NOT NULL, version TEXT NOT NULL,
-  failures INTEGER NOT NULL DEFAULT 0, retry_at INTEGER NOT NULL DEFAULT 0, serving_version TEXT NOT NULL DEFAULT '');
+  failures INTEGER NOT NULL DEFAULT 0, retry_at INTEGER NOT NULL DEFAULT 0, serving_version TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS vectors (
   name TEXT PRIMARY KEY, presence TEXT NOT NULL, task TEXT, not_before INTEGER NOT NULL DEFAULT 0,
-  home TEXT NOT NULL DEFAULT 'vectorize') WITHOUT ROWID;
+  home TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS vectors_task ON vectors (task, not_before) WHERE task IS NOT NULL;
 CREATE TABLE chunk_vectors (chunk_id INTEGER PRIMARY KEY, name TEXT, old_name TEXT);
 CREATE INDEX chunk_vectors_name ON chunk_vectors (name);
@@ -55,13 +58,6 @@ END;
 CREATE TRIGGER chunk_vectors_of_deleted AFTER DELETE ON chunks BEGIN
   DELETE FROM chunk_vectors WHERE chunk_id = OLD.id;
 END;
-`;
-
-const HAS_NO_CHUNK = `NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)
-  AND NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE old_name = vectors.name)`;
-
-/** The parts of the tables that objects of former versions lack. */
-const ADDED = `
 CREATE INDEX chunk_vectors_old_name ON chunk_vectors (old_name) WHERE old_name IS NOT NULL;
 CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors BEGIN
   DELETE FROM vectors WHERE name IN (OLD.name, OLD.old_name) AND presence = 'none' AND ${HAS_NO_CHUNK};
@@ -78,14 +74,12 @@ const TEXT_COLUMNS = "d.title, c.heading, c.content";
 const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
 export class VectorStore {
-  constructor(private readonly storage: DurableObjectStorage) {
-    if (this.exists("vectors") && !this.hasColumn("vectors", "home")) this.upgrade();
-  }
+  constructor(private readonly storage: DurableObjectStorage) {}
 
   /** Creates the tables, and queues the existing chunks. The tables of the chunks must exist. */
   create({ workspaceId, agentId }: VectorScope, version: string): void {
     this.storage.transactionSync(() => {
-      this.storage.sql.exec(TABLES + ADDED);
+      this.storage.sql.exec(TABLES);
       this.run(
         "INSERT OR IGNORE INTO vector_state (id, workspace_id, agent_id, version, serving_version) VALUES (1, ?1, ?2, ?3, ?3)",
         workspaceId,
@@ -301,23 +295,6 @@ export class VectorStore {
 
   private run(query: string, ...bindings: (string | number)[]): number {
     return this.storage.sql.exec(query, ...bindings).rowsWritten;
-  }
-
-  private hasColumn(table: string, column: string): boolean {
-    return this.storage.sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, column).toArray().length > 0;
-  }
-
-  /** Objects from before the embedded vectors: all their vectors are in Vectorize. */
-  private upgrade(): void {
-    this.storage.transactionSync(() => {
-      this.run("ALTER TABLE vectors ADD COLUMN home TEXT NOT NULL DEFAULT 'vectorize'");
-      this.run("ALTER TABLE vector_state ADD COLUMN serving_version TEXT NOT NULL DEFAULT ''");
-      this.run("UPDATE vector_state SET serving_version = version");
-      if (!this.tracksChunks) return;
-      this.run("ALTER TABLE chunk_vectors ADD COLUMN old_name TEXT");
-      this.run("DROP TRIGGER vectors_left");
-      this.storage.sql.exec(ADDED);
-    });
   }
 
   private exists(table: string): boolean {
