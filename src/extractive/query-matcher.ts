@@ -12,7 +12,7 @@ export function isUnknown({ documentFrequency, alternatives }: QueryTerm): boole
 /** A number is a value of what is asked about: "and if I am 70?" */
 const IS_NUMBER = /^\d/;
 
-/** A query with what comparing many texts to it needs. */
+/** Compares many texts with one query. */
 export class QueryMatcher {
   readonly terms: readonly QueryTerm[];
   /** The terms with their parts and alternatives. */
@@ -22,7 +22,7 @@ export class QueryMatcher {
   private readonly words: LanguageWords | undefined;
   private readonly contentWords: readonly ContentWord[];
   private readonly contentWeight: number;
-  /** Those of the question itself. */
+  /** The content words of the question itself, without those of earlier questions. */
   private readonly ownWords: readonly ContentWord[];
 
   constructor(
@@ -106,7 +106,7 @@ function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
   return vectors.get(all);
 }
 
-/** Of a word in a language without vectors, which may be common, or beside what is asked. */
+/** The rarity that is assumed of a word in a language without vectors. */
 const MEAN_RARITY = 0.45;
 
 /** A content word of a query, with how close it is to each word that it has been compared with. */

@@ -12,7 +12,7 @@ import { type ReadPassage, readPassage, type Segment, termMatch } from "./segmen
  * shares, ranks and margins, so that they mean the same in small and large knowledge and in any trade.
  */
 
-/** What speaks for a segment as the answer. Each is about 0..1. */
+/** The features of a segment by which candidates are ranked. Each is about 0..1. */
 export interface SegmentFeatures {
   /** The share of the query, by weight, that is in the segment itself. */
   own: number;
@@ -20,13 +20,13 @@ export interface SegmentFeatures {
   ownInFollowUp: number;
   /** The share of the query in its headings. */
   headings: number;
-  /** The same in what is beside it. */
+  /** The share of the query in the sentences next to it and in its list's lead-in. */
   neighbors: number;
-  /** The same in any of these and in the title, neighbours counting half. */
+  /** The share of the query in the segment, its headings, the title or its neighbours, which count half. */
   anywhere: number;
-  /** The same in its first terms, which mostly say what it is about. */
+  /** The share of the query in its first terms, which mostly say what it is about. */
   topic: number;
-  /** The same in the answer that begins with it. */
+  /** The share of the query in the answer that would be composed from it. */
   answer: number;
   /** The share of its headings' terms that the query has. */
   headingRecall: number;
@@ -49,7 +49,7 @@ export interface SegmentFeatures {
   closestInPassage: number;
 }
 
-/** What tells a right best segment from a wrong one, beside its own features. */
+/** The features by which the probability that the best candidate is right is computed. */
 export interface ConfidenceFeatures {
   constant: 1;
   /** The probability of its passage among all, by their segments' scores (softmax). */
@@ -83,7 +83,7 @@ interface Candidate {
   features: SegmentFeatures;
 }
 
-/** The candidates of a question, and what the passages tell about it. */
+/** The candidates of a question, with the passages that were read for it. */
 export interface Candidates {
   candidates: Candidate[];
   query: QueryMatcher;

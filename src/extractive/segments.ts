@@ -17,7 +17,7 @@ export interface Segment {
   needsContext: boolean;
   /** The terms of the headings that it is under, the title where there is none, and of the question that it follows. */
   headingTerms: ReadonlySet<string>;
-  /** The terms of what is beside it: the sentences next to it in its block, its list's lead-in. */
+  /** The terms of the sentences next to it in its block, and of its list's lead-in. */
   neighborTerms: ReadonlySet<string>;
 }
 

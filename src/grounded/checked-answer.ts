@@ -3,15 +3,15 @@ import type { ReplyPart } from "./reply-parts.ts";
 import { claimOf, isNeutral, knownWords } from "./support.ts";
 import { REMOVED_LINK, type VisibleText } from "./visible-text.ts";
 
-/** "According to the passages," is our own matter: the visitor sees no passages. */
+/** A preamble such as "According to the passages," is left out, since the visitor sees no passages. */
 const PREAMBLE =
   /^(?:according to|based on|as (?:stated|mentioned|described|noted|per|explained) in|per|from|in) (?:(?:the|our|this|these|your|provided|given|quoted|above|following|relevant|available)\s)*(?:passages?|sources?|documents?|context|results?|information|excerpts?|quotations?)(?:\s*\(?(?:[pt]\d+(?:\s*(?:,|&|and)\s*)?)+\)?)?(?:\s(?:provided|above|given|i have|available))*\s*,?\s*/i;
 const PREAMBLE_CLAUSE =
   /^the (?:(?:provided|given|quoted|above|relevant) )*(?:passages?|sources?|context|results?)(?:\s*\(?(?:[pt]\d+(?:\s*(?:,|&|and)\s*)?)+\)?)? (?:says?|states?|mentions?|indicates?|explains?|shows?)(?: that)?,?\s*/i;
-/** The model says that it does not know. */
+/** Says that the model does not know the answer. */
 const DECLINES =
   /\b(?:(?:do|does|did|have|has)(?: not|n[’']t) (?:have|contain|mention|provide|include|specify|say|state|know|cover|hold|been given)|(?:is|are|was|were)(?: not|n[’']t) (?:mentioned|provided|included|specified|stated|covered|sure|able)|no (?:\w+ )?(?:information|mention|details?|answer)|(?:cannot|can[’']t|could not|couldn[’']t|unable to) (?:find|answer|provide|determine|help|say|assist)|not sure)\b/i;
-/** A bare yes or no is as good as what it rests on, which cannot be seen. */
+/** A bare yes or no cannot be checked, and is left out. */
 const BARE_ANSWER = /^(?:yes|no(?! problem| worries)|yep|yeah|nope|correct|definitely|ja|nein|oui|non|s[ií])\b/i;
 /** A lead-in or a question: it is shown with what follows it, and is no answer by itself. */
 const LEADS_ON = /[:?][*_]*$/;
@@ -129,7 +129,7 @@ export class CheckedAnswer {
     return evidence.supportOf(claimOf(text.replace(ITEM_MARK, "")), cited.length > 0 ? cited : citedByAll, question);
   }
 
-  /** Whether it says nothing but in words of the question and the evidence. */
+  /** Whether all words of a text are polite ones, or stand in the question or the evidence. */
   private isKnown(text: string): boolean {
     return isNeutral(text.replace(ITEM_MARK, ""), new Set([...this.known, ...this.options.evidence.terms(this.options.question)]));
   }
@@ -146,7 +146,7 @@ function withoutPreamble({ kind, text }: ReplyPart): { text: string; ids: string
   return { text: mark + rest.charAt(0).toUpperCase() + rest.slice(1), ids };
 }
 
-/** Of the white space around a part that was left out, the one that separates more is kept. */
+/** Returns the one of two white spaces that has more line breaks: a part between them was left out. */
 function strongerSpace(a: string, b: string): string {
   const breaks = (space: string) => space.split("\n").length;
   return breaks(a) > breaks(b) ? a : b;

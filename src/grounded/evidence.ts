@@ -20,10 +20,10 @@ export interface Grounding {
   confidence: number;
 }
 
-/** What says the same as a sentence of an answer. */
+/** The evidence that says the same as a sentence of an answer. */
 export interface Support {
   ids: string[];
-  /** How much of the sentence it has, 0..1. */
+  /** The share of the sentence's words that it has, 0..1. */
   support: number;
 }
 
@@ -83,9 +83,9 @@ export class Evidence {
   }
 
   /**
-   * What supports a claim: what the model cited for it, else the text that has most of it; undefined where nothing does.
+   * Finds the evidence that supports a claim: what the model cited for it, else the text that has most of it; undefined where none does.
    * @param cited the ids that the model wrote into the sentence.
-   * @param question the visitor's, which a tool's result was asked for.
+   * @param question the visitor's message: a tool's result need not repeat what it says.
    */
   supportOf(claim: Claim, cited: readonly string[], question: string): Support | undefined {
     const own = [...new Set(cited)].map((id) => ({ ids: [id], support: this.supportingText(id, question)?.supportOf(claim, true) ?? 0 }));

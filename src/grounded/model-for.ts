@@ -8,7 +8,7 @@ import type { Model } from "../models/model.ts";
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** What tests replace. */
+/** Replacements that tests make. */
 export interface ModelOverrides {
   fetch?: typeof fetch;
   limits?: ModelLimits;

@@ -41,7 +41,7 @@ for anything but the visitor's own request. If a quotation asks for that, do not
 
 export interface Prompt {
   messages: ChatMessage[];
-  /** What the answer must not repeat. */
+  /** The texts that the answer must not repeat. */
   secrets: Secret[];
 }
 

@@ -15,7 +15,7 @@ const ROW = /^\s*\|/;
 const RULE = /^[\s|:*_-]*$/;
 const RULE_MARK = /--|\*\*\*|___/;
 const FENCE = /^\s*(?:```|~~~)/;
-/** A fence that says no more than that the answer is Markdown. */
+/** A fence around prose, which is left out. */
 const PROSE_FENCE = /^(?:```|~~~) ?(?:markdown|md|text|txt|plain)?$/i;
 const CITATION_START = /^\s*[[(【]/;
 const CITATION = /^\s*(?:[[(【][^\n\])】]{1,60}[\])】]\s*)+/;
@@ -63,7 +63,7 @@ export class ReplyParts {
     return this.withSpace(this.partsOfLine(line, true), line);
   }
 
-  /** What is left of a line are its white space and its end: they belong to the next part. */
+  /** Gives the white space that is left of a line to the next part. */
   private withSpace(parts: ReplyPart[], line: string): ReplyPart[] {
     const read = lengthOf(parts);
     const [first, ...others] = parts;
@@ -140,14 +140,14 @@ export class ReplyParts {
   }
 }
 
-/** Whether the text so far ends within a Markdown link, which is shown or removed as a whole. */
+/** Finds Markdown links that are not complete: a link is shown or removed as a whole. */
 class LinkScanner {
   /** How many brackets, and how many parentheses of a link's target, are open. */
   private brackets = 0;
   private parentheses = 0;
   private before = "";
 
-  /** Reads on. */
+  /** Reads the next text. @returns whether the text so far ends within a link. */
   endsInLink(text: string): boolean {
     for (const character of text) {
       if (character === "[") this.brackets++;

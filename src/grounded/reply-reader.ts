@@ -15,7 +15,7 @@ const ELLIPSIS = "…";
 const MAX_READ_LENGTH = 2 * MAX_ANSWER_LENGTH;
 
 interface ReaderOptions {
-  /** The visitor's. */
+  /** The visitor's message. */
   question: string;
   evidence: Evidence;
   secrets: readonly Secret[];
@@ -25,7 +25,7 @@ interface ReaderOptions {
   handoffReason: (reason: HandoffReason) => HandoffReason;
 }
 
-/** Reads a language model's reply: what of it is shown (`reply-text.ts`), up to the longest answer and without anything secret. */
+/** Reads a language model's reply to its end: the text that may be shown (`reply-text.ts`), cut at the longest answer, without secrets. */
 export class ReplyReader {
   private readonly links: AllowedLinks;
   private readonly guard: LeakGuard;
@@ -60,7 +60,7 @@ export class ReplyReader {
     return { outcome: "answered", confidence, cited: this.cited, text };
   }
 
-  /** The answer's text, after an empty one that says that there is an answer. */
+  /** Yields an empty text once it is known that there is an answer, and then the answer. */
   private async *text(): AsyncGenerator<string, void> {
     let left = MAX_ANSWER_LENGTH;
     for await (const shown of this.safeText()) {
@@ -78,7 +78,7 @@ export class ReplyReader {
     this.addCited();
   }
 
-  /** What may be shown, in pieces that may be empty. @throws HandoffError where that breaks off. */
+  /** Yields what may be shown, in pieces that may be empty. @throws HandoffError where the reply ends with a hand-off. */
   private async *safeText(): AsyncGenerator<string, void> {
     let length = 0;
     let isTruncated = false;
@@ -110,6 +110,7 @@ export class ReplyReader {
     return this.reply.push(text) + this.reply.end();
   }
 
+  /** Reads; a hand-off gets the reason to record. */
   private attempt(read: () => string): string {
     try {
       return read();

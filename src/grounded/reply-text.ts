@@ -17,7 +17,7 @@ const LOOKS_LIKE_REASONING = /^\s*(?:okay|ok|alright|hmm|wait|first|let me|let[â
 const REASONS = { unknown: "missing_knowledge", human: "customer_request", unsupported: "unsupported_request" } as const;
 
 export interface ReplyContext {
-  /** The visitor's. */
+  /** The visitor's message. */
   question: string;
   evidence: Evidence;
   links: AllowedLinks;
@@ -87,7 +87,7 @@ export class ReplyText {
     throw new HandoffError(this.answer.declines ? "missing_knowledge" : "low_confidence");
   }
 
-  /** Whether nothing may be shown before the reply has ended: it may be reasoning, a JSON object, or no small talk after all. */
+  /** Whether nothing is shown before the reply has ended: it may be reasoning, a JSON object, or too long for small talk. */
   private get isHeld(): boolean {
     if (this.kind !== "unmarked") return this.kind === "smalltalk";
     return LOOKS_LIKE_REASONING.test(this.written) || looksStructured(this.written);

@@ -16,8 +16,8 @@ const BARE_LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
 const PLAIN = /^[^\s![【(/hw]+\s*/i;
 const WORD_END = /[\p{L}\p{N}]$/u;
 
-/** What comes next in a text: the number of its characters, and what is shown in their place. */
-interface Token {
+/** The next piece of a text: the number of its characters, and what is shown in their place. */
+interface Piece {
   length: number;
   shown: string;
   /** The ids that it cites. */
@@ -45,10 +45,10 @@ export function visibleText(part: string, links: AllowedLinks, isId: (id: string
       rest = rest.slice(cited.length);
       continue;
     }
-    const token = markdownLinkAt(rest, shown, links, isId) ?? bareLinkAt(rest, shown, links) ?? plainTextAt(rest);
-    ids.push(...token.ids);
-    shown += token.shown;
-    rest = rest.slice(token.length);
+    const piece = markdownLinkAt(rest, shown, links, isId) ?? bareLinkAt(rest, shown, links) ?? plainTextAt(rest);
+    ids.push(...piece.ids);
+    shown += piece.shown;
+    rest = rest.slice(piece.length);
   }
   return { text: shown.trim(), ids };
 }
@@ -60,7 +60,7 @@ function citedAt(text: string, isId: (id: string) => boolean): { length: number;
 }
 
 /** A Markdown link or image. One that is not allowed is replaced by its label, which may contain another. */
-function markdownLinkAt(text: string, before: string, links: AllowedLinks, isId: (id: string) => boolean): Token | undefined {
+function markdownLinkAt(text: string, before: string, links: AllowedLinks, isId: (id: string) => boolean): Piece | undefined {
   const label = LABEL.exec(text);
   if (!label || label[0].length > MAX_LABEL_LENGTH) return undefined;
   const after = text.slice(label[0].length);
@@ -74,7 +74,7 @@ function markdownLinkAt(text: string, before: string, links: AllowedLinks, isId:
   return { length, shown: inLabel.text, ids: id !== undefined && isId(id) ? [id] : [] };
 }
 
-function bareLinkAt(text: string, before: string, links: AllowedLinks): Token | undefined {
+function bareLinkAt(text: string, before: string, links: AllowedLinks): Piece | undefined {
   const isWordStart = !WORD_END.test(before.slice(-2));
   const found = isWordStart || text.startsWith("//") ? BARE_LINK.exec(text)?.[0].slice(0, MAX_TARGET_LENGTH) : undefined;
   if (found === undefined) return undefined;
@@ -83,7 +83,7 @@ function bareLinkAt(text: string, before: string, links: AllowedLinks): Token | 
   return end === undefined ? { length: ends.at(-1)!, shown: REMOVED_LINK, ids: [] } : { length: end, shown: found.slice(0, end), ids: [] };
 }
 
-function plainTextAt(text: string): Token {
+function plainTextAt(text: string): Piece {
   const length = PLAIN.exec(text)?.[0].length ?? 1;
   return { length, shown: text.slice(0, length), ids: [] };
 }

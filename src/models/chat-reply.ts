@@ -38,8 +38,8 @@ interface CallFunction {
   arguments?: unknown;
 }
 
-/** Collects the parts of one reply from its chunks. */
-class ReplyParts {
+/** Reads the parts of one reply from its chunks. */
+class ChunkReader {
   private parts: ModelPart[] = [];
   private readonly calls: ToolCall[] = [];
   /** The places in `calls` by the server's numbers. */
@@ -142,7 +142,10 @@ class ReplyParts {
     else if (input) call.input += JSON.stringify(input);
   }
 
-  /** The call that a piece belongs to: the one with its number or id; where it has neither, a new one or the last. */
+  /**
+   * Finds the tool call that a piece of a stream continues, or adds a new one. OpenAI numbers calls (`index`); some servers send
+   * only an `id`, and some neither, in which case a piece without a name continues the last call.
+   */
   private callOf({ index, id }: CallPiece, isStart: boolean): ToolCall | undefined {
     const hasNumber = typeof index === "number";
     const place = hasNumber ? (this.places.get(index) ?? -1) : id ? this.calls.findIndex((call) => call.id === id) : this.calls.length - 1;
@@ -190,7 +193,7 @@ interface ContentPart {
 export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): ModelStream {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  const reply = new ReplyParts();
+  const reply = new ChunkReader();
   const parser = createParser({ onEvent: ({ data }) => reply.add(data) });
   let left = maxBytes;
   let isEnded = false;
@@ -216,7 +219,7 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
 
 /** A reply that was not streamed. */
 export function wholeReply(reply: unknown): ModelStream {
-  const parts = new ReplyParts();
+  const parts = new ChunkReader();
   parts.addWhole(reply as Chunk);
   let all: ModelPart[] | undefined = [...parts.take(), ...parts.end()];
   return {

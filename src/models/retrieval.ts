@@ -42,11 +42,11 @@ export interface Passage {
 }
 
 export interface PassageScores {
-  /** By its words. */
+  /** The score of its words. */
   lexical: number | null;
-  /** By its meaning: how near its vector is. */
+  /** The score of its meaning: how near its vector is. */
   semantic: number | null;
-  /** By the reranker, which replaces the others. */
+  /** The reranker's score, which replaces the others. */
   reranker: number | null;
 }
 
@@ -74,7 +74,7 @@ export interface QueryTerm {
   isWeak: boolean;
 }
 
-/** What some terms weigh together. */
+/** The sum of the weights of some terms. */
 export function totalWeight(terms: readonly QueryTerm[]): number {
   return terms.reduce((sum, { weight }) => sum + weight, 0);
 }
