@@ -17,6 +17,8 @@ const RULE_MARK = /--|\*\*\*|___/;
 const FENCE = /^\s*(?:```|~~~)/;
 /** A fence around prose, which is left out. */
 const PROSE_FENCE = /^(?:```|~~~) ?(?:markdown|md|text|txt|plain)?$/i;
+/** A longer text after a bracket is no link that anybody writes. */
+const MAX_LINK_LENGTH = 1_000;
 const CITATION_START = /^\s*[[(【]/;
 const CITATION = /^\s*(?:[[(【][^\n\])】]{1,60}[\])】]\s*)+/;
 
@@ -111,7 +113,7 @@ export class ReplyParts {
     if (HEADING.test(line)) return isComplete ? [partOf("heading", line.trimEnd())] : [];
     const spans = [...sentenceSpans(line)];
     const parts: ReplyPart[] = [];
-    const scanner = new LinkScanner();
+    let scanner = new LinkScanner();
     let [from, scannedTo] = [0, 0];
     for (const [at, { end }] of spans.entries()) {
       const next = spans[at + 1];
@@ -121,12 +123,13 @@ export class ReplyParts {
       const to = end + (citation?.length ?? 0);
       const isInLink = scanner.endsInLink(line.slice(scannedTo, to));
       scannedTo = Math.max(scannedTo, to);
-      if (to <= from || (next && isInLink)) continue;
+      if (to <= from || (next && isInLink && to - from <= MAX_LINK_LENGTH)) continue;
       const text = line.slice(from, to);
       // The number of an item is no sentence.
       if (next && /^\s*\(?\d{1,3}[.)]\s*$/.test(text)) continue;
       parts.push(partOf(ITEM.test(text) ? "item" : "sentence", text));
       from = to;
+      scanner = new LinkScanner();
     }
     return parts;
   }

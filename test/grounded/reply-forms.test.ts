@@ -147,6 +147,8 @@ describe("a reply without a header", () => {
       text: ANSWER,
     });
     expect(await converse({ text: ["The moon "], isEndless: true }, { texts: SHOP })).toMatchObject({ outcome: "handed_off" });
+    const brackets = Array.from("[ La. ".repeat(2_000));
+    expect(await converse({ text: ["@sources p1\n", ...brackets] }, { texts: SHOP })).toMatchObject({ outcome: "answered" });
     expect(Date.now() - startedMs).toBeLessThan(10_000);
   });
 
