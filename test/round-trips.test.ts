@@ -12,7 +12,7 @@ afterEach(() => Reflect.set(env, "SHARD_REGIONS", ""));
  * A question adds its session's hop, the index's beside the first trip, and a second trip for the answer.
  */
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -23,7 +23,7 @@ async function createDesk() {
   return { workspace, agent, ask, path: `/agents/${agent.id}` };
 }
 
-type Desk = Awaited<ReturnType<typeof createDesk>>;
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
 /** A request's object calls and D1 round trips, and its status, so that an error does not pass for a cheap success. */
 async function cost(request: () => Promise<{ status: number }>): Promise<[status: number, hops: number, trips: number]> {
@@ -39,9 +39,9 @@ const leave = (agentId: string) =>
   send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { name: "Ann", email: "ann@example.com" }, headers: newAddress() });
 const visit = (agentId: string) =>
   send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: "When are refunds paid?" }, headers: newAddress() });
-const unknownId = ({ workspace }: Desk) => newId(shardOf(workspace.id), Date.now());
+const unknownId = ({ workspace }: Fixture) => newId(shardOf(workspace.id), Date.now());
 
-const onEndpoint = async (workspace: Desk["workspace"], method: string, action = "", body?: object) => {
+const onEndpoint = async (workspace: Fixture["workspace"], method: string, action = "", body?: object) => {
   const { id } = await listen(workspace);
   return () => workspace.call(method, `/webhooks/${id}${action}`, body);
 };
@@ -52,7 +52,7 @@ const OPERATIONS: [
   status: number,
   hops: number,
   trips: number,
-  prepare: (desk: Desk) => Promise<() => Promise<{ status: number }>>,
+  prepare: (fixture: Fixture) => Promise<() => Promise<{ status: number }>>,
 ][] = [
   [
     "GET /me",
@@ -90,7 +90,7 @@ const OPERATIONS: [
       () =>
         workspace.call("GET", path),
   ],
-  ["GET /agents/{id}, unknown", 404, 1, 1, async (desk) => () => desk.workspace.call("GET", `/agents/${unknownId(desk)}`)],
+  ["GET /agents/{id}, unknown", 404, 1, 1, async (fixture) => () => fixture.workspace.call("GET", `/agents/${unknownId(fixture)}`)],
   [
     "GET /conversations/{id}",
     200,
@@ -148,7 +148,7 @@ const OPERATIONS: [
     404,
     1,
     1,
-    async (desk) => () => desk.workspace.call("PATCH", `/conversations/${unknownId(desk)}`, { status: "resolved" }),
+    async (fixture) => () => fixture.workspace.call("PATCH", `/conversations/${unknownId(fixture)}`, { status: "resolved" }),
   ],
   [
     "POST a human's reply",
@@ -503,9 +503,9 @@ const OPERATIONS: [
     404,
     2,
     2,
-    async (desk) => {
-      const id = await desk.ask();
-      return () => desk.workspace.call("GET", `/conversations/${id}/messages/${unknownId(desk)}/stream`);
+    async (fixture) => {
+      const id = await fixture.ask();
+      return () => fixture.workspace.call("GET", `/conversations/${id}/messages/${unknownId(fixture)}/stream`);
     },
   ],
   [
@@ -694,8 +694,8 @@ const OPERATIONS: [
 ];
 
 test.for(OPERATIONS)("%s: %i with %i hops and %i trips", async ([, status, hops, trips, prepare]) => {
-  const desk = await createDesk();
-  const request = await prepare(desk);
+  const fixture = await createFixture();
+  const request = await prepare(fixture);
   expect(await cost(request)).toEqual([status, hops, trips]);
 });
 
@@ -705,8 +705,8 @@ test.for(OPERATIONS.filter(([name]) => !name.startsWith("the operator's")))(
   "far from the workspace's region: %s: one distant trip",
   async ([, status, , , prepare]) => {
     Reflect.set(env, "SHARD_REGIONS", `0=${REGION}, 1=${REGION}`);
-    const desk = await createDesk();
-    const request = await prepare(desk);
+    const fixture = await createFixture();
+    const request = await prepare(fixture);
     let answered = 0;
     const trips = await distantTrips(REGION, async () => {
       ({ status: answered } = await request());
@@ -720,14 +720,14 @@ test.for(OPERATIONS.filter(([name]) => !name.startsWith("the operator's")))(
 const CAUSES = OPERATIONS.filter(([name]) => /question|follow-up|PATCH .conversations|reply/.test(name));
 
 test.for(CAUSES)("with webhooks listening: %s: %i with %i hops and %i trips, as without", async ([, status, hops, trips, prepare]) => {
-  const desk = await createDesk();
-  for (let at = 0; at < 3; at++) await listen(desk.workspace);
-  const request = await prepare(desk);
+  const fixture = await createFixture();
+  for (let at = 0; at < 3; at++) await listen(fixture.workspace);
+  const request = await prepare(fixture);
   expect(await cost(request)).toEqual([status, hops, trips]);
 });
 
 test("a streamed question costs as much as a plain one, with one round trip before its first event", async () => {
-  const { workspace, path } = await createDesk();
+  const { workspace, path } = await createFixture();
   const log = vi.spyOn(console, "log");
   await workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", stream: true });
   const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
@@ -738,7 +738,7 @@ test("a streamed question costs as much as a plain one, with one round trip befo
 });
 
 test("a question writes 30 rows of D1 where it begins a conversation, a further one 23", async () => {
-  const { workspace, ask, path } = await createDesk();
+  const { workspace, ask, path } = await createFixture();
   await ask();
   const body = { message: "When are refunds paid?" };
   const written = async (more: object) =>
@@ -749,7 +749,7 @@ test("a question writes 30 rows of D1 where it begins a conversation, a further 
 
 test("with subscribed webhooks, a contact form and a hand-off request cost no extra round trip", async () => {
   const spend = async (listens: boolean) => {
-    const { workspace, agent } = await createDesk();
+    const { workspace, agent } = await createFixture();
     if (listens) await listen(workspace);
     const { body } = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello" }, headers: newAddress() });
     const headers = { ...newAddress(), Authorization: `Bearer ${body.visitor_token}` };
@@ -762,14 +762,14 @@ test("with subscribed webhooks, a contact form and a hand-off request cost no ex
 });
 
 test("an evicted gate loads its workspace once", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   await evictDurableObject(env.GATE.getByName(workspace.id));
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 1]);
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 0]);
 });
 
 test("the cost of a read does not grow with the workspace", async () => {
-  const { workspace, agent, ask } = await createDesk();
+  const { workspace, agent, ask } = await createFixture();
   const conversation = await ask({ user: { id: "ann" } });
   const rows = async () => ({
     conversation: (await costOf(() => workspace.call("GET", `/conversations/${conversation}`))).rows_read,

@@ -6,7 +6,7 @@ import { createWidget } from "../widget/widget.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** An agent and what visitors ask it. */
-async function createDesk(agentSettings: Record<string, unknown> = {}) {
+async function createFixture(agentSettings: Record<string, unknown> = {}) {
   const { workspace, agent } = await createWidget({ agent: agentSettings });
   const path = `/agents/${agent.id}`;
   return {
@@ -24,7 +24,7 @@ async function createDesk(agentSettings: Record<string, unknown> = {}) {
 const shown = (gaps: any) => gaps.data.map(({ question, unanswered, rated_down: down }: any) => [question, unanswered, down]);
 
 test("unanswered questions are grouped by what they ask, with counts, times and the latest examples", async () => {
-  const { ask, rate, list } = await createDesk();
+  const { ask, rate, list } = await createFixture();
   const first = await ask("Is there a student discount?");
   const second = await ask("is there a student discount");
   const third = await ask("Do students get a discount?");
@@ -58,13 +58,13 @@ test("unanswered questions are grouped by what they ask, with counts, times and 
 });
 
 test("a question whose answer the agent was not sure enough of counts as unanswered", async () => {
-  const { ask, list } = await createDesk({ confidence_threshold: 1 });
+  const { ask, list } = await createFixture({ confidence_threshold: 1 });
   expect((await ask("When are refunds paid?")).handoff_reason).toBe("low_confidence");
   expect(shown(await list())).toEqual([["When are refunds paid?", 1, 0]]);
 });
 
 test("an answer that several rated down counts once, and one that was rated up again not at all", async () => {
-  const { workspace, agent, ask, rate, list } = await createDesk();
+  const { workspace, agent, ask, rate, list } = await createFixture();
   const answer = await ask("When are refunds paid?");
   await rate(answer, "down");
   await query(
@@ -79,7 +79,7 @@ test("an answer that several rated down counts once, and one that was rated up a
 });
 
 test("a gap closes with a curated answer, and opens again when the question stays unanswered after that", async () => {
-  const { ask, rate, list, teach } = await createDesk();
+  const { ask, rate, list, teach } = await createFixture();
   await ask("Is there a student discount?");
   expect((await list()).total).toBe(1);
   await teach("Do students get a discount?");
@@ -92,7 +92,7 @@ test("a gap closes with a curated answer, and opens again when the question stay
 });
 
 test("the parameter days limits the list to questions of these days", async () => {
-  const { workspace, agent, ask, list } = await createDesk();
+  const { workspace, agent, ask, list } = await createFixture();
   await ask("Is there a student discount?");
   await query(workspace.id, "UPDATE handoffs SET requested_at = requested_at - ? WHERE agent_id = ?", 10 * DAY_MS, agent.id);
   await query(
@@ -109,7 +109,7 @@ test("the parameter days limits the list to questions of these days", async () =
 });
 
 test("the questions of an erased person are removed from the gaps", async () => {
-  const { workspace, ask, rate, list } = await createDesk();
+  const { workspace, ask, rate, list } = await createFixture();
   await ask("Is there a student discount for Ada Lovelace?", "ada");
   await rate(await ask("When are refunds paid to Ada Lovelace?", "ada"), "down");
   await ask("How is bread baked?", "ada");
@@ -122,7 +122,7 @@ test("the questions of an erased person are removed from the gaps", async () => 
 });
 
 test("a list of gaps costs one round trip", async () => {
-  const { ask, list } = await createDesk();
+  const { ask, list } = await createFixture();
   await ask("Is there a student discount?");
   expect((await costOf(() => list())).d1_trips).toBe(1);
 });

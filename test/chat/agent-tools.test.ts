@@ -8,7 +8,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query, unfinishedIn } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
-import { channelOf, INJECTIONS, obeying, ORDER } from "../grounded/injections.ts";
+import { channelOf, INJECTIONS, followInjections, ORDER } from "../grounded/injections.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
 import { behaveAt, newHost, receivedBy, RESOLVER, resolveTo } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
@@ -70,7 +70,7 @@ const ANN = {
 };
 
 /** An agent with these tools at a host of its own, whose model does what the script says. */
-async function createDesk(
+async function createFixture(
   script: Model,
   {
     tools = (host) => [lookUp(host), cancel(host)],
@@ -120,7 +120,7 @@ const bodyOf = ({ body }: { body: Uint8Array }) => new TextDecoder().decode(body
 
 describe("a tool of an agent", () => {
   test("is called with the model's arguments, and the agent answers from its response", async () => {
-    const { run, behave, received, requests } = await createDesk(callThen({ order: "A 1-x", tags: ["a", "b"] }, says("In Rotterdam.")));
+    const { run, behave, received, requests } = await createFixture(callThen({ order: "A 1-x", tags: ["a", "b"] }, says("In Rotterdam.")));
     await behave({ headers: JSON_TYPE, body: '{ "place": "Rotterdam" }' });
     expect(await run()).toMatchObject({ answer: "In Rotterdam.", needs_human: false, citations: [] });
     const [call, ...more] = await received();
@@ -135,7 +135,7 @@ describe("a tool of an agent", () => {
   });
 
   test.each(["POST", "PUT", "PATCH", "DELETE"])("that changes something is a %s with an Idempotency-Key of its own", async (method) => {
-    const { run, behave, received } = await createDesk(callThen({ order: "A1", reason: "late & cold" }, says("Done."), "cancel_order"), {
+    const { run, behave, received } = await createFixture(callThen({ order: "A1", reason: "late & cold" }, says("Done."), "cancel_order"), {
       tools: (host) => [cancel(host, method)],
     });
     await behave({ status: 204 });
@@ -150,7 +150,7 @@ describe("a tool of an agent", () => {
   });
 
   test("gets only what the model wrote, and nothing else about the visitor", async () => {
-    const { run, behave, received, agent, workspace, conversationId } = await createDesk(callThen({ order: "A1" }, says("There.")));
+    const { run, behave, received, agent, workspace, conversationId } = await createFixture(callThen({ order: "A1" }, says("There.")));
     await behave({ body: "There." });
     await run();
     const sent = JSON.stringify((await received()).map((call) => ({ ...call, body: bodyOf(call) })));
@@ -167,7 +167,7 @@ describe("a tool of an agent", () => {
     ["out of its place", { order: "../admin" }],
     ["a dot segment", { order: ".." }],
   ])("is not called with an argument that is %s: the model gets the problem, and may correct it", async (_, input) => {
-    const { run, behave, received, requests } = await createDesk((_, count) =>
+    const { run, behave, received, requests } = await createFixture((_, count) =>
       count === 1 ? asks(input) : count === 2 ? asks({ order: "A1" }) : says("There."),
     );
     await behave({ body: "There." });
@@ -178,7 +178,7 @@ describe("a tool of an agent", () => {
   });
 
   test("is called in at most five rounds", async () => {
-    const { run, behave, received } = await createDesk((request, count) =>
+    const { run, behave, received } = await createFixture((request, count) =>
       request.tool_choice === "none" ? { text: ["@unknown"] } : asks({ order: `A${count}` }),
     );
     await behave({ body: "Nothing yet." });
@@ -187,7 +187,7 @@ describe("a tool of an agent", () => {
   });
 
   test("is not called by the extractive engine", async () => {
-    const { workspace, agent, received, behave } = await createDesk({});
+    const { workspace, agent, received, behave } = await createFixture({});
     await behave({ body: "There." });
     const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
     expect(asked.body.needs_human).toBe(false);
@@ -211,22 +211,22 @@ const orderOf = (host: string) => ({ ...lookUp(host), requires_verified_visitor:
 describe("a tool acts for the visitor", () => {
   const BUILT_IN = ["search_knowledge", "request_human", "collect_lead"];
   const calls = callThen({ state: "open", customer: "{visitor.email}" }, says("There."), "own_orders");
-  const createOwnDesk = async (script: Model = calls) => {
-    const desk = await createDesk(script, { tools: (host) => [ownOrders(host), orderOf(host)] });
-    await desk.behave({ body: "There." });
+  const createOwnFixture = async (script: Model = calls) => {
+    const fixture = await createFixture(script, { tools: (host) => [ownOrders(host), orderOf(host)] });
+    await fixture.behave({ body: "There." });
     const asVisitor = (visitor: object | null, changes: Partial<Question> = {}) =>
-      desk.ask({ visitor: visitor && { ...ANN, ...visitor }, ...changes });
+      fixture.ask({ visitor: visitor && { ...ANN, ...visitor }, ...changes });
     const offered = () =>
-      desk.requests
+      fixture.requests
         .at(-1)!
         .tools!.map(({ function: tool }) => tool.name)
         .slice(BUILT_IN.length);
-    return { ...desk, asVisitor, offered };
+    return { ...fixture, asVisitor, offered };
   };
   const anonymous = { anonId: "anon_1", externalId: null, verified: false, isProfileVerified: false };
 
   test("with what the service knows of them, which the model neither sees nor writes", async () => {
-    const { run, received, requests, conversationId } = await createOwnDesk();
+    const { run, received, requests, conversationId } = await createOwnFixture();
     expect(await run()).toMatchObject({ answer: "There." });
     const [call, ...more] = await received();
     expect(more).toEqual([]);
@@ -242,7 +242,7 @@ describe("a tool acts for the visitor", () => {
   });
 
   test("with values that stay in their place", async () => {
-    const { run, received, asVisitor } = await createOwnDesk();
+    const { run, received, asVisitor } = await createOwnFixture();
     await run(asVisitor({ anonId: "api:x", externalId: 'é"; role=admin, %\u2028{visitor.email}', email: 'a"b&c=d@example.com' }));
     const [call] = await received();
     const id = "%C3%A9%22%3B%20role%3Dadmin%2C%20%25%E2%80%A8%7Bvisitor.email%7D";
@@ -256,7 +256,7 @@ describe("a tool acts for the visitor", () => {
     ["who is anonymous", { ...anonymous, email: null }],
     ["whose address somebody typed", { ...anonymous, email: "ann@example.com" }],
   ])("and is not there for a visitor %s, so that the model cannot call it", async (_, visitor) => {
-    const { run, received, asVisitor, offered, requests } = await createOwnDesk((_, count) =>
+    const { run, received, asVisitor, offered, requests } = await createOwnFixture((_, count) =>
       count === 1
         ? { toolCalls: ["own_orders", "order_status"].map((name) => ({ name, arguments: { order: "A1" } })) }
         : { text: ["@sources p1\nWithin five working days."] },
@@ -268,7 +268,7 @@ describe("a tool acts for the visitor", () => {
   });
 
   test("and is not there where one of its variables is not known, or cannot stand in its path", async () => {
-    const { run, asVisitor, offered } = await createOwnDesk({ text: ["@sources p1\nWithin five working days."] });
+    const { run, asVisitor, offered } = await createOwnFixture({ text: ["@sources p1\nWithin five working days."] });
     const next = () => ({ conversationId: newId(shardOf(newId(0, 0)), Date.now()) });
     await run(asVisitor({ anonId: "api:no-email", externalId: "no-email", email: null }, next()));
     expect(offered()).toEqual(["order_status"]);
@@ -281,7 +281,7 @@ describe("a tool acts for the visitor", () => {
   });
 
   test("in later turns too, by what was proven before; the token that a visitor had before does not prove them", async () => {
-    const { run, asVisitor, offered } = await createOwnDesk({ text: ["@sources p1\nWithin five working days."] });
+    const { run, asVisitor, offered } = await createOwnFixture({ text: ["@sources p1\nWithin five working days."] });
     const continued = { isNew: false };
     await run(asVisitor({ ...anonymous, email: null }));
     const [{ id } = { id: "" }] = await query<{ id: string }>(
@@ -303,7 +303,7 @@ describe("a tool acts for the visitor", () => {
 });
 
 test("what a tool reads is never taken from a cache", async () => {
-  const { run, behave, received } = await createDesk(callThen({ order: "A1" }, says("There.")));
+  const { run, behave, received } = await createFixture(callThen({ order: "A1" }, says("There.")));
   await behave({ headers: { "Cache-Control": "public, max-age=3600" }, body: "There." });
   await run();
   expect((await received())[0]!.headers).toMatchObject({ "cache-control": "no-cache" });
@@ -323,7 +323,7 @@ describe("a tool's response", () => {
     ["too much", { body: "long ".repeat(1_000), times: 2_000 }, /^(?:long )+l?o?n?g?…$/],
     ["too much, compressed", { body: "long ".repeat(1_000), times: 2_000, gzip: true }, /^(?:long )+l?o?n?g?…$/],
   ])("%s is quoted as data", async (_, behaviour, text) => {
-    const { run, behave, requests } = await createDesk(callThen({ order: "A1" }, says("So it is.")));
+    const { run, behave, requests } = await createFixture(callThen({ order: "A1" }, says("So it is.")));
     await behave(behaviour);
     expect(await run()).toMatchObject({ answer: "So it is." });
     const quoted = quotationsOf(requests[1]!).at(-1)!;
@@ -333,8 +333,8 @@ describe("a tool's response", () => {
 
   describe("cannot give the model instructions", () => {
     test.each(Object.entries(INJECTIONS))("%s", async (_, injection) => {
-      const { run, behave, received, requests } = await createDesk((request, count) =>
-        count === 1 ? asks({ order: "A1" }) : obeying(request),
+      const { run, behave, received, requests } = await createFixture((request, count) =>
+        count === 1 ? asks({ order: "A1" }) : followInjections(request),
       );
       await behave({ headers: { "Content-Type": "text/plain; charset=utf-8" }, body: injection.replaceAll("\0", "") });
       expect(await run()).toMatchObject({ answer: "Refunds are paid within five working days." });
@@ -345,7 +345,9 @@ describe("a tool's response", () => {
 
     test("cannot give the model instructions when it fails either", async () => {
       const injection = INJECTIONS["the end of the quotation"]!;
-      const { run, behave, requests } = await createDesk((request, count) => (count === 1 ? asks({ order: "A1" }) : obeying(request)));
+      const { run, behave, requests } = await createFixture((request, count) =>
+        count === 1 ? asks({ order: "A1" }) : followInjections(request),
+      );
       await behave({ status: 500, body: injection });
       await run();
       expect(channelOf(requests[1]!)).not.toContain(ORDER);
@@ -371,7 +373,7 @@ describe("a tool that fails", () => {
     ["says nothing", { fails: "silent" }, "It did not answer in time."],
     ["trickles", { body: ".", times: 1_000, everyMs: 100 }, "It did not answer in time."],
   ])("by %s is reported to the model, and hands off when it fails again", async (_, behaviour, problem) => {
-    const { run, behave, received, requests, reasons } = await createDesk((_, count) => asks({ order: `A${count}` }));
+    const { run, behave, received, requests, reasons } = await createFixture((_, count) => asks({ order: `A${count}` }));
     await behave(behaviour);
     expect(await run()).toMatchObject({ answer: HANDED_OFF, needs_human: true, citations: [] });
     expect(lastMessage(requests[1])).toContain(problem);
@@ -381,14 +383,14 @@ describe("a tool that fails", () => {
   });
 
   test.each(["@unknown", "@unsupported", "@sources t1\nIn Rotterdam."])("hands off when the model then says %s", async (text) => {
-    const { run, behave, reasons } = await createDesk(callThen({ order: "A1" }, { text: [text] }));
+    const { run, behave, reasons } = await createFixture(callThen({ order: "A1" }, { text: [text] }));
     await behave({ status: 503 });
     expect(await run()).toMatchObject({ answer: HANDED_OFF });
     expect(await reasons()).toEqual(["tool_failure"]);
   });
 
   test("hands off in the middle of an answer too", async () => {
-    const { run, behave, reasons } = await createDesk((_, count) =>
+    const { run, behave, reasons } = await createFixture((_, count) =>
       count === 1 ? { text: ["@sources p1\nLet me look."], ...asks({ order: "A1" }) } : { text: ["@unknown"] },
     );
     await behave({ status: 503 });
@@ -397,23 +399,23 @@ describe("a tool that fails", () => {
   });
 
   test("does not keep the model from answering from the passages, nor the visitor from a human", async () => {
-    const passages = await createDesk(callThen({ order: "A1" }, { text: ["@sources p1\nWithin five working days."] }));
+    const passages = await createFixture(callThen({ order: "A1" }, { text: ["@sources p1\nWithin five working days."] }));
     await passages.behave({ status: 503 });
     expect(await passages.run()).toMatchObject({ answer: "Within five working days.", needs_human: false });
-    const human = await createDesk(callThen({ order: "A1" }, { text: ["@human"] }));
+    const human = await createFixture(callThen({ order: "A1" }, { text: ["@human"] }));
     await human.behave({ status: 503 });
     await human.run();
     expect(await human.reasons()).toEqual(["customer_request"]);
   });
 
   test("may work the second time", async () => {
-    const { run, behave } = await createDesk((_, count) => (count <= 2 ? asks({ order: "A1" }) : says("There.")));
+    const { run, behave } = await createFixture((_, count) => (count <= 2 ? asks({ order: "A1" }) : says("There.")));
     await behave({ status: 503 }, { body: "There." });
     expect(await run()).toMatchObject({ answer: "There." });
   });
 
   test("because its host now resolves to a private address is not called", async () => {
-    const { run, host, behave, received, requests } = await createDesk(
+    const { run, host, behave, received, requests } = await createFixture(
       (_, count) => (count === 1 ? asks({ order: "A1" }) : { text: ["@unknown"] }),
       {
         bindings: { DNS_OVER_HTTPS_URL: RESOLVER },
@@ -427,7 +429,7 @@ describe("a tool that fails", () => {
   });
 
   test("because its secret was encrypted with a key that is gone hands off", async () => {
-    const { run, received, reasons } = await createDesk(callThen({ order: "A1" }, says("There.")), {
+    const { run, received, reasons } = await createFixture(callThen({ order: "A1" }, says("There.")), {
       bindings: { ENCRYPTION_KEY: "another key" },
     });
     await run();
@@ -437,7 +439,7 @@ describe("a tool that fails", () => {
 
 test("the log has the tool, its status and its duration, but no arguments, secrets or responses", async () => {
   const logs = (["log", "error", "warn"] as const).map((level) => vi.spyOn(console, level).mockReturnValue());
-  const { run, behave, workspace, conversationId } = await createDesk((_, count) =>
+  const { run, behave, workspace, conversationId } = await createFixture((_, count) =>
     count === 1
       ? asks({ order: "PRIVATE-1" })
       : count === 2
@@ -464,7 +466,7 @@ test("the log has the tool, its status and its duration, but no arguments, secre
 });
 
 test("a header's value is sent only to the tool's host", async () => {
-  const { run, behave, requests, workspace, conversationId, agent } = await createDesk(callThen({ order: "A1" }, says("There.")));
+  const { run, behave, requests, workspace, conversationId, agent } = await createFixture(callThen({ order: "A1" }, says("There.")));
   await behave({ body: "There." });
   await run();
   const transcript = await workspace.call("GET", `/conversations/${conversationId}`);
@@ -477,16 +479,16 @@ test("a header's value is sent only to the tool's host", async () => {
 describe("a call that changes something is made once", () => {
   /** The turn in the conversation's own object, as the ask operation begins it. */
   async function createSession(first: Model, later: Model) {
-    const desk = await createDesk(first);
-    const { workspace, conversationId, runnerOf } = desk;
+    const fixture = await createFixture(first);
+    const { workspace, conversationId, runnerOf } = fixture;
     const session = () => env.SESSION.getByName(`${workspace.id}/${conversationId}`);
     const runWith = (standIn?: OpenAiStandIn) =>
       runInDurableObject(session(), (live, { storage }) => void Object.assign(live, { runner: runnerOf(standIn, storage) }));
     const second = new OpenAiStandIn(typeof later === "function" ? later : () => later);
     await runWith();
     return {
-      ...desk,
-      ask: async (changes: Partial<Question> = {}) => session().ask(desk.ask(changes)),
+      ...fixture,
+      ask: async (changes: Partial<Question> = {}) => session().ask(fixture.ask(changes)),
       /** The next call of a step of the turn fails. */
       failOnce: (step: "begin" | "finish") =>
         runInDurableObject(session(), (live) => {
@@ -495,7 +497,7 @@ describe("a call that changes something is made once", () => {
         }),
       until: async (isReached: () => boolean | Promise<boolean>) => {
         // Each look is a round trip, so the object gets its turn.
-        while (!(await isReached())) await desk.received();
+        while (!(await isReached())) await fixture.received();
       },
       /** The object dies; the next one runs what was left. */
       dieAndResume: async () => {
@@ -565,7 +567,7 @@ describe("a call that changes something is made once", () => {
   });
 
   test("when an attempt fails after it, in the same object", async () => {
-    const { run, runnerOf, ask, behave, received } = await createDesk(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
+    const { run, runnerOf, ask, behave, received } = await createFixture(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
     await behave({ body: "It is cancelled." });
     const runner = runnerOf(
       new OpenAiStandIn((_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled."))),
@@ -579,7 +581,7 @@ describe("a call that changes something is made once", () => {
   });
 
   test("when the model asks for it repeatedly", async () => {
-    const { run, behave, received, requests } = await createDesk((_, count) =>
+    const { run, behave, received, requests } = await createFixture((_, count) =>
       count <= 3 ? { toolCalls: [...cancelled.toolCalls!, ...cancelled.toolCalls!] } : says("Cancelled."),
     );
     await behave({ body: "It is cancelled." });
@@ -592,14 +594,14 @@ describe("a call that changes something is made once", () => {
     ["no answer came", { fails: "silent" }],
     ["the connection broke", { fails: "reset" }],
   ])("when %s: a human takes over", async (_, behaviour) => {
-    const { run, behave, received, requests, reasons } = await createDesk(() => cancelled);
+    const { run, behave, received, requests, reasons } = await createFixture(() => cancelled);
     await behave(behaviour);
     expect(await run()).toMatchObject({ answer: HANDED_OFF });
     expect([(await received()).length, requests.length, await reasons()]).toEqual([1, 1, ["tool_failure"]]);
   });
 
   test("in each turn, with a key of its own", async () => {
-    const { run, ask, behave, received } = await createDesk((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
+    const { run, ask, behave, received } = await createFixture((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
     await behave({ body: "It is cancelled." });
     await run();
     await run(ask({ isNew: false }));

@@ -9,7 +9,7 @@ import { openStream } from "../stream-client.ts";
 
 const KNOWN = "Are you open on Sundays?";
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: KNOWN, answer: "Yes." });
@@ -67,7 +67,7 @@ test.for([
   ["D1_ERROR: it is down", 500, "internal_error"],
   ["D1_ERROR: database is locked: SQLITE_BUSY", 503, "unavailable"],
 ] as const)("a question that is kept although D1 says %s is named by its error, and answered once", async ([text, status, code]) => {
-  const { workspace, path, used, conversations } = await createDesk();
+  const { workspace, path, used, conversations } = await createFixture();
   const asked: Session[] = [];
   const failed = await ask(`/api/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked, text), bearer(workspace));
   expect([failed.status, failed.body.error.code]).toEqual([status, code]);
@@ -83,7 +83,7 @@ test.for([
 });
 
 test("the stream of a kept question can be resumed before its conversation is stored", async () => {
-  const { workspace, path } = await createDesk();
+  const { workspace, path } = await createFixture();
   const asked: Session[] = [];
   const failed = await ask(`/api/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked), bearer(workspace));
   const { conversation_id: id, message_id: messageId } = failed.body.error;
@@ -98,7 +98,7 @@ test("the stream of a kept question can be resumed before its conversation is st
 });
 
 test("a streamed question that fails before its first event is named too", async () => {
-  const { workspace, path } = await createDesk();
+  const { workspace, path } = await createFixture();
   const asked: Session[] = [];
   const failed = await ask(`/api/v1${path}`, { message: KNOWN, stream: true }, sessionsWithFailingD1(asked), bearer(workspace));
   expect([failed.status, failed.headers.get("Content-Type")]).toEqual([500, expect.stringContaining("application/json")]);
@@ -107,7 +107,7 @@ test("a streamed question that fails before its first event is named too", async
 });
 
 test("an answer that is lost on its way is named, since the question is stored", async () => {
-  const { workspace, path, conversations } = await createDesk();
+  const { workspace, path, conversations } = await createFixture();
   const bindings = sessionsWith((session) => ({
     ask: async (...args: Parameters<Session["ask"]>) => {
       await session.ask(...args);
@@ -121,7 +121,7 @@ test("an answer that is lost on its way is named, since the question is stored",
 });
 
 test("a question that never reached its session leaves nothing, and its error names nothing", async () => {
-  const { workspace, path, used, conversations } = await createDesk();
+  const { workspace, path, used, conversations } = await createFixture();
   const bindings = sessionsWith((session) => ({
     ask: () => Promise.reject(new Error("Durable Object is overloaded.")),
     isUnfinished: (answerId: string) => session.isUnfinished(answerId),
@@ -132,7 +132,7 @@ test("a question that never reached its session leaves nothing, and its error na
 });
 
 test("where nobody knows whether a question is kept, its error names it", async () => {
-  const { workspace, path } = await createDesk();
+  const { workspace, path } = await createFixture();
   const lost = () => Promise.reject(new Error("Network connection lost."));
   const failed = await ask(
     `/api/v1${path}`,
@@ -144,7 +144,7 @@ test("where nobody knows whether a question is kept, its error names it", async 
 });
 
 test("a request that is repeated with its Idempotency-Key after the error makes no second conversation and no second charge", async () => {
-  const { workspace, path, used, conversations } = await createDesk();
+  const { workspace, path, used, conversations } = await createFixture();
   const asked: Session[] = [];
   const headers = { ...bearer(workspace), "Idempotency-Key": "once" };
   const failed = await ask(`/api/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked), headers);
@@ -156,7 +156,7 @@ test("a request that is repeated with its Idempotency-Key after the error makes 
 });
 
 test("a new visitor's error holds the token with which they read the answer", async () => {
-  const { workspace, path } = await createDesk();
+  const { workspace, path } = await createFixture();
   const asked: Session[] = [];
   const failed = await ask(`/widget/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked));
   expect(failed.status).toBe(500);

@@ -44,7 +44,7 @@ interface DeskSettings {
 }
 
 /** An agent with a server, and a model that does what the script says. */
-async function createDesk(
+async function createFixture(
   script: Model,
   { served = [LOOK_UP, CANCEL], server = {}, isLegacy = false, bindings = {} }: Partial<DeskSettings> = {},
 ) {
@@ -95,7 +95,7 @@ const refusal = async (server: Server) => {
 };
 
 test.each([false, true])("an agent answers by a tool of a server, of the revisions of 2025 too (%s)", async (isLegacy) => {
-  const { run, requests, asked, host, workspace } = await createDesk(
+  const { run, requests, asked, host, workspace } = await createFixture(
     callThen("shop_order-status", says("Order A1 left our house in Graz on Monday.")),
     {
       isLegacy,
@@ -116,7 +116,7 @@ test.each([false, true])("an agent answers by a tool of a server, of the revisio
 });
 
 test("what a server lists is shown and pinned when it is saved, its headers are not shown", async () => {
-  const { server, shop, save, agent } = await createDesk(says("x"), { server: { allowed_tools: ["order-status"] } });
+  const { server, shop, save, agent } = await createFixture(says("x"), { server: { allowed_tools: ["order-status"] } });
   const shown = {
     ...shop,
     headers: { Authorization: null },
@@ -133,7 +133,7 @@ test("what a server lists is shown and pinned when it is saved, its headers are 
 });
 
 test("a tool that is not on the list is neither offered nor called", async () => {
-  const { run, requests, asked } = await createDesk(callThen("shop_cancel_order", { text: ["@unknown"] }), {
+  const { run, requests, asked } = await createFixture(callThen("shop_cancel_order", { text: ["@unknown"] }), {
     server: { allowed_tools: ["order-status"] },
   });
   await run();
@@ -155,7 +155,7 @@ test.each([
   { name: "calls another tool harmless", served: [LOOK_UP, { ...CANCEL, annotations: { readOnlyHint: true } }], words: "cancel_order" },
   { name: "has lost a tool", served: [LOOK_UP], words: "no tool cancel_order any more" },
 ] as const)("a server that $name is off until it is saved again", async ({ served, words }) => {
-  const { run, serve, asked, server, save, requests } = await createDesk(callThen("shop_order-status", { text: ["@unknown"] }));
+  const { run, serve, asked, server, save, requests } = await createFixture(callThen("shop_order-status", { text: ["@unknown"] }));
   await serve([...served]);
   expect(await run()).toMatchObject({ needs_human: true, handoff_reason: "tool_failure" });
   expect(await asked()).not.toContain("tools/call");
@@ -169,7 +169,7 @@ test.each([
 });
 
 test("a further tool changes nothing, and is not offered", async () => {
-  const { run, serve, requests, server } = await createDesk(
+  const { run, serve, requests, server } = await createFixture(
     callThen("shop_order-status", says("Order A1 left our house in Graz on Monday.")),
   );
   await serve([LOOK_UP, CANCEL, { name: "drop_database" }]);
@@ -180,17 +180,17 @@ test("a further tool changes nothing, and is not offered", async () => {
 
 test("a call that may change something is made once in a turn, and not again where its fate is unknown", async () => {
   const twice: Model = (_, count) => (count <= 2 ? asks("shop_cancel_order") : says("Order A1 is cancelled."));
-  const { run, asked } = await createDesk(twice);
+  const { run, asked } = await createFixture(twice);
   expect(await run()).toMatchObject({ needs_human: false });
   expect((await asked()).filter((method) => method === "tools/call")).toHaveLength(1);
   const reading: Model = (_, count) => (count <= 2 ? asks("shop_order-status") : says("Order A1 left our house in Graz on Monday."));
-  const reader = await createDesk(reading);
+  const reader = await createFixture(reading);
   await reader.run();
   expect((await reader.asked()).filter((method) => method === "tools/call")).toHaveLength(2);
 });
 
 test("a server that does not answer the call leaves it to a human", async () => {
-  const { run, behave, asked, serve } = await createDesk(callThen("shop_cancel_order", says("Done.")));
+  const { run, behave, asked, serve } = await createFixture(callThen("shop_cancel_order", says("Done.")));
   const before = (await asked()).length;
   // Discovery and the list are answered, and the call is not.
   const served: Behaviour = { mcp: { tools: [LOOK_UP, CANCEL] } };
@@ -202,10 +202,10 @@ test("a server that does not answer the call leaves it to a human", async () => 
 
 test("a call that is refused by the protocol, or by its status, is known to be none", async () => {
   const served: Behaviour = { mcp: { tools: [LOOK_UP, CANCEL] } };
-  const strict = await createDesk((_, count) => (count === 1 ? asks("shop_cancel_order", {}) : { text: ["@unknown"] }));
+  const strict = await createFixture((_, count) => (count === 1 ? asks("shop_cancel_order", {}) : { text: ["@unknown"] }));
   await strict.run();
   expect(JSON.stringify(quotationsOf(strict.requests[1]!))).toContain("Error. ");
-  const busy = await createDesk((_, count) => (count === 1 ? asks("shop_cancel_order") : { text: ["@unknown"] }));
+  const busy = await createFixture((_, count) => (count === 1 ? asks("shop_cancel_order") : { text: ["@unknown"] }));
   await busy.behave(served, served, { status: 503 });
   await busy.run();
   expect(String(busy.requests[1]!.messages.at(-1)!.content)).toContain("It answered with status 503.");
@@ -225,7 +225,7 @@ test.each<{ name: string; answer: Partial<ServedTool>; read: string }>([
     read: "On its way.",
   },
 ])("the model reads the text of $name, as a quotation and bounded", async ({ answer, read }) => {
-  const { run, requests } = await createDesk(callThen("shop_order-status", { text: ["@unknown"] }), {
+  const { run, requests } = await createFixture(callThen("shop_order-status", { text: ["@unknown"] }), {
     served: [{ ...LOOK_UP, ...answer }],
   });
   await run();
@@ -239,7 +239,7 @@ test("arguments are the server's to check, however its schema is written", async
     Array.from({ length: 40 }, (_, at) => [`a${at}`, { allOf: [{ $ref: `#/$defs/a${at + 1}` }, { $ref: `#/$defs/a${at + 1}` }] }]),
   );
   const hostile = { type: "object", properties: { order: { type: "string", pattern: "^(a+)+$" } }, $defs: { ...$defs, a40: {} } };
-  const { run, asked } = await createDesk(callThen("shop_order-status", says("Order A1 left our house in Graz on Monday.")), {
+  const { run, asked } = await createFixture(callThen("shop_order-status", says("Order A1 left our house in Graz on Monday.")), {
     served: [{ ...LOOK_UP, inputSchema: hostile }],
   });
   await run();
@@ -290,7 +290,7 @@ test("a server that cannot be used is refused with what is wrong", async () => {
 });
 
 test("the guard of outgoing requests stands before a server too", async () => {
-  const { run, host, asked } = await createDesk(callThen("shop_order-status", { text: ["@unknown"] }), {
+  const { run, host, asked } = await createFixture(callThen("shop_order-status", { text: ["@unknown"] }), {
     bindings: { DNS_OVER_HTTPS_URL: RESOLVER },
   });
   const before = (await asked()).length;
@@ -300,7 +300,7 @@ test("the guard of outgoing requests stands before a server too", async () => {
 });
 
 test("a header takes what the service knows of the visitor, and hides the tools where it knows nothing", async () => {
-  const { run, requests } = await createDesk(says("x"), { server: { headers: { "X-Customer": "{visitor.external_id}" } } });
+  const { run, requests } = await createFixture(says("x"), { server: { headers: { "X-Customer": "{visitor.external_id}" } } });
   await run();
   expect(JSON.stringify(requests[0]!.tools)).not.toContain("shop_");
 });

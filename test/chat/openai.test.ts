@@ -13,7 +13,7 @@ const ANSWER = "Refunds are paid within five working days.";
 const asks = (content: string): ChatCompletionMessageParam => ({ role: "user", content });
 
 /** An agent, and the official client pointed at the service. */
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
   const agent = await createAgent(workspace, { name: "Desk", handoff_message: "A colleague takes over." });
   await learn(workspace, agent.id, `# Refunds\n\n${ANSWER}`);
@@ -52,7 +52,7 @@ async function errorOf(request: Promise<unknown>): Promise<APIError & Record<str
 }
 
 test("the official client asks an agent, and gets the service's fields beside the answer", async () => {
-  const { ask, agent, conversation } = await createDesk();
+  const { ask, agent, conversation } = await createFixture();
   const answer = await ask(QUESTION, { user: "ann" });
   expect(answer).toMatchObject({
     object: "chat.completion",
@@ -72,7 +72,7 @@ test("the official client asks an agent, and gets the service's fields beside th
 });
 
 test("a streamed answer has the same text, and ends with its fields and the usage", async () => {
-  const { client, agent, ask } = await createDesk();
+  const { client, agent, ask } = await createFixture();
   const plain = await ask(QUESTION);
   const request = { model: agent.id, messages: [asks(QUESTION)], stream: true as const };
   const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream_options: { include_usage: true } }));
@@ -87,7 +87,7 @@ test("a streamed answer has the same text, and ends with its fields and the usag
 });
 
 test("metadata.conversation_id continues a conversation, whose messages the service knows", async () => {
-  const { ask, agent, client, conversation } = await createDesk();
+  const { ask, agent, client, conversation } = await createFixture();
   const first = await ask(QUESTION, { user: "ann" });
   const metadata = { conversation_id: first["conversation_id"] as string };
   const messages = [asks("Something else"), asks("And how long does that take?")];
@@ -101,7 +101,7 @@ test("metadata.conversation_id continues a conversation, whose messages the serv
 });
 
 test("without it, the earlier messages of the request are what the agent reads, and a new conversation begins", async () => {
-  const { workspace, agent, client, conversation, sent } = await createDesk();
+  const { workspace, agent, client, conversation, sent } = await createFixture();
   const told: ModelRequest[] = [];
   const newId = vi.spyOn(TurnRunner.prototype, "run").mockImplementation(async function (this: TurnRunner, ...args) {
     newId.mockRestore();
@@ -143,7 +143,7 @@ test("without it, the earlier messages of the request are what the agent reads, 
 });
 
 test("a hand-off is an answer, and the conversation waits for a human", async () => {
-  const { ask, client, agent } = await createDesk();
+  const { ask, client, agent } = await createFixture();
   const answer = await ask("I want to talk to a human");
   expect(answer).toMatchObject({
     choices: [{ finish_reason: "stop", message: { content: "A colleague takes over.", refusal: null } }],
@@ -158,7 +158,7 @@ test("a hand-off is an answer, and the conversation waits for a human", async ()
 });
 
 test("what the service does not offer is refused by its name, in OpenAI's shape", async () => {
-  const { client, agent, workspace } = await createDesk();
+  const { client, agent, workspace } = await createFixture();
   const messages = [asks(QUESTION)];
   const tools = [{ type: "function", function: { name: "f" } }];
   const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] }];
@@ -188,7 +188,7 @@ test("what the service does not offer is refused by its name, in OpenAI's shape"
 });
 
 test("other errors have OpenAI's shape too, and are not repeated where that would ask again", async () => {
-  const { client, connect, sent, workspace, agent } = await createDesk();
+  const { client, connect, sent, workspace, agent } = await createFixture();
   const request = { model: crypto.randomUUID(), messages: [asks(QUESTION)] };
   expect(await errorOf(client.chat.completions.create(request))).toMatchObject({ status: 404, code: "not_found", param: "model" });
   const wrong = await errorOf(connect("sk_live_junk").chat.completions.create(request));
@@ -207,13 +207,13 @@ test("other errors have OpenAI's shape too, and are not repeated where that woul
 });
 
 test("past the quota the client reads that", async () => {
-  const { ask } = await createDesk({ limits: { messages: 1 } });
+  const { ask } = await createFixture({ limits: { messages: 1 } });
   await ask(QUESTION);
   expect(await errorOf(ask(QUESTION))).toMatchObject({ status: 402, code: "quota_exceeded", type: "insufficient_quota" });
 });
 
 test("with an Idempotency-Key a question is asked once", async () => {
-  const { client, agent, workspace } = await createDesk();
+  const { client, agent, workspace } = await createFixture();
   const headers = { "Idempotency-Key": "once" };
   const body = { model: agent.id, messages: [asks(QUESTION)] };
   const [first, again] = [await client.chat.completions.create(body, { headers }), await client.chat.completions.create(body, { headers })];
@@ -228,7 +228,7 @@ test("with an Idempotency-Key a question is asked once", async () => {
 });
 
 test("the active agents are the models", async () => {
-  const { client, agent, workspace } = await createDesk();
+  const { client, agent, workspace } = await createFixture();
   const paused = await createAgent(workspace, { name: "Night shift", status: "paused" });
   const models = await Array.fromAsync(client.models.list());
   expect(models).toMatchObject([{ id: agent.id, object: "model", name: "Desk", created: expect.any(Number) }]);
@@ -236,7 +236,7 @@ test("the active agents are the models", async () => {
 });
 
 test("a stream that fails on its way ends with an error of OpenAI's shape", async () => {
-  const { client, agent } = await createDesk();
+  const { client, agent } = await createFixture();
   vi.spyOn(TurnRunner.prototype, "run").mockImplementationOnce(async (turn, _meter, _attempt, listener) => {
     listener!.onStart({ conversationId: turn.conversationId, messageId: turn.answerId, visitorId: null });
     listener!.onText("Refunds ");

@@ -15,7 +15,7 @@ import {
 } from "../harness.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
 
-async function createDesk(beside?: Workspace) {
+async function createFixture(beside?: Workspace) {
   const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace, { handoff_message: "A colleague will reply." });
   await learn(workspace, agent.id, HANDBOOK);
@@ -60,19 +60,19 @@ function storageOf(id: DurableObjectId) {
 const USER = { id: "user-1", name: "Ann" };
 
 test("an unknown agent is 404", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const unknown = newId(shardOf(workspace.id), Date.now());
   expect(await refused(workspace, `/agents/${unknown}/messages`, { user: USER })).toEqual({ status: 404, code: "not_found" });
 });
 
 test("another workspace's agent is 404", async () => {
-  const { workspace } = await createDesk();
-  const other = await createDesk(workspace);
+  const { workspace } = await createFixture();
+  const other = await createFixture(workspace);
   expect(await refused(workspace, `/agents/${other.agent.id}/messages`, { user: USER })).toEqual({ status: 404, code: "not_found" });
 });
 
 test("an unknown conversation is 404, whichever shard its identifier names", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   for (const shard of [0, 1, 200]) {
     const id = newId(shard, Date.now());
     const path = `/agents/${agent.id}/messages`;
@@ -81,8 +81,8 @@ test("an unknown conversation is 404, whichever shard its identifier names", asy
 });
 
 test("another workspace's conversation is 404, and stays as it was", async () => {
-  const { workspace, agent } = await createDesk();
-  const other = await createDesk(workspace);
+  const { workspace, agent } = await createFixture();
+  const other = await createFixture(workspace);
   const conversation = await other.begin();
   const before = await conversationOf(other.workspace, conversation);
   const path = `/agents/${agent.id}/messages`;
@@ -91,7 +91,7 @@ test("another workspace's conversation is 404, and stays as it was", async () =>
 });
 
 test("another agent's conversation is 409", async () => {
-  const { workspace, begin } = await createDesk();
+  const { workspace, begin } = await createFixture();
   const other = await createAgent(workspace, { name: "Other" });
   const conversation = await begin();
   const path = `/agents/${other.id}/messages`;
@@ -99,7 +99,7 @@ test("another agent's conversation is 409", async () => {
 });
 
 test("a conversation of each other channel is 409", async () => {
-  const { workspace, agent, begin } = await createDesk();
+  const { workspace, agent, begin } = await createFixture();
   for (const channel of ["widget", "hosted", "email", "playground"]) {
     const conversation = await begin();
     await query(conversation, "UPDATE conversations SET channel = ? WHERE id = ?", channel, conversation);
@@ -109,7 +109,7 @@ test("a conversation of each other channel is 409", async () => {
 });
 
 test("another user's conversation is 409, and does not reveal that user's name", async () => {
-  const { workspace, agent, begin } = await createDesk();
+  const { workspace, agent, begin } = await createFixture();
   const conversation = await begin({ user: USER });
   const path = `/agents/${agent.id}/messages`;
   for (const user of [{ id: "user-2", name: "Ben" }, { id: "USER-1" }]) {
@@ -118,7 +118,7 @@ test("another user's conversation is 409, and does not reveal that user's name",
 });
 
 test("a paused agent is 409, for a new conversation and for one of its own, until it is active again", async () => {
-  const { workspace, agent, begin, ask } = await createDesk();
+  const { workspace, agent, begin, ask } = await createFixture();
   const conversation = await begin();
   const setAgent = (status: string) => operate("PATCH", `/workspaces/${workspace.id}/agents/${agent.id}`, { status });
   await setAgent("paused");
@@ -130,7 +130,7 @@ test("a paused agent is 409, for a new conversation and for one of its own, unti
 });
 
 test("a used-up quota is 402, for new and existing conversations", async () => {
-  const { workspace, agent, begin } = await createDesk();
+  const { workspace, agent, begin } = await createFixture();
   const conversation = await begin();
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
   const path = `/agents/${agent.id}/messages`;
@@ -140,7 +140,7 @@ test("a used-up quota is 402, for new and existing conversations", async () => {
 });
 
 test("404 comes before 409, and 409 before 402", async () => {
-  const { workspace, agent, begin } = await createDesk();
+  const { workspace, agent, begin } = await createFixture();
   const conversation = await begin({ user: USER });
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
   await operate("PATCH", `/workspaces/${workspace.id}/agents/${agent.id}`, { status: "paused" });
@@ -159,7 +159,7 @@ test("404 comes before 409, and 409 before 402", async () => {
 
 for (const status of ["needs_human", "human_active"]) {
   test(`while it is ${status} the message is stored, the agent stays silent and no quota is used`, async () => {
-    const { workspace, begin, ask, setStatus } = await createDesk();
+    const { workspace, begin, ask, setStatus } = await createFixture();
     const conversation = await begin();
     await setStatus(conversation, status);
     const asked = await ask({ message: "Are you still there?", conversation_id: conversation, user: USER });
@@ -189,7 +189,7 @@ for (const status of ["needs_human", "human_active"]) {
 }
 
 test("a conversation with a human accepts messages past the quota", async () => {
-  const { workspace, begin, ask, setStatus } = await createDesk();
+  const { workspace, begin, ask, setStatus } = await createFixture();
   const conversation = await begin();
   await setStatus(conversation, "human_active");
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
@@ -199,7 +199,7 @@ test("a conversation with a human accepts messages past the quota", async () => 
 });
 
 test("another agent or user is 409 while a human has the conversation too", async () => {
-  const { workspace, agent, begin, setStatus } = await createDesk();
+  const { workspace, agent, begin, setStatus } = await createFixture();
   const other = await createAgent(workspace, { name: "Other" });
   const conversation = await begin({ user: USER });
   await setStatus(conversation, "human_active");
@@ -209,7 +209,7 @@ test("another agent or user is 409 while a human has the conversation too", asyn
 });
 
 test("after a hand-off the agent is silent until a human gives the conversation back", async () => {
-  const { workspace, begin, ask, setStatus } = await createDesk();
+  const { workspace, begin, ask, setStatus } = await createFixture();
   const conversation = await begin({ message: "I want to talk to a human" });
   expect((await ask({ conversation_id: conversation })).body).toMatchObject({ status: "needs_human", message_id: null });
   expect(await query(conversation, "SELECT reason FROM handoffs WHERE conversation_id = ?", conversation)).toEqual([
@@ -227,7 +227,7 @@ const resolve = (id: string) =>
   query(id, "UPDATE conversations SET status = 'resolved', resolved_at = 5, resolved_by = 'api' WHERE id = ?", id);
 
 test("a message to a resolved conversation reopens it", async () => {
-  const { workspace, begin, ask } = await createDesk();
+  const { workspace, begin, ask } = await createFixture();
   const conversation = await begin();
   await resolve(conversation);
   expect(await conversationOf(workspace, conversation)).toMatchObject({ status: "resolved", resolved_by: "api", reopened_count: 0 });
@@ -243,7 +243,7 @@ test("a message to a resolved conversation reopens it", async () => {
 });
 
 test("a resolved conversation stays resolved when the quota is used up", async () => {
-  const { workspace, agent, begin } = await createDesk();
+  const { workspace, agent, begin } = await createFixture();
   const conversation = await begin();
   await resolve(conversation);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
@@ -252,7 +252,7 @@ test("a resolved conversation stays resolved when the quota is used up", async (
 });
 
 test("messages from before a resolution are no context for later ones, in the same object or another", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   await learn(
     workspace,
     agent.id,

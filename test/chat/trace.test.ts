@@ -19,7 +19,7 @@ afterEach(() => vi.useRealTimers());
 const DAY_MS = 24 * 60 * 60_000;
 const QUESTION = "When are refunds paid?";
 
-async function createDesk(settings: Record<string, unknown> = {}) {
+async function createFixture(settings: Record<string, unknown> = {}) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, settings);
   const source = await learn(workspace, agent.id, HANDBOOK);
@@ -33,15 +33,15 @@ async function askIn(workspace: Workspace, agentId: string, message: string) {
 }
 
 describe("without a language model", () => {
-  let desk: Awaited<ReturnType<typeof createDesk>>;
-  beforeAll(async () => void (desk = await createDesk()));
+  let fixture: Awaited<ReturnType<typeof createFixture>>;
+  beforeAll(async () => void (fixture = await createFixture()));
 
   test("an answer's trace says what was found, with which scores, what is cited, and what the threshold said", async () => {
-    const { answer, read } = await desk.ask(QUESTION);
+    const { answer, read } = await fixture.ask(QUESTION);
     const { status, body } = await read();
     expect(status).toBe(200);
     const { conversation_id, message_id, confidence } = answer;
-    expect(body).toMatchObject({ conversation_id, message_id, agent_id: desk.agent.id, tool_calls: [] });
+    expect(body).toMatchObject({ conversation_id, message_id, agent_id: fixture.agent.id, tool_calls: [] });
     expect(body.decision).toMatchObject({ outcome: "answered", reason: "confident", confidence, threshold: 0.5 });
     expect(body.decision.explanation).toMatch(/^The confidence of 0\.\d+ reaches the threshold of 0\.5\.$/);
     const [search, ...more] = body.searches;
@@ -50,7 +50,7 @@ describe("without a language model", () => {
     expect(search.terms).toContain("refund");
     const cited = search.passages.filter(({ is_cited }: { is_cited: boolean }) => is_cited);
     expect(cited).toHaveLength(1);
-    expect(cited[0]).toMatchObject({ source_id: desk.source.id, type: "text", title: "Handbook", heading: "Refunds" });
+    expect(cited[0]).toMatchObject({ source_id: fixture.source.id, type: "text", title: "Handbook", heading: "Refunds" });
     expect(cited[0].content).toContain("efund");
     for (const { score, scores } of search.passages) expect(scores).toEqual({ lexical: score, semantic: null, reranker: null });
     expect(body.model_calls).toMatchObject([{ model: "extractive", finish: "stop", input_tokens: null, output_tokens: null }]);
@@ -70,14 +70,14 @@ describe("without a language model", () => {
       explanation: "The visitor asked for a person.",
     },
   ])("the hand-off of $name has a trace", async ({ message, reason, explanation }) => {
-    const { read } = await desk.ask(message);
+    const { read } = await fixture.ask(message);
     expect((await read()).body.decision).toMatchObject({ outcome: "handed_off", reason, explanation });
   });
 
   test("an answer that is too unsure says so", async () => {
-    const strict = await createAgent(desk.workspace, { name: "Strict", confidence_threshold: 1 });
-    await learn(desk.workspace, strict.id, HANDBOOK);
-    const { answer, read } = await askIn(desk.workspace, strict.id, QUESTION);
+    const strict = await createAgent(fixture.workspace, { name: "Strict", confidence_threshold: 1 });
+    await learn(fixture.workspace, strict.id, HANDBOOK);
+    const { answer, read } = await askIn(fixture.workspace, strict.id, QUESTION);
     const { decision, searches } = (await read()).body;
     expect(decision).toMatchObject({ outcome: "handed_off", reason: "low_confidence", threshold: 1, confidence: answer.confidence });
     expect(decision.explanation).toMatch(/^The confidence of 0\.\d+ is below the threshold of 1\.$/);
@@ -86,41 +86,41 @@ describe("without a language model", () => {
 
   test("a curated answer is named, and no model was asked", async () => {
     const curated = { question: "How do I cancel my plan?", answer: "Open Billing and choose Cancel plan." };
-    const { body: added } = await desk.workspace.call("POST", `/agents/${desk.agent.id}/answers`, curated);
-    const { read } = await desk.ask(curated.question);
+    const { body: added } = await fixture.workspace.call("POST", `/agents/${fixture.agent.id}/answers`, curated);
+    const { read } = await fixture.ask(curated.question);
     const { body } = await read();
     expect(body).toMatchObject({ decision: { outcome: "answered", reason: "curated_answer" }, model_calls: [] });
     expect(body.searches[0].answers[0]).toEqual({ answer_id: added.id, question: curated.question, score: 1, is_cited: true });
   });
 
   test("the trace of a follow-up names the question that it was understood with", async () => {
-    const first = await desk.ask(QUESTION);
+    const first = await fixture.ask(QUESTION);
     const { conversation_id: conversationId } = first.answer;
     const followUp = { message: "And how long does it take?", user: { id: "ann" }, conversation_id: conversationId };
-    const { body } = await desk.workspace.call("POST", `/agents/${desk.agent.id}/messages`, followUp);
-    const trace = await desk.workspace.call("GET", `/conversations/${conversationId}/messages/${body.message_id}/trace`);
+    const { body } = await fixture.workspace.call("POST", `/agents/${fixture.agent.id}/messages`, followUp);
+    const trace = await fixture.workspace.call("GET", `/conversations/${conversationId}/messages/${body.message_id}/trace`);
     expect(trace.body.searches[0].previous_question).toBe(QUESTION);
   });
 
   test("only an agent's answer has one, and only in its own conversation", async () => {
-    const { answer, path } = await desk.ask(QUESTION);
-    const other = await desk.ask(QUESTION);
-    const { messages } = (await desk.workspace.call("GET", `/conversations/${answer.conversation_id}`)).body;
+    const { answer, path } = await fixture.ask(QUESTION);
+    const other = await fixture.ask(QUESTION);
+    const { messages } = (await fixture.workspace.call("GET", `/conversations/${answer.conversation_id}`)).body;
     const wrong = [
       path.replace(answer.message_id, messages[0].id),
       path.replace(answer.message_id, other.answer.message_id),
-      path.replace(answer.message_id, newId(shardOf(desk.workspace.id), Date.now())),
+      path.replace(answer.message_id, newId(shardOf(fixture.workspace.id), Date.now())),
     ];
-    for (const one of wrong) expect((await desk.workspace.call("GET", one)).status, one).toBe(404);
+    for (const one of wrong) expect((await fixture.workspace.call("GET", one)).status, one).toBe(404);
   });
 
   test("a trace survives its object, and is gone after 30 days with all that is left in it", async () => {
-    const { answer, read } = await desk.ask(QUESTION);
-    const session = env.SESSION.getByName(`${desk.workspace.id}/${answer.conversation_id}`);
+    const { answer, read } = await fixture.ask(QUESTION);
+    const session = env.SESSION.getByName(`${fixture.workspace.id}/${answer.conversation_id}`);
     await evictDurableObject(session);
     const { body } = await read();
     expect(body.message_id).toBe(answer.message_id);
-    const { alarm } = await sessionStorage(desk.workspace.id, answer.conversation_id);
+    const { alarm } = await sessionStorage(fixture.workspace.id, answer.conversation_id);
     expect(alarm! - Date.parse(body.created_at)).toBeGreaterThan(30 * DAY_MS - 60_000);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(body.created_at) + 30 * DAY_MS - 60_000 });
     expect((await read()).status).toBe(200);
@@ -128,12 +128,12 @@ describe("without a language model", () => {
     const expired = await read();
     expect([expired.status, expired.body.error.message]).toEqual([404, expect.stringContaining("30 days")]);
     await runDurableObjectAlarm(session);
-    expect(await sessionStorage(desk.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
+    expect(await sessionStorage(fixture.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
   });
 
   test("an answer that ends after its conversation was erased leaves no trace", async () => {
-    const { answer } = await desk.ask(QUESTION);
-    const session = env.SESSION.getByName(`${desk.workspace.id}/${answer.conversation_id}`);
+    const { answer } = await fixture.ask(QUESTION);
+    const session = env.SESSION.getByName(`${fixture.workspace.id}/${answer.conversation_id}`);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const waits: Model["answer"] = async () => {
       await Promise.race([released, scheduler.wait(60_000)]);
@@ -141,14 +141,14 @@ describe("without a language model", () => {
     };
     await runInDurableObject(session, (live) => void Object.assign(live, { runner: new TurnRunner(env, { answer: waits }) }));
     const body = { message: "And parcels?", user: { id: "ann" }, conversation_id: answer.conversation_id };
-    const asking = desk.workspace.call("POST", `/agents/${desk.agent.id}/messages`, body);
+    const asking = fixture.workspace.call("POST", `/agents/${fixture.agent.id}/messages`, body);
     const stored = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
     while ((await query<{ size: number }>(body.conversation_id, stored, body.conversation_id))[0]!.size < 3);
     // As an erasure does it: the object first, while its rows are still there.
     await session.erase();
     await runInDurableObject(session, () => release());
     expect((await asking).status).toBe(200);
-    expect(await sessionStorage(desk.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
+    expect(await sessionStorage(fixture.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
   });
 });
 
@@ -175,7 +175,7 @@ const usage = (prompt: number, completion: number) =>
 /** The trace of an answer by a model that does what the script says. */
 async function traceWith(scriptOf: (request: ChatRequest, count: number) => Script, tools: (host: string) => object[] = () => []) {
   const host = newHost();
-  const { workspace, agent } = await createDesk({ tools: tools(host) });
+  const { workspace, agent } = await createFixture({ tools: tools(host) });
   const standIn = new OpenAiStandIn(scriptOf);
   const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer-4", OPENAI_API_KEY: "sk-model" });
   const runner = new TurnRunner(withModel, modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS }));

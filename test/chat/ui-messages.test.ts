@@ -40,12 +40,15 @@ async function messageOf(chunks: ReadableStream<UIMessageChunk>): Promise<UIMess
 const textOf = ({ parts }: UIMessage) => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 test("the AI SDK reads an answer as it is written, with its sources and the service's fields as metadata", async () => {
-  const desk = await createStreamedConversation();
-  const response = await open(desk.workspace, `/api/v1${desk.path}`, { message: "When are refunds paid?", conversation_id: desk.id });
+  const fixture = await createStreamedConversation();
+  const response = await open(fixture.workspace, `/api/v1${fixture.path}`, {
+    message: "When are refunds paid?",
+    conversation_id: fixture.id,
+  });
   expect(response.headers.get("Content-Type")).toBe("text/event-stream; charset=utf-8");
   const message = await messageOf(chunksOf(response));
-  expect(textOf(message)).toBe(desk.first.answer);
-  const { answer: _, ...fields } = desk.first;
+  expect(textOf(message)).toBe(fixture.first.answer);
+  const { answer: _, ...fields } = fixture.first;
   expect(message.metadata).toEqual({ ...fields, message_id: message.id, confidence: expect.any(Number) });
   const sources = message.parts.filter(({ type }) => type === "source-document");
   expect(sources).toMatchObject([{ title: expect.any(String), mediaType: "text/plain" }]);
@@ -67,11 +70,13 @@ test("a page is cited by its address", async () => {
 });
 
 test("each piece arrives when it is written", async () => {
-  const desk = await createStreamedConversation();
-  const tell = await desk.step();
-  const reader = chunksOf(await open(desk.workspace, `/api/v1${desk.path}`, { message: "And now?", conversation_id: desk.id })).getReader();
+  const fixture = await createStreamedConversation();
+  const tell = await fixture.step();
+  const reader = chunksOf(
+    await open(fixture.workspace, `/api/v1${fixture.path}`, { message: "And now?", conversation_id: fixture.id }),
+  ).getReader();
   const next = async () => (await reader.read()).value;
-  expect(await next()).toMatchObject({ type: "start", messageMetadata: { conversation_id: desk.id } });
+  expect(await next()).toMatchObject({ type: "start", messageMetadata: { conversation_id: fixture.id } });
   expect(await next()).toEqual({ type: "text-start", id: "answer" });
   for (const delta of ["Bring ", "the receipt."]) {
     await tell(delta);
@@ -84,14 +89,14 @@ test("each piece arrives when it is written", async () => {
 });
 
 test("a stream is repeated, and goes on after the last event that a client has", async () => {
-  const desk = await createStreamedConversation();
-  const path = desk.resumePath(desk.first.message_id);
-  expect(textOf(await messageOf(chunksOf(await open(desk.workspace, path))))).toBe(desk.first.answer);
-  const text = await (await open(desk.workspace, path)).text();
+  const fixture = await createStreamedConversation();
+  const path = fixture.resumePath(fixture.first.message_id);
+  expect(textOf(await messageOf(chunksOf(await open(fixture.workspace, path))))).toBe(fixture.first.answer);
+  const text = await (await open(fixture.workspace, path)).text();
   const ids = [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
-  const rest = await Array.fromAsync(chunksOf(await open(desk.workspace, path, undefined, { "Last-Event-ID": ids.at(-2)! })));
+  const rest = await Array.fromAsync(chunksOf(await open(fixture.workspace, path, undefined, { "Last-Event-ID": ids.at(-2)! })));
   expect(rest.map(({ type }) => type)).toEqual(["text-end", "source-document", "finish"]);
-  expect((await open(desk.workspace, path, undefined, { "Last-Event-ID": ids.at(-1)! })).status).toBe(204);
+  expect((await open(fixture.workspace, path, undefined, { "Last-Event-ID": ids.at(-1)! })).status).toBe(204);
 });
 
 test("a visitor's browser reads it too, and gets the visitor's token", async () => {
@@ -107,17 +112,17 @@ test("a visitor's browser reads it too, and gets the visitor's token", async () 
 });
 
 test("what fails on the way is the SDK's error, and what fails before is an ordinary one", async () => {
-  const desk = await createStreamedConversation();
+  const fixture = await createStreamedConversation();
   vi.spyOn(TurnRunner.prototype, "run").mockImplementationOnce(async (turn, _meter, _attempt, listener) => {
     listener!.onStart({ conversationId: turn.conversationId, messageId: turn.answerId, visitorId: null });
     listener!.onText("Bring ");
     throw new Error("the model died");
   });
-  const chunks = chunksOf(await open(desk.workspace, `/api/v1${desk.path}`, { message: "And now?", conversation_id: desk.id }));
+  const chunks = chunksOf(await open(fixture.workspace, `/api/v1${fixture.path}`, { message: "And now?", conversation_id: fixture.id }));
   const read = await Array.fromAsync(chunks);
   expect(read.at(-2)).toEqual({ type: "text-delta", id: "answer", delta: "Bring " });
   expect(read.at(-1)).toMatchObject({ type: "error", errorText: expect.stringContaining("failed on our side") });
-  const refused = await open(desk.workspace, `/api/v1${desk.path}`, { message: "" });
+  const refused = await open(fixture.workspace, `/api/v1${fixture.path}`, { message: "" });
   expect([refused.status, refused.headers.get("X-Vercel-AI-UI-Message-Stream")]).toEqual([422, null]);
   await refused.text();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createAgent, createNeighbour, createWorkspace, query, type Workspace } from "../harness.ts";
 
-async function createDesk(beside?: Workspace) {
+async function createFixture(beside?: Workspace) {
   const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace);
   // An agent that a curated answer keeps from handing over, so that every message is an ordinary turn.
@@ -19,7 +19,7 @@ const visitorOf = async (workspace: Workspace, conversationId: string) =>
   (await workspace.call("GET", `/conversations/${conversationId}`)).body.visitor;
 
 test("a user becomes a verified visitor with the caller's id", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const conversation = await ask({ user: { id: "user-1", name: "Ann", email: "Ann@Example.com" } });
   expect(await visitorOf(workspace, conversation)).toEqual({
     id: expect.any(String),
@@ -37,7 +37,7 @@ test("a user becomes a verified visitor with the caller's id", async () => {
 });
 
 test("conversations of one user have one visitor", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const first = await ask({ user: { id: "user-1" } });
   const second = await ask({ user: { id: "user-1" } });
   const other = await ask({ user: { id: "USER-1" } });
@@ -49,7 +49,7 @@ test("conversations of one user have one visitor", async () => {
 });
 
 test("many first questions of one user at once create one visitor", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const conversations = await Promise.all(Array.from({ length: 12 }, () => ask({ user: { id: "user-1" } })));
   expect(new Set(conversations).size).toBe(12);
   const [visitor, ...others] = await visitorsOf(workspace);
@@ -59,7 +59,7 @@ test("many first questions of one user at once create one visitor", async () => 
 });
 
 test("a later message replaces name and email only when it gives them", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const conversation = await ask({ user: { id: "user-1", name: "Ann", email: "ann@example.com" } });
   await ask({ conversation_id: conversation, user: { id: "user-1" } });
   await ask({ conversation_id: conversation, user: { id: "user-1", name: null, email: null } });
@@ -72,7 +72,7 @@ test("a later message replaces name and email only when it gives them", async ()
 });
 
 test("a conversation without a user gets the first one given", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const conversation = await ask({});
   expect(await visitorOf(workspace, conversation)).toBeNull();
   await ask({ conversation_id: conversation, user: { id: "user-1", name: "Ann" } });
@@ -89,8 +89,8 @@ test("a conversation without a user gets the first one given", async () => {
 });
 
 test("the same user id in another workspace is another visitor", async () => {
-  const one = await createDesk();
-  const two = await createDesk(one.workspace);
+  const one = await createFixture();
+  const two = await createFixture(one.workspace);
   const first = await one.ask({ user: { id: "user-1", name: "Ann" } });
   const second = await two.ask({ user: { id: "user-1" } });
   expect(await visitorOf(two.workspace, second)).toMatchObject({ anon_id: "api:user-1", name: null });

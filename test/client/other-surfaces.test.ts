@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ApiError, createOperatorClient, paginate } from "../../client/operator.ts";
 import { createWidgetClient, type WidgetClientOptions } from "../../client/widget.ts";
 import { createAgent, createWorkspace, learn } from "../harness.ts";
-import { networkOf } from "./desk.ts";
+import { networkOf } from "./network.ts";
 
 const operatorOf = (between?: Parameters<typeof networkOf>[0]) => {
   const { options, ...network } = networkOf(between);

@@ -3,7 +3,7 @@ import type { ApiError, ErrorCode, ResponseInfo } from "../../client/index.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import { createStreamedConversation } from "../chat/stepped-model.ts";
 import { createAgent, createWorkspace } from "../harness.ts";
-import { clientOf, type Sent } from "./desk.ts";
+import { clientOf, type Sent } from "./network.ts";
 
 const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers.get("Idempotency-Key"));
 

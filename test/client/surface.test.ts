@@ -3,7 +3,7 @@ import { ApiError, type Client, paginate } from "../../client/index.ts";
 import { createAgent, createWorkspace, deliver, newAddress, query, send } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { listOperations } from "../platform/http/document.ts";
-import { clientOf, type Sent } from "./desk.ts";
+import { clientOf, type Sent } from "./network.ts";
 
 const OPERATIONS = await listOperations();
 
@@ -20,7 +20,7 @@ function operationOf({ method, path }: Sent): string {
 }
 
 /** A workspace with an agent and a person who left a lead, and its client. */
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { name: "Desk" });
   await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { name: "Ann Lee", email: "ann@example.com" }, headers: newAddress() });
@@ -146,7 +146,7 @@ async function usePrivacy(client: Client) {
 }
 
 test("every operation is called by its method, and answers what the types say", async () => {
-  const { workspace, agent_id, client, sent } = await createDesk();
+  const { workspace, agent_id, client, sent } = await createFixture();
   await useAccount(client, agent_id);
   await useSettings(client);
   const read = (sourceId: string) => deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent_id, sourceId });
@@ -167,7 +167,7 @@ test("every operation is called by its method, and answers what the types say", 
 });
 
 test("an error is thrown with its code, its checks and the request's identifier", async () => {
-  const { client, agent_id } = await createDesk();
+  const { client, agent_id } = await createFixture();
   const error = await client.askAgent({ agent_id, body: { message: "" } }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ code: "validation_error", status: 422, detail: [{ loc: ["body", "message"], type: "string_too_short" }] });

@@ -7,7 +7,7 @@ import { createWidget } from "../widget/widget.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** An agent with answers, and how the team rates them. */
-async function createDesk() {
+async function createFixture() {
   const { workspace, agent } = await createWidget();
   const answer = async () => {
     const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN.message });
@@ -22,7 +22,7 @@ async function createDesk() {
 const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
 
 test("each API key rates an answer once, and its last rating counts", async () => {
-  const { workspace, agent, answer, rate, list } = await createDesk();
+  const { workspace, agent, answer, rate, list } = await createFixture();
   const answered = await answer();
   const first = await rate(answered, { rating: "down", comment: "Which days?" });
   expect(first.status).toBe(200);
@@ -44,7 +44,7 @@ test("each API key rates an answer once, and its last rating counts", async () =
 });
 
 test("only answers of the agent are rated, and only as up or down", async () => {
-  const { workspace, answer, rate, list } = await createDesk();
+  const { workspace, answer, rate, list } = await createFixture();
   const answered = await answer();
   const transcript = (await workspace.call("GET", `/conversations/${answered.conversationId}`)).body;
   const messageId = transcript.messages.find(({ role }: any) => role === "user").id;
@@ -74,7 +74,7 @@ async function addRatings(workspaceId: string, agentId: string, given: readonly 
 }
 
 test("ratings are listed newest first, by agent, rating and time, with exact totals and steady cursors", async () => {
-  const { workspace, agent, answer, rate, list } = await createDesk();
+  const { workspace, agent, answer, rate, list } = await createFixture();
   const sinceMs = Date.parse("2026-03-02T12:00:00Z");
   // The second one is of the day on which the range begins, and not in it.
   const given = [
@@ -107,7 +107,7 @@ test("ratings are listed newest first, by agent, rating and time, with exact tot
 });
 
 test("totals follow a changed rating and an erased conversation", async () => {
-  const { workspace, answer, rate, list } = await createDesk();
+  const { workspace, answer, rate, list } = await createFixture();
   const answered = await answer();
   await rate(answered, { rating: "up" });
   await rate(answered, { rating: "down" });

@@ -7,7 +7,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const id = () => expect.stringMatching(UUID);
 const time = () => expect.stringMatching(TIME);
 
-async function createDesk(beside?: Workspace) {
+async function createFixture(beside?: Workspace) {
   const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace, { name: "Ada" });
   const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -16,7 +16,7 @@ async function createDesk(beside?: Workspace) {
 }
 
 test("an answered conversation has every field", async () => {
-  const { workspace, agent, source, ask } = await createDesk();
+  const { workspace, agent, source, ask } = await createFixture();
   const asked = await ask({ message: "When are refunds paid?", user: { id: "u1", name: "Ann", email: "ann@example.com" } });
   const got = await workspace.call("GET", `/conversations/${asked.conversation_id}`);
   expect(got.status).toBe(200);
@@ -82,7 +82,7 @@ test("an answered conversation has every field", async () => {
 });
 
 test("a handed-off conversation shows its hand-off, and no visitor if none was given", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const asked = await ask({ message: "What is the capital of France?" });
   const { body } = await workspace.call("GET", `/conversations/${asked.conversation_id}`);
   expect(body).toMatchObject({ status: "needs_human", visitor: null, last_message_preview: asked.answer });
@@ -100,7 +100,7 @@ test("a handed-off conversation shows its hand-off, and no visitor if none was g
 });
 
 test("optional fields are shown when they are set", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const asked = await ask({ message: "I want to talk to a human" });
   const conversationId = asked.conversation_id;
   await query(
@@ -128,7 +128,7 @@ test("optional fields are shown when they are set", async () => {
 });
 
 test("the latest of several hand-offs is shown", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const first = await ask({ message: "I want to talk to a human" });
   const conversationId = first.conversation_id;
   await query(conversationId, "UPDATE handoffs SET status = 'resolved', resolved_at = 2 WHERE conversation_id = ?", conversationId);
@@ -139,7 +139,7 @@ test("the latest of several hand-offs is shown", async () => {
 });
 
 test("a long message is previewed by its first 200 characters", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const asked = await ask({ message: "I want to talk to a human" });
   const message = "🙂".repeat(300);
   await ask({ message, conversation_id: asked.conversation_id });
@@ -149,8 +149,8 @@ test("a long message is previewed by its first 200 characters", async () => {
 });
 
 test("an unknown conversation is 404, and one of another workspace reads the same", async () => {
-  const { workspace } = await createDesk();
-  const other = await createDesk(workspace);
+  const { workspace } = await createFixture();
+  const other = await createFixture(workspace);
   const { conversation_id: theirs } = await other.ask({ message: "When are refunds paid?" });
   const unknown = await workspace.call("GET", `/conversations/${newId(shardOf(workspace.id), Date.now())}`);
   const foreign = await workspace.call("GET", `/conversations/${theirs}`);
@@ -162,7 +162,7 @@ test("an unknown conversation is 404, and one of another workspace reads the sam
 });
 
 test("an id in upper case is accepted, and anything else is 422", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const { conversation_id: conversationId } = await ask({ message: "When are refunds paid?" });
   expect((await workspace.call("GET", `/conversations/${conversationId.toUpperCase()}`)).body.id).toBe(conversationId);
   expect((await workspace.call("GET", "/conversations/1")).body.detail).toMatchObject([

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** An agent in a workspace whose conversations have room for so many messages. */
-async function createDesk(room: number) {
+async function createFixture(room: number) {
   const workspace = await createWorkspace({ limits: { messages_per_conversation: room } });
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   await learn(workspace, agent.id, "Refunds are paid within five working days.");
@@ -26,7 +26,7 @@ async function createDesk(room: number) {
 }
 
 test("a question in a conversation without room for it and its answer is refused, and neither stored nor counted", async () => {
-  const { workspace, ask, read } = await createDesk(5);
+  const { workspace, ask, read } = await createFixture(5);
   const { conversation_id: id } = (await ask()).body;
   expect((await ask(id)).status).toBe(200);
   const before = await read(id);
@@ -38,7 +38,7 @@ test("a question in a conversation without room for it and its answer is refused
 });
 
 test("a resolved conversation without room is not reopened", async () => {
-  const { workspace, ask, read } = await createDesk(2);
+  const { workspace, ask, read } = await createFixture(2);
   const { conversation_id: id } = (await ask()).body;
   await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
   expect((await ask(id)).status).toBe(403);
@@ -46,7 +46,7 @@ test("a resolved conversation without room is not reopened", async () => {
 });
 
 test("a reply of the team in a conversation without room is refused, and changes nothing", async () => {
-  const { workspace, ask, read } = await createDesk(3);
+  const { workspace, ask, read } = await createFixture(3);
   await listen(workspace);
   const { conversation_id: id } = (await ask()).body;
   await workspace.call("PATCH", `/conversations/${id}`, { status: "needs_human" });
@@ -65,7 +65,7 @@ test("a reply of the team in a conversation without room is refused, and changes
 });
 
 test("the operator's new limit holds from the next question on", async () => {
-  const { workspace, ask } = await createDesk(2);
+  const { workspace, ask } = await createFixture(2);
   const { conversation_id: id } = (await ask()).body;
   expect((await ask(id)).status).toBe(403);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages_per_conversation: 4 } });
@@ -73,7 +73,7 @@ test("the operator's new limit holds from the next question on", async () => {
 });
 
 test("a visitor's request is refused with the reason that the conversation is too long, and a new one has room", async () => {
-  const { agentId, read } = await createDesk(2);
+  const { agentId, read } = await createFixture(2);
   const write = (body: object) => send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN, ...body } });
   const { conversation_id: id, visitor_token: token } = (await write({})).body;
   const { status, headers, body } = await write({ conversation_id: id, visitor_token: token });
@@ -100,7 +100,7 @@ test("a mail that has no room in its conversation begins a new one, once", async
 });
 
 test("a question that an earlier attempt stored is answered, whatever room is left", async () => {
-  const { workspace, agentId, ask, read } = await createDesk(4);
+  const { workspace, agentId, ask, read } = await createFixture(4);
   const { conversation_id: conversationId } = (await ask()).body;
   const question = questionOf(workspace.id, agentId, { conversationId, isNew: false, message: KNOWN, maxMessages: 4 });
   await beginTurn(newOperation(env, new Meter(), workspace.id).db, question);
@@ -111,7 +111,7 @@ test("a question that an earlier attempt stored is answered, whatever room is le
 
 test("the team writes as many messages a day as the plan allows, in all conversations together", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 22) });
-  const { workspace, ask, read } = await createDesk(100);
+  const { workspace, ask, read } = await createFixture(100);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { team_messages_per_day: 2 } });
   const [first, second] = [(await ask()).body.conversation_id, (await ask()).body.conversation_id];
   const reply = (id: string, key: string) =>

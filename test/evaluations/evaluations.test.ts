@@ -25,7 +25,7 @@ const FRANCE: Case = { question: "What is the capital of France?", expect: { ref
 const NORWAY: Case = { question: "How long does shipping to Norway take?", expect: { answer_contains: "three days" } };
 const SUNDAYS: Case = { question: "Are you open on Sundays?", expect: { answer_contains: "no" } };
 
-async function createDesk(settings: Record<string, unknown> = {}, limits?: Record<string, unknown>) {
+async function createFixture(settings: Record<string, unknown> = {}, limits?: Record<string, unknown>) {
   const workspace = await createWorkspace(limits ? { limits } : {});
   const agent = await createAgent(workspace, settings);
   const source = await learn(workspace, agent.id, HANDBOOK);
@@ -46,7 +46,7 @@ const verdictsOf = ({ cases }: { cases: { verdict: string | null }[] }) => cases
 
 describe("an evaluation", () => {
   test("asks each question as a visitor would, and holds the answer against what is expected", async () => {
-    const { create, read, message, source, agent } = await createDesk();
+    const { create, read, message, source, agent } = await createFixture();
     const found: Case = { question: "What does the warranty cover?", expect: { source_id: source.id, answer_contains: "heating element" } };
     const created = await create([REFUNDS, FRANCE, NORWAY, SUNDAYS, found], "Weekly");
     expect(created.status).toBe(202);
@@ -68,7 +68,7 @@ describe("an evaluation", () => {
   });
 
   test("leaves no conversation, no event, no lead, and uses no message of the quota", async () => {
-    const { run, workspace } = await createDesk({}, { messages: 0 });
+    const { run, workspace } = await createFixture({}, { messages: 0 });
     await workspace.call("POST", "/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
     const before = await countRows(workspace.id);
     await run([REFUNDS, FRANCE]);
@@ -77,7 +77,7 @@ describe("an evaluation", () => {
   });
 
   test("is compared with an earlier one: what became better, and what worse", async () => {
-    const { run, read, workspace, agent, source } = await createDesk();
+    const { run, read, workspace, agent, source } = await createFixture();
     const first = await run([REFUNDS, SUNDAYS, FRANCE, { ...REFUNDS, previous: ["Hello?"] }]);
     await learn(workspace, agent.id, "# Sundays\n\nNo, we are not open on Sundays.", "Opening hours");
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
@@ -93,7 +93,7 @@ describe("an evaluation", () => {
   });
 
   test("takes the questions before one into account", async () => {
-    const { run, read } = await createDesk();
+    const { run, read } = await createFixture();
     const followUp = {
       question: "And how long does it take?",
       previous: ["Do you ship to Norway?"],
@@ -104,8 +104,8 @@ describe("an evaluation", () => {
   });
 
   test("of another agent or workspace is not found, nor one to compare with", async () => {
-    const { run, read, workspace } = await createDesk();
-    const other = await createDesk();
+    const { run, read, workspace } = await createFixture();
+    const other = await createFixture();
     const id = await run([REFUNDS]);
     const theirs = await other.run([REFUNDS]);
     expect((await read(theirs)).error.code).toBe("not_found");
@@ -118,7 +118,7 @@ describe("an evaluation", () => {
 
 describe("a case that is added", () => {
   test("to one that has ended is the only one that runs, and the others keep their results", async () => {
-    const { run, read, add, message, workspace } = await createDesk();
+    const { run, read, add, message, workspace } = await createFixture();
     const id = await run([REFUNDS, FRANCE]);
     const added = await add(id, { ...NORWAY, previous: ["Hello?"] });
     expect(added.status).toBe(201);
@@ -136,7 +136,7 @@ describe("a case that is added", () => {
   });
 
   test("takes the place of the one that asks the same after the same questions", async () => {
-    const { run, read, add, message } = await createDesk();
+    const { run, read, add, message } = await createFixture();
     const followUp = { ...NORWAY, previous: ["Hello?"] };
     const id = await run([NORWAY, FRANCE, followUp]);
     expect((await add(id, { ...NORWAY, expect: { answer_contains: "nine days" } })).body.position).toBe(0);
@@ -146,7 +146,7 @@ describe("a case that is added", () => {
   });
 
   test("stays when colleagues save others at the same time", async () => {
-    const { run, read, add } = await createDesk();
+    const { run, read, add } = await createFixture();
     const id = await run([REFUNDS]);
     const positions = await Promise.all([FRANCE, NORWAY, SUNDAYS].map(async (one) => (await add(id, one)).body.position));
     expect(positions.toSorted()).toEqual([1, 2, 3]);
@@ -155,7 +155,7 @@ describe("a case that is added", () => {
   });
 
   test("in the place of one that is just being asked does not get that one's result", async () => {
-    const { create, read, add, message } = await createDesk();
+    const { create, read, add, message } = await createFixture();
     const { id } = (await create([NORWAY])).body;
     const model = modelFor(env);
     const saving = (one: Case) => ({ answer: async (request: never) => (await add(id, one), model.answer(request)) });
@@ -168,7 +168,7 @@ describe("a case that is added", () => {
   });
 
   test("to one that runs waits for its turn", async () => {
-    const { create, read, add, message } = await createDesk();
+    const { create, read, add, message } = await createFixture();
     const { id } = (await create([REFUNDS])).body;
     const model = modelFor(env);
     let isAdded = false;
@@ -184,7 +184,7 @@ describe("a case that is added", () => {
   });
 
   test("to one that failed also runs what is left of it", async () => {
-    const { create, read, add, message } = await createDesk();
+    const { create, read, add, message } = await createFixture();
     const { id } = (await create([REFUNDS])).body;
     await deliver(`${QUEUE}-dlq`, message(id));
     await add(id, FRANCE);
@@ -194,7 +194,7 @@ describe("a case that is added", () => {
   });
 
   test("is added once by a request that is repeated with its Idempotency-Key", async () => {
-    const { run, path, read, workspace } = await createDesk();
+    const { run, path, read, workspace } = await createFixture();
     const id = await run([REFUNDS]);
     const again = () => workspace.call("POST", `${path}/${id}/cases`, FRANCE, { "Idempotency-Key": "save-1" });
     const [first, second] = [await again(), await again()];
@@ -204,7 +204,7 @@ describe("a case that is added", () => {
   });
 
   test("beyond what an evaluation, a day, or the unfinished ones may be is refused, and nothing changes", async () => {
-    const { create, add, read, run, workspace } = await createDesk({}, { evaluation_cases_per_day: 506 });
+    const { create, add, read, run, workspace } = await createFixture({}, { evaluation_cases_per_day: 506 });
     const ended = await run([REFUNDS]);
     const many = Array.from({ length: 500 }, (_, at) => ({ ...FRANCE, question: `Who won in ${at}?` }));
     const { id: full } = (await create(many)).body;
@@ -225,8 +225,8 @@ describe("a case that is added", () => {
   });
 
   test("to one of another agent or workspace is not found", async () => {
-    const { workspace, add } = await createDesk();
-    const other = await createDesk();
+    const { workspace, add } = await createFixture();
+    const other = await createFixture();
     const theirs = await other.run([REFUNDS]);
     expect((await add(theirs, FRANCE)).status).toBe(404);
     const second = await createAgent(other.workspace, { name: "Second" });
@@ -253,18 +253,18 @@ describe("what is refused", () => {
     ["a refusal that says something", { cases: [{ question: "Who?", expect: { refusal: true, answer_contains: "us" } }] }],
     ["a source that is no id", { cases: [{ question: "Who?", expect: { source_id: "handbook" } }] }],
   ])("%s is 422", async (_, body) => {
-    const { workspace, path } = await createDesk();
+    const { workspace, path } = await createFixture();
     expect((await workspace.call("POST", path, body)).status).toBe(422);
   });
 
   test("an unknown agent is 404", async () => {
-    const { workspace } = await createDesk();
+    const { workspace } = await createFixture();
     const unknown = newId(shardOf(workspace.id), Date.now());
     expect((await workspace.call("POST", `/agents/${unknown}/evaluations`, { cases: [FRANCE] })).status).toBe(404);
   });
 
   test("500 cases are taken, and more than the plan allows in a day are not", async () => {
-    const { create, workspace } = await createDesk({}, { evaluation_cases_per_day: 501 });
+    const { create, workspace } = await createFixture({}, { evaluation_cases_per_day: 501 });
     expect((await create(many(500))).body).toMatchObject({ cases_count: 500 });
     const refused = await create(many(2));
     expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
@@ -274,7 +274,7 @@ describe("what is refused", () => {
   });
 
   test("a fourth while three are unfinished is 409", async () => {
-    const { create, workspace, path } = await createDesk();
+    const { create, workspace, path } = await createFixture();
     const ids = [];
     for (let at = 0; at < 3; at++) ids.push((await create([FRANCE])).body.id);
     const refused = await create([FRANCE]);
@@ -286,7 +286,7 @@ describe("what is refused", () => {
 
 describe("work that is interrupted", () => {
   test("a step whose search fails stores nothing, and the next one runs its cases", async () => {
-    const { create, message, read } = await createDesk();
+    const { create, message, read } = await createFixture();
     const { id } = (await create([REFUNDS, FRANCE])).body;
     const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
     await expect(continueEvaluation(envWith({ INDEX: failing }), message(id))).rejects.toThrow("overloaded");
@@ -296,7 +296,7 @@ describe("work that is interrupted", () => {
   });
 
   test("an evaluation whose consumer died is resumed by the sweep once its lease has expired, and loses no result", async () => {
-    const { create, message, read, workspace } = await createDesk();
+    const { create, message, read, workspace } = await createFixture();
     const { id } = (await create([REFUNDS, FRANCE, NORWAY, SUNDAYS])).body;
     // The model answers one step, and then the consumer dies: it never settles.
     let asked = 0;
@@ -318,7 +318,7 @@ describe("work that is interrupted", () => {
   });
 
   test("two consumers of one evaluation run each case once", async () => {
-    const { create, message, read } = await createDesk();
+    const { create, message, read } = await createFixture();
     const { id } = (await create([REFUNDS, FRANCE, NORWAY, SUNDAYS])).body;
     const model = modelFor(env);
     let asked = 0;
@@ -330,7 +330,7 @@ describe("work that is interrupted", () => {
   });
 
   test("an evaluation that keeps failing is set to failed, and keeps the results so far", async () => {
-    const { create, message, read } = await createDesk();
+    const { create, message, read } = await createFixture();
     const { id } = (await create([REFUNDS])).body;
     await deliver(`${QUEUE}-dlq`, message(id));
     expect(await read(id)).toMatchObject({ status: "failed", error: expect.stringContaining("run it again"), done_count: 0 });
@@ -348,7 +348,7 @@ describe("what is deleted", () => {
     );
 
   test("an evaluation that is deleted while it runs stops, and does not reappear", async () => {
-    const { create, message, workspace, path } = await createDesk();
+    const { create, message, workspace, path } = await createFixture();
     const { id } = (await create([REFUNDS, FRANCE])).body;
     const model = modelFor(env);
     const deleting = {
@@ -362,7 +362,7 @@ describe("what is deleted", () => {
   });
 
   test("an agent's evaluations are deleted with it, whether they wait or have ended", async () => {
-    const { create, run, workspace, agent, message } = await createDesk();
+    const { create, run, workspace, agent, message } = await createFixture();
     const ended = await run([FRANCE]);
     const { id } = (await create([REFUNDS])).body;
     await operate("DELETE", `/workspaces/${workspace.id}/agents/${agent.id}`);
@@ -371,7 +371,7 @@ describe("what is deleted", () => {
   });
 
   test("the ten latest runs of an agent are kept", async () => {
-    const { run, workspace, path } = await createDesk();
+    const { run, workspace, path } = await createFixture();
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await run([FRANCE]));
     const { data, total } = (await workspace.call("GET", `${path}?limit=20`)).body;
@@ -398,7 +398,7 @@ describe("with a language model", () => {
   ) {
     const [host, shop] = [newHost(), newHost()];
     await behaveAt(shop, { mcp: { tools: [{ name: "find_order", annotations: { readOnlyHint: true } }, { name: "refund_order" }] } });
-    const desk = await createDesk({
+    const fixture = await createFixture({
       tools: [
         { type: "mcp", name: "shop", url: `https://${shop}/mcp` },
         tool(host, "order_status", "GET", "/orders/{order}"),
@@ -409,10 +409,10 @@ describe("with a language model", () => {
     await behaveAt(host, { body: "It is in Rotterdam." });
     const standIn = new OpenAiStandIn(script);
     const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer" });
-    const { id } = (await desk.create([{ question: "Where is my order A1?", expect: { answer_contains: "rotterdam" } }])).body;
+    const { id } = (await fixture.create([{ question: "Where is my order A1?", expect: { answer_contains: "rotterdam" } }])).body;
     const model = modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS });
-    await continueEvaluation(withModel, desk.message(id), new Meter(), model);
-    return { ...(await desk.read(id)), requests: standIn.requests, received: await receivedBy(host) };
+    await continueEvaluation(withModel, fixture.message(id), new Meter(), model);
+    return { ...(await fixture.read(id)), requests: standIn.requests, received: await receivedBy(host) };
   }
 
   test("tools that change something, or act for a visitor, are not offered; others are called", async () => {

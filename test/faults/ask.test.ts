@@ -4,18 +4,18 @@ import { type Answer, createAgent, createWorkspace, listen, type Workspace } fro
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
 import { readEvents } from "../stream-client.ts";
-import { coolGate, countBy, faults, insist, withEachFault } from "./scenario.ts";
+import { evictGate, countBy, faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
 const EVENTS = { "conversation.created": 1, "message.ai_replied": 1 };
 
 /** An agent with an answer, and a question that is asked with an Idempotency-Key. */
-async function createDesk(body: object = {}) {
+async function createFixture(body: object = {}) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: QUESTION, answer: "Yes." });
   await listen(workspace, Object.keys(EVENTS));
-  await coolGate(workspace);
+  await evictGate(workspace);
   const path = `/agents/${agent.id}/messages`;
   const ask = () => workspace.call("POST", path, { message: QUESTION, ...body }, { "Idempotency-Key": "once" });
   return { workspace, ask, result: {} as Record<string, any> };
@@ -35,9 +35,9 @@ const only = /^(?!D1 writes answers )/;
 
 await withEachFault("a question", {
   only,
-  prepare: createDesk,
-  act: async (desk) => {
-    desk.result = (await insist(desk.ask)).body;
+  prepare: createFixture,
+  act: async (fixture) => {
+    fixture.result = (await sendUntilAnswered(fixture.ask)).body;
   },
   check: async ({ workspace, ask, result }) => {
     expect(result).toMatchObject({ answer: "Yes.", status: "ai_handled" });
@@ -55,14 +55,14 @@ async function withEvents(response: Promise<Answer>): Promise<Answer> {
 
 await withEachFault("a streamed question", {
   only,
-  prepare: () => createDesk({ stream: true }),
+  prepare: () => createFixture({ stream: true }),
   act: async ({ workspace, ask, result }) => {
-    let { body: events } = await insist(() => withEvents(ask()));
+    let { body: events } = await sendUntilAnswered(() => withEvents(ask()));
     const { conversation_id: id, message_id: messageId } = events[0].data.error ?? events[0].data;
     const path = `/conversations/${id}/messages/${messageId}/stream`;
     while (events.at(-1).event !== "done") {
       const headers = { "Last-Event-ID": events.at(-1).id };
-      ({ body: events } = await insist(() => withEvents(workspace.call("GET", path, undefined, headers))));
+      ({ body: events } = await sendUntilAnswered(() => withEvents(workspace.call("GET", path, undefined, headers))));
     }
     Object.assign(result, events.at(-1).data);
   },
@@ -103,9 +103,11 @@ await withEachFault("a question whose answer needs tools", {
     await listen(workspace, ["lead.created", "message.ai_replied"]);
     return { workspace, agent, host, result: {} as Record<string, any> };
   },
-  act: async (desk) => {
-    const path = `/agents/${desk.agent.id}/messages`;
-    desk.result = (await insist(() => desk.workspace.call("POST", path, { message: REQUEST }, { "Idempotency-Key": "once" }))).body;
+  act: async (fixture) => {
+    const path = `/agents/${fixture.agent.id}/messages`;
+    fixture.result = (
+      await sendUntilAnswered(() => fixture.workspace.call("POST", path, { message: REQUEST }, { "Idempotency-Key": "once" }))
+    ).body;
   },
   check: async ({ workspace, host, result }) => {
     const { conversation_id: id, message_id: messageId, answer, needs_human: isHandedOff, handoff_reason: reason } = result;

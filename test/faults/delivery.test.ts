@@ -5,7 +5,7 @@ import { createWorkspace } from "../harness.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addEvent, addReceiver, attemptsOf, deliveryOf } from "../webhooks/world.ts";
-import { patiently, withEachFault } from "./scenario.ts";
+import { awaitWithClock, withEachFault } from "./scenario.ts";
 
 /** One delivery at a time: several share their writes, which ones depends on timing. */
 const CASES: { name: string; responses: [Behaviour, ...Behaviour[]] }[] = [
@@ -22,7 +22,7 @@ for (const { name, responses } of CASES) {
       const [id] = await addEvent([receiver], Date.now());
       return { receiver, id: id! };
     },
-    act: ({ id }) => patiently(sendDeliveryWakeUps(env.DELIVERY_QUEUE, [id])),
+    act: ({ id }) => awaitWithClock(sendDeliveryWakeUps(env.DELIVERY_QUEUE, [id])),
     check: async ({ receiver, id }) => {
       const [requests, attempts, delivery] = [await receivedBy(receiver.host), await attemptsOf(id), await deliveryOf(id)];
       expect(delivery).toMatchObject({ status: "succeeded", attempt_count: attempts.length, lease_until: null });

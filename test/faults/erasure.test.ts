@@ -3,14 +3,14 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, newAddress, query, send, type Workspace } from "../harness.ts";
 import { rowsOf } from "../backup/full-workspace.ts";
-import { insist, withEachFault } from "./scenario.ts";
+import { sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
 
 const YEAR_MINUTES = 365 * 24 * 60;
 
 /** A workspace with an agent that knows the answer. No conversation is resolved as idle, however the clock goes on. */
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["*"], inactivity_minutes: YEAR_MINUTES });
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: QUESTION, answer: "Yes." });
@@ -19,7 +19,7 @@ async function createDesk() {
 }
 
 /** A person asks, and leaves a lead. @returns the conversation. */
-async function visit({ workspace, agentId }: Awaited<ReturnType<typeof createDesk>>, id: string): Promise<string> {
+async function visit({ workspace, agentId }: Awaited<ReturnType<typeof createFixture>>, id: string): Promise<string> {
   const email = `${id}@example.com`;
   const asked = await workspace.call("POST", `/agents/${agentId}/messages`, { message: QUESTION, user: { id, email } });
   await send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { email }, headers: newAddress() });
@@ -34,13 +34,13 @@ function storedIn(stub: DurableObjectStub): Promise<unknown[]> {
   return runInDurableObject(stub, async (_, { storage }) => [...(await storage.list())]);
 }
 
-const desk = await createDesk();
-const kept = await visit(desk, "ben");
+const fixture = await createFixture();
+const kept = await visit(fixture, "ben");
 
 await withEachFault("the erasure of a person", {
-  prepare: async () => ({ ...desk, gone: await visit(desk, "ann"), answer: undefined as Answer | undefined }),
+  prepare: async () => ({ ...fixture, gone: await visit(fixture, "ann"), answer: undefined as Answer | undefined }),
   act: async (stage) => {
-    stage.answer = await insist(() => stage.workspace.call("DELETE", "/privacy/visitors?email=ann@example.com"));
+    stage.answer = await sendUntilAnswered(() => stage.workspace.call("DELETE", "/privacy/visitors?email=ann@example.com"));
   },
   check: async ({ workspace, gone, answer }) => {
     expect(answer!.status).toBe(200);
@@ -59,12 +59,12 @@ await withEachFault("the erasure of a person", {
 await withEachFault("the erasure of a workspace", {
   queues: ["support-agent-erasure", "support-agent-erasure-dlq"],
   prepare: async () => {
-    const made = await createDesk();
+    const made = await createFixture();
     return { ...made, conversations: [await visit(made, "ann"), await visit(made, "ben")], answer: undefined as Answer | undefined };
   },
   act: async (stage) => {
     const remove = () => send("DELETE", `/operator/v1/workspaces/${stage.workspace.id}`, { token: env.OPERATOR_TOKEN });
-    stage.answer = await insist(remove);
+    stage.answer = await sendUntilAnswered(remove);
   },
   check: async ({ workspace, agentId, conversations, answer }) => {
     // Deleted now, or by a request before this one.
@@ -74,6 +74,6 @@ await withEachFault("the erasure of a workspace", {
     const objects = [...conversations, agentId].map((id, at) => (at < 2 ? SESSION : INDEX).getByName(`${workspace.id}/${id}`));
     for (const object of [...objects, GATE.getByName(workspace.id)]) expect(await storedIn(object)).toEqual([]);
     expect((await workspace.call("GET", "/me")).status).toBe(401);
-    expect(await recordsOf(desk.workspace, "ben@example.com")).toMatchObject({ counts: { conversations: 1, messages: 2, leads: 1 } });
+    expect(await recordsOf(fixture.workspace, "ben@example.com")).toMatchObject({ counts: { conversations: 1, messages: 2, leads: 1 } });
   },
 });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, sendRecords } from "../backup/file.ts";
 import { createAgent, createWorkspace, learn, listen, newAddress, send } from "../harness.ts";
-import { insist, withEachFault } from "./scenario.ts";
+import { sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const YEAR_MINUTES = 365 * 24 * 60;
 
@@ -44,8 +44,8 @@ const [before, file] = [await describe(), await exportWorkspace(workspace.id)];
 await withEachFault("an import", {
   prepare: () => eraseWhole(workspace.id),
   act: async () => {
-    expect((await insist(() => sendRecords(file, file.records))).body).toMatchObject({ state: "importing" });
-    expect((await insist(() => complete(file))).body).toMatchObject({ state: "complete" });
+    expect((await sendUntilAnswered(() => sendRecords(file, file.records))).body).toMatchObject({ state: "importing" });
+    expect((await sendUntilAnswered(() => complete(file))).body).toMatchObject({ state: "complete" });
   },
   check: async () => {
     expect(await describe()).toEqual(before);

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, newAddress, send } from "../harness.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
-import { countBy, faults, insist, withEachFault } from "./scenario.ts";
+import { countBy, faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const LEAD = { name: "Ann", email: "ann@example.com" };
 
@@ -16,8 +16,8 @@ await withEachFault("a lead", {
     faults.clock.advance(DAY_MS - (Date.now() % DAY_MS));
     return { workspace, leave, answer: undefined as Answer | undefined };
   },
-  act: async (desk) => {
-    desk.answer = await insist(desk.leave);
+  act: async (fixture) => {
+    fixture.answer = await sendUntilAnswered(fixture.leave);
   },
   check: async ({ workspace, answer }) => {
     expect(answer).toMatchObject({ status: 201, body: LEAD });

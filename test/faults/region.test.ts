@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterAll, expect } from "vitest";
 import { createAgent, createWorkspace } from "../harness.ts";
-import { insist, withEachFault } from "./scenario.ts";
+import { sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 Reflect.set(env, "SHARD_REGIONS", "0=weur, 1=weur");
 afterAll(() => Reflect.set(env, "SHARD_REGIONS", ""));
@@ -17,7 +17,7 @@ await withEachFault("a question from far away", {
     return { workspace, ask, result: {} as Record<string, any> };
   },
   act: async (stage) => {
-    stage.result = (await insist(stage.ask)).body;
+    stage.result = (await sendUntilAnswered(stage.ask)).body;
   },
   check: async ({ workspace, ask, result }) => {
     expect(result).toMatchObject({ answer: "Yes.", status: "ai_handled" });

@@ -73,9 +73,9 @@ async function run<Stage>(scenario: Scenario<Stage>, fault: Fault | undefined) {
 }
 
 /** Sends a request as a client does who tries again after each failure; every refusal must be one of the contract. */
-export async function insist(send: () => Promise<Answer>, patienceMs = CLIENT_PATIENCE_MS): Promise<Answer> {
+export async function sendUntilAnswered(send: () => Promise<Answer>, patienceMs = CLIENT_PATIENCE_MS): Promise<Answer> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const answer = await patiently(send(), patienceMs);
+    const answer = await awaitWithClock(send(), patienceMs);
     if (answer && !isPassing(answer)) return answer;
     if (answer) expectRefusal(answer);
     faults.clock.advance(CLIENT_PAUSE_MS);
@@ -97,7 +97,7 @@ function expectRefusal({ status, headers, body }: Answer): void {
  * Waits for some work. While a call hangs, or none is under way, only time helps: the clock runs fast, and alarms go off.
  * @returns undefined when the time is up; the work goes on.
  */
-export async function patiently<Result>(work: Promise<Result>, limitMs = Number.POSITIVE_INFINITY): Promise<Result | undefined> {
+export async function awaitWithClock<Result>(work: Promise<Result>, limitMs = Number.POSITIVE_INFINITY): Promise<Result | undefined> {
   let isOver = false;
   const over = () => void (isOver = true);
   work.then(over, over);
@@ -121,8 +121,8 @@ export async function patiently<Result>(work: Promise<Result>, limitMs = Number.
 async function settle(queues: readonly string[]): Promise<void> {
   let messages: (QueuedMessage & { attempts: number })[] = [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    await patiently(Promise.allSettled(abandoned.splice(0)));
-    await patiently(faults.quiet());
+    await awaitWithClock(Promise.allSettled(abandoned.splice(0)));
+    await awaitWithClock(faults.quiet());
     messages.push(
       ...faults
         .takeQueued()
@@ -144,7 +144,7 @@ async function findsWork(): Promise<boolean> {
 }
 
 async function isRetried({ queue, body, attempts }: QueuedMessage & { attempts: number }): Promise<boolean> {
-  const result = await patiently(deliver(queue, body, attempts));
+  const result = await awaitWithClock(deliver(queue, body, attempts));
   faults.clock.advance(CLIENT_PAUSE_MS);
   return result!.retryMessages.length > 0;
 }
@@ -166,7 +166,7 @@ async function wakeSessions(): Promise<boolean> {
 }
 
 /** Lets a workspace's gate forget what it knows, so that the next request reads it again. */
-export async function coolGate({ id }: { id: string }): Promise<void> {
+export async function evictGate({ id }: { id: string }): Promise<void> {
   await evictDurableObject(env.GATE.getByName(id));
 }
 

@@ -1,12 +1,12 @@
 import { expect } from "vitest";
 import { createAgent, createWorkspace, listen, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
-import { countBy, insist, withEachFault } from "./scenario.ts";
+import { countBy, sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const queues = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-crawls", "support-agent-crawls-dlq"];
 const TEXT = "Refunds are paid within five working days.";
 
-async function createDesk(source: object) {
+async function createFixture(source: object) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await listen(workspace, ["source.synced", "source.failed"]);
@@ -25,9 +25,9 @@ async function expectOneSource(workspace: Workspace, path: string, id: string) {
 
 await withEachFault("a text", {
   queues,
-  prepare: () => createDesk({ type: "text", name: "Handbook", text: `# Refunds\n\n${TEXT}` }),
-  act: async (desk) => {
-    desk.id = (await insist(desk.add)).body.id;
+  prepare: () => createFixture({ type: "text", name: "Handbook", text: `# Refunds\n\n${TEXT}` }),
+  act: async (fixture) => {
+    fixture.id = (await sendUntilAnswered(fixture.add)).body.id;
   },
   check: ({ workspace, path, id }) => expectOneSource(workspace, path, id),
 });
@@ -41,10 +41,10 @@ await withEachFault("a page", {
       headers: { "Content-Type": "text/html" },
       body: `<title>Refunds</title><h1>Refunds</h1><p>${TEXT}</p>`,
     });
-    return createDesk({ type: "url", name: "Page", url: `https://${host}/page` });
+    return createFixture({ type: "url", name: "Page", url: `https://${host}/page` });
   },
-  act: async (desk) => {
-    desk.id = (await insist(desk.add)).body.id;
+  act: async (fixture) => {
+    fixture.id = (await sendUntilAnswered(fixture.add)).body.id;
   },
   check: ({ workspace, path, id }) => expectOneSource(workspace, path, id),
 });

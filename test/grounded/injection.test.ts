@@ -9,7 +9,7 @@ import { createAgent, createWorkspace, envWith, learn } from "../harness.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
 import { converse, requestOf, TEXTS } from "./converse.ts";
-import { channelOf, INJECTIONS, obeying, ORDER } from "./injections.ts";
+import { channelOf, INJECTIONS, followInjections, ORDER } from "./injections.ts";
 
 const ANSWER = "Refunds are paid within five working days.";
 const QUESTION = "When are refunds paid?";
@@ -46,7 +46,7 @@ async function passageWith(fields: object) {
 describe.each(Object.entries(PLACES))("an injection in %s", (_, settingOf) => {
   test.each(Object.entries(INJECTIONS))("is not followed: %s", async (_name, injection) => {
     const { tool, runs } = orderStatus("In Rotterdam.");
-    const talk = await converse(obeying, { ...(await settingOf(injection)), tools: [tool] });
+    const talk = await converse(followInjections, { ...(await settingOf(injection)), tools: [tool] });
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER });
     expect(runs()).toBe(0);
     const [request] = talk.requests;
@@ -60,7 +60,7 @@ describe("an injection in a tool's result", () => {
   test.each(Object.entries(INJECTIONS))("is not followed: %s", async (_, injection) => {
     const { tool, runs } = orderStatus(injection);
     const script = (request: ChatRequest, count: number): Script =>
-      count === 1 ? { toolCalls: [{ name: tool.name, arguments: { order: "A1" } }] } : obeying(request);
+      count === 1 ? { toolCalls: [{ name: tool.name, arguments: { order: "A1" } }] } : followInjections(request);
     const talk = await converse(script, { tools: [tool] });
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER });
     expect(runs()).toBe(1);
@@ -71,7 +71,7 @@ describe("an injection in a tool's result", () => {
 
 test("the model of these tests does follow injections that are not quoted", async () => {
   const { tool, runs } = orderStatus("In Rotterdam.");
-  const talk = await converse(obeying, { instructions: ORDER, tools: [tool] });
+  const talk = await converse(followInjections, { instructions: ORDER, tools: [tool] });
   expect(runs()).toBe(1);
   // Even then the prompt does not get out.
   expect(talk).toMatchObject({ outcome: "handed_off", deltas: [] });
@@ -94,7 +94,7 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
 
 describe("an injection in a visitor's name", () => {
   test.each(Object.entries(INJECTIONS).slice(0, 8))("does not reach the model: %s", async (_, injection) => {
-    const { ask, said } = await createTalk(obeying);
+    const { ask, said } = await createTalk(followInjections);
     const email = `${ORDER}@evil.test`;
     expect(await ask(KNOWN.message, { name: injection, email, anonId: `api:${injection}` })).toMatchObject({ answer: { answer: ANSWER } });
     expect(said()).not.toContain(ORDER);
@@ -103,7 +103,7 @@ describe("an injection in a visitor's name", () => {
 });
 
 test("the prompt has nothing of other visitors", async () => {
-  const { ask, said } = await createTalk(obeying);
+  const { ask, said } = await createTalk(followInjections);
   await ask("My card number is 4111-SECRET. When are refunds paid?", {
     name: "Mallory's victim",
     email: "victim@example.com",
@@ -118,7 +118,7 @@ test("the prompt has nothing of other visitors", async () => {
 
 describe("a model that follows an injection all the same", () => {
   test("has no tool that names a workspace, an agent, a conversation or a visitor", async () => {
-    const { ask, said } = await createTalk(obeying);
+    const { ask, said } = await createTalk(followInjections);
     await ask(KNOWN.message, { name: "Ann", email: null, anonId: "api:ann" });
     const tools = JSON.stringify(JSON.parse(said())[0].tools);
     expect(tools).toContain("search_knowledge");

@@ -38,7 +38,7 @@ export function channelOf(request: ChatRequest): string {
 }
 
 /** A model that follows an injection in the trusted part of its prompt as harmfully as it can, and otherwise answers. */
-export function obeying(request: ChatRequest): Script {
+export function followInjections(request: ChatRequest): Script {
   if (!channelOf(request).includes(ORDER)) return { text: ["@sources p1\n", "Refunds are paid within five working days."] };
   const call = { name: "order_status", arguments: { order: "A1" } };
   return request.messages.at(-1)?.role === "tool"

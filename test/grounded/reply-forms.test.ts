@@ -213,7 +213,7 @@ describe("what small models write", () => {
 
 describe("a model that behaves as", () => {
   test.each(["structured", "structured-fenced", "plain", "small", "markers", "reasoning", "reasoning-in-text"])(
-    "%s is read as one that obeys",
+    "%s is read as one that follows the instructions",
     async (modelName) => {
       const question = "When do parcels leave the warehouse?";
       const { text, cited, outcome } = await converse(scenarioOf, { texts: SHOP, question, modelName });

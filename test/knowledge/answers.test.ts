@@ -11,7 +11,7 @@ import { countRows, createAgent, createNeighbour, createWorkspace, envWith, oper
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const QUESTION = "Do you ship to Norway?";
 
-async function createDesk(beside?: Workspace) {
+async function createFixture(beside?: Workspace) {
   const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace);
   const path = `/agents/${agent.id}/answers`;
@@ -27,7 +27,7 @@ async function createDesk(beside?: Workspace) {
 }
 
 test("a new answer is listed, and used at once in ask and search", async () => {
-  const { agent, create, list, ask, search } = await createDesk();
+  const { agent, create, list, ask, search } = await createFixture();
   const created = await create();
   expect(created.status).toBe(201);
   expect(created.body).toEqual({
@@ -47,7 +47,7 @@ test("a new answer is listed, and used at once in ask and search", async () => {
 });
 
 test("past the plan's number of answers another is refused, and nothing of it is stored", async () => {
-  const { workspace, path, create, list, ask, search } = await createDesk();
+  const { workspace, path, create, list, ask, search } = await createFixture();
   const limitTo = (answers_per_agent: number) => operate("PATCH", `/workspaces/${workspace.id}`, { limits: { answers_per_agent } });
   await limitTo(2);
   const made = await Promise.all(["one", "two", "three", "four"].map((word) => create(`Do you ship ${word}?`, `Yes, in ${word} days.`)));
@@ -75,7 +75,7 @@ test("past the plan's number of answers another is refused, and nothing of it is
 });
 
 test("the list is paged, oldest first, with the total", async () => {
-  const { workspace, agent, create, list } = await createDesk();
+  const { workspace, agent, create, list } = await createFixture();
   expect(await list()).toEqual({ data: [], total: 0, limit: 20, offset: 0, has_more: false });
   const made: string[] = [];
   for (let at = 0; at < 5; at++) made.push((await create(`Question ${at}?`, "Yes.")).body.id);
@@ -90,7 +90,7 @@ test("the list is paged, oldest first, with the total", async () => {
 });
 
 test("a deleted answer is gone from list, ask and search at once", async () => {
-  const { workspace, agent, path, create, list, ask, search } = await createDesk();
+  const { workspace, agent, path, create, list, ask, search } = await createFixture();
   const { id } = (await create()).body;
   const kept = (await create("When do you open?", "At eight.")).body;
   const deleted = await workspace.call("DELETE", `${path}/${id}`);
@@ -104,8 +104,8 @@ test("a deleted answer is gone from list, ask and search at once", async () => {
 });
 
 test("an unknown agent is 404 for every operation, and nothing is stored", async () => {
-  const { workspace } = await createDesk();
-  const other = await createDesk(workspace);
+  const { workspace } = await createFixture();
+  const other = await createFixture(workspace);
   const theirs = (await other.create()).body.id;
   const before = await countRows();
   for (const agentId of [newId(shardOf(workspace.id), Date.now()), other.agent.id]) {
@@ -120,7 +120,7 @@ test("an unknown agent is 404 for every operation, and nothing is stored", async
 });
 
 test("an agent does not use another agent's answers, nor delete them", async () => {
-  const { workspace, create, ask } = await createDesk();
+  const { workspace, create, ask } = await createFixture();
   const { id } = (await create()).body;
   const other = await createAgent(workspace, { name: "Other" });
   expect((await workspace.call("POST", `/agents/${other.id}/messages`, { message: QUESTION })).body.needs_human).toBe(true);
@@ -129,7 +129,7 @@ test("an agent does not use another agent's answers, nor delete them", async () 
 });
 
 test("an answer that was not indexed is indexed by the sweep, once", async () => {
-  const { workspace, agent, ask, list } = await createDesk();
+  const { workspace, agent, ask, list } = await createFixture();
   const failing = { getByName: () => ({ putAnswer: () => Promise.reject(new Error("the object is overloaded")) }) };
   const op = { ...newOperation(envWith({ INDEX: failing }), new Meter(), workspace.id), agentId: agent.id };
   await expect(addAnswer(op, limitsOf("enterprise", {}), { question: QUESTION, answer: "Yes.", metadata: {} })).rejects.toThrow(
@@ -165,7 +165,7 @@ function slowIndex(meanwhile: (answerId: string) => Promise<unknown>): Env {
 }
 
 test("an answer that is deleted while it is indexed does not stay in the index", async () => {
-  const { workspace, agent, path, ask, list } = await createDesk();
+  const { workspace, agent, path, ask, list } = await createFixture();
   const remove = async (id: string) => expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
   const op = { ...newOperation(slowIndex(remove), new Meter(), workspace.id), agentId: agent.id };
   const added = await addAnswer(op, limitsOf("enterprise", {}), { question: QUESTION, answer: "Yes.", metadata: {} });

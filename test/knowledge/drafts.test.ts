@@ -7,7 +7,7 @@ const QUESTION = "Is there a student discount?";
 const REPLY = "Yes, students get 15 percent off with the code CAMPUS.";
 
 /** An agent, what visitors ask it, and what the team does with its drafts. */
-async function createDesk(settings: Parameters<typeof createWidget>[0] = {}) {
+async function createFixture(settings: Parameters<typeof createWidget>[0] = {}) {
   const { workspace, agent } = await createWidget(settings);
   const path = `/agents/${agent.id}`;
   const ask = async (message: string, conversationId?: string) =>
@@ -32,7 +32,7 @@ async function createDesk(settings: Parameters<typeof createWidget>[0] = {}) {
 }
 
 test("a human's reply to a question that the agent could not answer becomes a draft, which teaches it nothing", async () => {
-  const { agent, ask, talk, list, answers } = await createDesk();
+  const { agent, ask, talk, list, answers } = await createFixture();
   const conversation = await talk(QUESTION, REPLY);
   const { data, ...page } = await list();
   expect(page).toEqual({ total: 1, limit: 20, offset: 0, has_more: false });
@@ -53,7 +53,7 @@ test("a human's reply to a question that the agent could not answer becomes a dr
 });
 
 test("an accepted draft answers the next visitor at once, and accepted twice it is one answer", async () => {
-  const { talk, list, decide, answers, ask } = await createDesk();
+  const { talk, list, decide, answers, ask } = await createFixture();
   await talk(QUESTION, REPLY);
   const [draft] = (await list()).data;
   const [accepted, again] = await Promise.all([decide(draft.id, "accept"), decide(draft.id, "accept")]);
@@ -68,7 +68,7 @@ test("an accepted draft answers the next visitor at once, and accepted twice it 
 });
 
 test("a draft is accepted in words of one's own", async () => {
-  const { talk, list, decide, answers } = await createDesk();
+  const { talk, list, decide, answers } = await createFixture();
   await talk(QUESTION, REPLY);
   const [draft] = (await list()).data;
   const edited = { question: "Who gets a discount?", answer: "Students do.", metadata: { team: "store" } };
@@ -78,7 +78,7 @@ test("a draft is accepted in words of one's own", async () => {
 });
 
 test("replies that say the same to the same question are one draft, and are accepted or dismissed together", async () => {
-  const { talk, list, decide } = await createDesk();
+  const { talk, list, decide } = await createFixture();
   const first = await talk(QUESTION, REPLY);
   const second = await talk("do students get a discount?", "Hi Ada,\n\nyes, with the code CAMPUS students get 15 percent off.");
   await talk(QUESTION, "No, students do not get anything off with the code CAMPUS.");
@@ -96,7 +96,7 @@ test("replies that say the same to the same question are one draft, and are acce
 });
 
 test("of several replies the longest is the draft, until the visitor writes again", async () => {
-  const { ask, reply, list } = await createDesk();
+  const { ask, reply, list } = await createFixture();
   const { conversation_id: id } = await ask(QUESTION);
   const answerOf = async () => (await list()).data.map(({ answer }: any) => answer);
   await reply(id, "I ask my colleagues.");
@@ -110,7 +110,7 @@ test("of several replies the longest is the draft, until the visitor writes agai
 });
 
 test("replies in other conversations are no drafts: answered ones, those of visitors who asked for a human, and resolved ones", async () => {
-  const { workspace, talk, ask, reply, list } = await createDesk();
+  const { workspace, talk, ask, reply, list } = await createFixture();
   await talk("When are refunds paid?", "Within five working days.");
   await talk("I want to talk to a human.", "Here I am.");
   const { conversation_id: id } = await ask(QUESTION);
@@ -124,7 +124,7 @@ test("replies in other conversations are no drafts: answered ones, those of visi
 });
 
 test("a draft that the plan has no room for stays a draft", async () => {
-  const { talk, list, decide } = await createDesk({ limits: { answers_per_agent: 0 } });
+  const { talk, list, decide } = await createFixture({ limits: { answers_per_agent: 0 } });
   await talk(QUESTION, REPLY);
   const [draft] = (await list()).data;
   expect((await decide(draft.id, "accept")).body.error.code).toBe("plan_required");
@@ -132,7 +132,7 @@ test("a draft that the plan has no room for stays a draft", async () => {
 });
 
 test("of an agent 200 drafts are kept, those that wait before those that were decided", async () => {
-  const { workspace, agent, talk, list } = await createDesk();
+  const { workspace, agent, talk, list } = await createFixture();
   const { conversation_id } = await talk(QUESTION, REPLY);
   const insert = (status: string, count: number) =>
     query(
@@ -163,7 +163,7 @@ test("of an agent 200 drafts are kept, those that wait before those that were de
 });
 
 test("drafts are erased with the person who asked, and are in their export", async () => {
-  const { workspace, agent, reply, list } = await createDesk();
+  const { workspace, agent, reply, list } = await createFixture();
   for (const user of ["ada", "bob"]) {
     const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: QUESTION, user: { id: user } });
     await reply(asked.body.conversation_id, REPLY);

@@ -5,7 +5,7 @@ import { createAgent, createWorkspace, deliver, envWith, learn, listen, query, t
 
 const QUEUE = "support-agent-ingestion";
 
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
   const agent = await createAgent(workspace);
   const path = `/agents/${agent.id}`;
@@ -28,14 +28,14 @@ async function contents(workspace: Workspace, agentId: string, question: string)
 // --- Sources ---------------------------------------------------------------------------------------------------------
 
 test("a source is read alone, as it is in the list", async () => {
-  const { workspace, agent, get, path } = await createDesk();
+  const { workspace, agent, get, path } = await createFixture();
   const source = await learn(workspace, agent.id, "Refunds are paid within five working days.");
   expect(await get(source.id)).toEqual((await workspace.call("GET", `${path}/sources`)).body.data[0]);
   expect((await get(crypto.randomUUID())).error.code).toBe("not_found");
 });
 
 test("a new text is read again, and the old one answers until then", async () => {
-  const { workspace, agent, patch, get, found, message } = await createDesk();
+  const { workspace, agent, patch, get, found, message } = await createFixture();
   const { id } = await learn(workspace, agent.id, "Parcels to Iceland take six days.");
   const changed = await patch(id, { text: "Parcels to Iceland take four days." });
   expect([changed.status, changed.body.status]).toEqual([200, "pending"]);
@@ -46,7 +46,7 @@ test("a new text is read again, and the old one answers until then", async () =>
 });
 
 test("a new name of a text is the title of its passages, and its text stays", async () => {
-  const { workspace, agent, patch, message } = await createDesk();
+  const { workspace, agent, patch, message } = await createFixture();
   const { id } = await learn(workspace, agent.id, "Parcels to Iceland take six days.", "Old title");
   expect((await patch(id, { name: "Shipping" })).body).toMatchObject({ name: "Shipping", status: "pending" });
   await deliver(QUEUE, message(id));
@@ -55,7 +55,7 @@ test("a new name of a text is the title of its passages, and its text stays", as
 });
 
 test("a text that is changed while it is read is read once more", async () => {
-  const { workspace, agent, patch, get, found, message } = await createDesk();
+  const { workspace, agent, patch, get, found, message } = await createFixture();
   await listen(workspace, ["source.synced"]);
   const { id } = await learn(workspace, agent.id, "Parcels to Iceland take six days.");
   await patch(id, { text: "Parcels to Iceland take five days." });
@@ -78,7 +78,7 @@ test("a text that is changed while it is read is read once more", async () => {
 });
 
 test("a text beyond the plan is refused, and the source stays as it is", async () => {
-  const { workspace, agent, patch, get, found } = await createDesk({ limits: { knowledge_mb_per_agent: 1 } });
+  const { workspace, agent, patch, get, found } = await createFixture({ limits: { knowledge_mb_per_agent: 1 } });
   const source = await learn(workspace, agent.id, "Parcels to Iceland take six days.");
   const refused = await patch(source.id, { text: "x ".repeat(600_000), name: "Other", metadata: { a: "b" } });
   expect([refused.status, refused.body.error.code]).toEqual([403, "plan_required"]);
@@ -87,7 +87,7 @@ test("a text beyond the plan is refused, and the source stays as it is", async (
 });
 
 test("settings of a website take effect without reading it again", async () => {
-  const { workspace, patch, path, get } = await createDesk({ plan: "free" });
+  const { workspace, patch, path, get } = await createFixture({ plan: "free" });
   const site = { type: "website", name: "Site", url: "https://www.example.com/", schedule: "manual" };
   const { id } = (await workspace.call("POST", `${path}/sources`, site)).body;
   await query(id, "UPDATE sources SET status = 'ready', last_synced_at = 1790000000000 WHERE id = ?", id);
@@ -111,43 +111,43 @@ test("settings of a website take effect without reading it again", async () => {
 });
 
 test("a schedule that is changed while a sync waits is applied at its end", async () => {
-  const { workspace, patch, path } = await createDesk();
+  const { workspace, patch, path } = await createFixture();
   const { id } = (await workspace.call("POST", `${path}/sources`, { type: "url", name: "Page", url: "https://www.example.com/" })).body;
   expect((await patch(id, { schedule: "daily" })).body).toMatchObject({ status: "pending", schedule: "daily", next_sync_at: null });
 });
 
 // --- Curated answers -------------------------------------------------------------------------------------------------
 
-async function createAnswer(desk: Awaited<ReturnType<typeof createDesk>>, fields: object = {}) {
+async function createAnswer(fixture: Awaited<ReturnType<typeof createFixture>>, fields: object = {}) {
   const answer = { question: "Do you ship to Iceland?", answer: "Yes, in six days.", ...fields };
-  return (await desk.workspace.call("POST", `${desk.path}/answers`, answer)).body;
+  return (await fixture.workspace.call("POST", `${fixture.path}/answers`, answer)).body;
 }
 
 test("a changed answer is given at once, and its question stays", async () => {
-  const desk = await createDesk();
-  const created = await createAnswer(desk);
-  const changed = await desk.workspace.call("PATCH", `${desk.path}/answers/${created.id}`, { answer: "Yes, in four days." });
+  const fixture = await createFixture();
+  const created = await createAnswer(fixture);
+  const changed = await fixture.workspace.call("PATCH", `${fixture.path}/answers/${created.id}`, { answer: "Yes, in four days." });
   expect(changed.status).toBe(200);
   expect(changed.body).toEqual({ ...created, answer: "Yes, in four days.", updated_at: expect.any(String) });
   expect(changed.body.updated_at > created.updated_at).toBe(true);
-  expect(await desk.found("Do you ship to Iceland?")).toEqual(["Yes, in four days."]);
+  expect(await fixture.found("Do you ship to Iceland?")).toEqual(["Yes, in four days."]);
 });
 
 test("a changed question is matched, and the former one no more", async () => {
-  const desk = await createDesk();
-  const { id } = await createAnswer(desk);
-  await desk.workspace.call("PATCH", `${desk.path}/answers/${id}`, { question: "Which couriers deliver abroad?" });
-  expect(await desk.found("Which couriers deliver abroad?")).toEqual(["Yes, in six days."]);
-  expect(await desk.found("Do you ship to Iceland?")).toEqual([]);
+  const fixture = await createFixture();
+  const { id } = await createAnswer(fixture);
+  await fixture.workspace.call("PATCH", `${fixture.path}/answers/${id}`, { question: "Which couriers deliver abroad?" });
+  expect(await fixture.found("Which couriers deliver abroad?")).toEqual(["Yes, in six days."]);
+  expect(await fixture.found("Do you ship to Iceland?")).toEqual([]);
 });
 
 test("metadata of an answer are replaced without touching its index", async () => {
-  const desk = await createDesk();
-  const { id, metadata } = await createAnswer(desk, { metadata: { region: "eu" } });
+  const fixture = await createFixture();
+  const { id, metadata } = await createAnswer(fixture, { metadata: { region: "eu" } });
   expect(metadata).toEqual({ region: "eu" });
-  const changed = await desk.workspace.call("PATCH", `${desk.path}/answers/${id}`, { metadata: { region: "us" } });
+  const changed = await fixture.workspace.call("PATCH", `${fixture.path}/answers/${id}`, { metadata: { region: "us" } });
   expect(changed.body.metadata).toEqual({ region: "us" });
-  expect(await desk.found("Do you ship to Iceland?")).toEqual(["Yes, in six days."]);
+  expect(await fixture.found("Do you ship to Iceland?")).toEqual(["Yes, in six days."]);
 });
 
 test("an older version of an answer that is indexed late does not replace the newer one", async () => {

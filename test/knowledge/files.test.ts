@@ -10,7 +10,7 @@ import { pdfFile } from "./extract/pdf-file.ts";
 const QUEUE = "support-agent-ingestion";
 const MIB = 1024 * 1024;
 
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
   const { id: agentId } = await createAgent(workspace);
   const path = `/agents/${agentId}`;
@@ -51,7 +51,7 @@ const FILES: [kind: string, bytes: string | Uint8Array][] = [
 ];
 
 test.for(FILES)("%s is recognised by its bytes and read, whatever its name says", async ([, bytes]) => {
-  const { upload, read, found, waiting } = await createDesk();
+  const { upload, read, found, waiting } = await createFixture();
   const created = await upload(fileForm(bytes as string, { metadata: '{"region":"eu"}' }, "picture.png"));
   expect(created.status).toBe(202);
   expect(created.body).toMatchObject({
@@ -77,7 +77,7 @@ test.for(FILES)("%s is recognised by its bytes and read, whatever its name says"
 });
 
 test("the name may come before or after the file, and is the title", async () => {
-  const { upload } = await createDesk();
+  const { upload } = await createFixture();
   const before = fileForm(KETTLE, { name: "Prices" }, "a.txt");
   const after = fileForm(KETTLE, {}, "a.txt");
   after.append("name", "Prices");
@@ -85,7 +85,7 @@ test("the name may come before or after the file, and is the title", async () =>
 });
 
 test("syncing and renaming a file use the text that was extracted", async () => {
-  const { workspace, path, upload, read, found } = await createDesk();
+  const { workspace, path, upload, read, found } = await createFixture();
   const { id } = (await upload(fileForm(KETTLE))).body;
   await read(id);
   await workspace.call("POST", `${path}/sources/${id}/sync`);
@@ -98,7 +98,7 @@ test("syncing and renaming a file use the text that was extracted", async () => 
 });
 
 test("a file that is renamed before or during its extraction is indexed under the new name", async () => {
-  const { workspace, agentId, path, upload, read, found, waiting } = await createDesk();
+  const { workspace, agentId, path, upload, read, found, waiting } = await createFixture();
   const { body: source } = await upload(fileForm(KETTLE, { name: "Draft" }));
   const rename = (name: string) => workspace.call("PATCH", `${path}/sources/${source.id}`, { name });
   expect((await rename("Prices")).status).toBe(200);
@@ -115,7 +115,7 @@ test("a file that is renamed before or during its extraction is indexed under th
 });
 
 test("a file of several parts is stored whole", async () => {
-  const { upload, read, found } = await createDesk();
+  const { upload, read, found } = await createFixture();
   const text = `${"All work and no play makes Jack a dull boy. ".repeat(60_000)}\n\nThe okapi lives in the forest.`;
   const created = await upload(fileForm(text));
   expect(created.status).toBe(202);
@@ -138,7 +138,7 @@ test.for([
   ["rich text", "{\\rtf1 Hello}", "send a PDF, DOCX, HTML, Markdown, text or CSV file"],
   ["nothing", "", "the file is empty"],
 ] as const)("%s is refused, and leaves nothing", async ([, bytes, error]) => {
-  const { upload, list, waiting } = await createDesk();
+  const { upload, list, waiting } = await createFixture();
   const refused = await upload(fileForm(bytes, {}, "handbook.pdf"));
   const { input: _, ...item } = wrong("body.file", null, error);
   expect([refused.status, refused.body.detail]).toEqual([422, [item]]);
@@ -147,7 +147,7 @@ test.for([
 });
 
 test("all problems of a form are reported together, and nothing is stored", async () => {
-  const { upload, list, path, workspace } = await createDesk();
+  const { upload, list, path, workspace } = await createFixture();
   const form = new FormData();
   form.append("name", "");
   form.append("metadata", "{region: eu}");
@@ -164,7 +164,7 @@ test("all problems of a form are reported together, and nothing is stored", asyn
 });
 
 test("a file larger than 20 MB is refused, and leaves nothing", async () => {
-  const { upload, list, waiting } = await createDesk();
+  const { upload, list, waiting } = await createFixture();
   const refused = await upload(fileForm("x".repeat(20 * MIB + 1)));
   expect([refused.status, refused.body.error.code]).toEqual([413, "payload_too_large"]);
   expect(await list()).toEqual([]);
@@ -179,7 +179,7 @@ test.for([
   ["more text than a source may hold", docx(paragraph("word ".repeat(1_100_000))), "too_much_text"],
   ["a document without words", docx(""), "text_empty"],
 ] as const)("%s fails with its reason, and leaves no bytes", async ([, bytes, code]) => {
-  const { upload, read, waiting } = await createDesk();
+  const { upload, read, waiting } = await createFixture();
   const created = await upload(fileForm(bytes as Uint8Array<ArrayBuffer>));
   expect(created.status).toBe(202);
   const source = await read(created.body.id);
@@ -188,7 +188,7 @@ test.for([
 });
 
 test("more knowledge than the plan includes fails, and what was there stays", async () => {
-  const { upload, read, found } = await createDesk({ limits: { knowledge_mb_per_agent: 1 } });
+  const { upload, read, found } = await createFixture({ limits: { knowledge_mb_per_agent: 1 } });
   await read((await upload(fileForm(KETTLE))).body.id);
   const created = await upload(fileForm("word ".repeat(250_000)));
   expect(await read(created.body.id)).toMatchObject({ status: "failed", error: { code: "knowledge_limit" } });
@@ -196,14 +196,14 @@ test("more knowledge than the plan includes fails, and what was there stays", as
 });
 
 test("the plan's number of sources holds", async () => {
-  const { upload, list } = await createDesk({ limits: { sources: 1 } });
+  const { upload, list } = await createFixture({ limits: { sources: 1 } });
   expect((await upload(fileForm(KETTLE))).status).toBe(202);
   expect((await upload(fileForm(KETTLE))).body.error.code).toBe("plan_required");
   expect(await list()).toHaveLength(1);
 });
 
 test("a repeated upload with its key adds one source", async () => {
-  const { upload, list } = await createDesk();
+  const { upload, list } = await createFixture();
   const first = await upload(fileForm(KETTLE), { "Idempotency-Key": "once" });
   const again = await upload(fileForm(KETTLE), { "Idempotency-Key": "once" });
   expect(again.body).toEqual(first.body);
@@ -212,7 +212,7 @@ test("a repeated upload with its key adds one source", async () => {
 });
 
 test("a deleted source and an interrupted upload leave no bytes", async () => {
-  const { workspace, path, upload, waiting, read } = await createDesk();
+  const { workspace, path, upload, waiting, read } = await createFixture();
   const { id } = (await upload(fileForm(KETTLE))).body;
   expect(id).toBeDefined();
   await workspace.call("DELETE", `${path}/sources/${id}`);

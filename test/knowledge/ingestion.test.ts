@@ -11,7 +11,7 @@ const QUEUE = "support-agent-ingestion";
 const DEAD_LETTERS = "support-agent-ingestion-dlq";
 const TEXT = "Refunds are paid within five working days.";
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const path = `/agents/${agent.id}/sources`;
@@ -74,7 +74,7 @@ const LONG_TEXT = Array.from(
 // --- Sync ------------------------------------------------------------------------------------------------------------
 
 test("a sync of a ready source makes it pending, keeps its counts, and reads it again", async () => {
-  const { learn, sync, find, search, message } = await createDesk();
+  const { learn, sync, find, search, message } = await createFixture();
   const source = await learn();
   const synced = await sync(source.id);
   expect(synced.status).toBe(202);
@@ -87,7 +87,7 @@ test("a sync of a ready source makes it pending, keeps its counts, and reads it 
 });
 
 test("an unchanged text is not built again", async () => {
-  const { learn, sync, generations, message } = await createDesk();
+  const { learn, sync, generations, message } = await createFixture();
   const source = await learn();
   const before = await generations();
   await sync(source.id);
@@ -96,7 +96,7 @@ test("an unchanged text is not built again", async () => {
 });
 
 test("a sync joins one that is pending or running", async () => {
-  const { create, sync } = await createDesk();
+  const { create, sync } = await createFixture();
   const id = await create();
   for (const status of ["pending", "processing"]) {
     await query(id, "UPDATE sources SET status = ?, lease_id = 'run', lease_until = 9e15, updated_at = 5 WHERE id = ?", status, id);
@@ -108,7 +108,7 @@ test("a sync joins one that is pending or running", async () => {
 });
 
 test("ten syncs at once are one", async () => {
-  const { learn, sync, find, message } = await createDesk();
+  const { learn, sync, find, message } = await createFixture();
   const source = await learn();
   const synced = await Promise.all(Array.from({ length: 10 }, () => sync(source.id)));
   expect(synced.map(({ status, body }) => [status, body.status])).toEqual(Array.from({ length: 10 }, () => [202, "pending"]));
@@ -117,7 +117,7 @@ test("ten syncs at once are one", async () => {
 });
 
 test("a sync of a failed source clears its error", async () => {
-  const { learn, sync, find } = await createDesk();
+  const { learn, sync, find } = await createFixture();
   const source = await learn(" ");
   expect(source).toMatchObject({ status: "failed", error: { code: "text_empty" } });
   expect((await sync(source.id)).body).toMatchObject({ status: "pending", error: null });
@@ -130,7 +130,7 @@ test.for<[string, string, string]>([
   ["is gone", "DELETE FROM texts", "text_missing"],
   ["holds nothing", "UPDATE texts SET hash = 'other'; UPDATE text_parts SET bytes = x'20'", "text_empty"],
 ])("a sync that fails because the text %s leaves what was read in use", async ([, statement, code]) => {
-  const { learn, sync, find, search, inIndex, generations, message } = await createDesk();
+  const { learn, sync, find, search, inIndex, generations, message } = await createFixture();
   const source = await learn();
   const found = await search();
   await inIndex(statement);
@@ -148,7 +148,7 @@ test.for<[string, string, string]>([
 });
 
 test("while a new text is built, searches find only the old one, and then only the new one", async () => {
-  const { learn, sync, index, search, message } = await createDesk();
+  const { learn, sync, index, search, message } = await createFixture();
   const source = await learn();
   await index.stageText(source.id, "Handbook", LONG_TEXT, ROOM);
   await sync(source.id);
@@ -165,7 +165,7 @@ test("while a new text is built, searches find only the old one, and then only t
 // --- Once ------------------------------------------------------------------------------------------------------------
 
 test("the same wake-up ten times at once does the work once", async () => {
-  const { create, find, generations, message } = await createDesk();
+  const { create, find, generations, message } = await createFixture();
   const id = await create(LONG_TEXT);
   const steps: number[] = [];
   const counting = watched((step) => void steps.push(step));
@@ -183,7 +183,7 @@ test("the same wake-up ten times at once does the work once", async () => {
 });
 
 test("the same wake-up ten times in one batch does the work once, and every message is acknowledged", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const id = await create();
   const result = await deliverBatch(Array.from({ length: 10 }, () => message(id)));
   expect(result.explicitAcks).toHaveLength(10);
@@ -192,7 +192,7 @@ test("the same wake-up ten times in one batch does the work once, and every mess
 });
 
 test("a wake-up for a source that is ready, failed or gone does nothing", async () => {
-  const { learn, path, workspace, message } = await createDesk();
+  const { learn, path, workspace, message } = await createFixture();
   const ready = await learn();
   const failed = await learn(" ");
   const gone = await learn();
@@ -203,7 +203,7 @@ test("a wake-up for a source that is ready, failed or gone does nothing", async 
 });
 
 test("a wake-up whose identifier names a shard that is not bound is dropped", async () => {
-  const { message } = await createDesk();
+  const { message } = await createFixture();
   const sourceId = newId(200, Date.now());
   expect(await deliver(QUEUE, message(sourceId))).toMatchObject({ explicitAcks: [expect.any(String)], retryMessages: [] });
   expect(await deliver(DEAD_LETTERS, message(sourceId))).toMatchObject({ explicitAcks: [expect.any(String)], retryMessages: [] });
@@ -212,7 +212,7 @@ test("a wake-up whose identifier names a shard that is not bound is dropped", as
 // --- Leases ----------------------------------------------------------------------------------------------------------
 
 test("a source that another run has leased is not claimed until the lease expires", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const id = await create();
   const hold = (untilMs: number) =>
     query(id, "UPDATE sources SET status = 'processing', lease_id = 'other', lease_until = ? WHERE id = ?", untilMs, id);
@@ -227,7 +227,7 @@ test("a source that another run has leased is not claimed until the lease expire
 });
 
 test("a source is processing under a lease of minutes while it is read", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const id = await create();
   let seen: Record<string, unknown> = {};
   await ingest(
@@ -242,7 +242,7 @@ test("a source is processing under a lease of minutes while it is read", async (
 });
 
 test("a run that lost its lease finishes nothing: the one that took over does", async () => {
-  const { create, find, generations, message } = await createDesk();
+  const { create, find, generations, message } = await createFixture();
   const id = await create(LONG_TEXT);
   let overtaken: Record<string, unknown> = {};
   const slow = watched(async (step) => {
@@ -260,7 +260,7 @@ test("a run that lost its lease finishes nothing: the one that took over does", 
 });
 
 test("a source deleted between two steps leaves nothing behind", async () => {
-  const { workspace, path, create, search, index, generations, message } = await createDesk();
+  const { workspace, path, create, search, index, generations, message } = await createFixture();
   for (const at of [1, 2, 3]) {
     const id = await create(LONG_TEXT);
     await ingest(
@@ -277,7 +277,7 @@ test("a source deleted between two steps leaves nothing behind", async () => {
 });
 
 test("a text that was stored after its source was deleted is removed by the source's wake-up", async () => {
-  const { workspace, path, index, create, message, search } = await createDesk();
+  const { workspace, path, index, create, message, search } = await createFixture();
   const id = await create();
   expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
   // The request that added it was slow, and keeps the text only now.
@@ -292,7 +292,7 @@ test("a text that was stored after its source was deleted is removed by the sour
 const BROKEN = () => Promise.reject(new Error("the object is overloaded"));
 
 test("a run that throws releases the source, and its wake-up is retried with growing delays", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const id = await create();
   await expect(ingest(watched(BROKEN), message(id))).rejects.toThrow("overloaded");
   expect(await find(id)).toMatchObject({ status: "pending", error: null });
@@ -302,7 +302,7 @@ test("a run that throws releases the source, and its wake-up is retried with gro
 });
 
 test("a wake-up that failed too often fails its source, with what was read before still in use", async () => {
-  const { learn, sync, find, search, message } = await createDesk();
+  const { learn, sync, find, search, message } = await createFixture();
   const source = await learn();
   await sync(source.id);
   await expect(ingest(watched(BROKEN), message(source.id))).rejects.toThrow();
@@ -320,7 +320,7 @@ test("a wake-up that failed too often fails its source, with what was read befor
 });
 
 test("a dead letter leaves a source alone that another run has leased, or that is to continue later", async () => {
-  const { create, message, workspace } = await createDesk();
+  const { create, message, workspace } = await createFixture();
   const hook = await listen(workspace, ["source.failed"]);
   const id = await create();
   const hold = (leaseId: string | null, untilMs: number) =>
@@ -340,7 +340,7 @@ test("a dead letter leaves a source alone that another run has leased, or that i
 });
 
 test("a dead letter that comes after the source was read changes nothing", async () => {
-  const { learn, message } = await createDesk();
+  const { learn, message } = await createFixture();
   const source = await learn();
   const before = await rowOf(source.id);
   await deliver(DEAD_LETTERS, message(source.id));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countRows, createAgent, createWorkspace, learn } from "../harness.ts";
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   return {
@@ -12,7 +12,7 @@ async function createDesk() {
 }
 
 test("what is found has a source, a title with its heading, its text and a score, best first", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   const source = await learn(
     workspace,
     agent.id,
@@ -35,14 +35,14 @@ test("what is found has a source, a title with its heading, its text and a score
 });
 
 test("a title names the headings from the top, and the first one once where the text begins with its own name", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   await learn(workspace, agent.id, "# Handbook\n\n## Money\n\n### Refunds\n\nRefunds are paid within five working days.");
   const { data } = (await search({ query: "When are refunds paid?" })).body;
   expect(data[0].title).toBe("Handbook › Money › Refunds");
 });
 
 test("curated answers that match come before texts, and count toward the limit", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   await learn(workspace, agent.id, "# Refunds\n\nWhen are refunds paid? Refunds are paid within five working days.");
   const { body: answer } = await workspace.call("POST", `/agents/${agent.id}/answers`, {
     question: "When are refunds paid?",
@@ -55,7 +55,7 @@ test("curated answers that match come before texts, and count toward the limit",
 });
 
 test("a curated answer that matches weakly takes its place among the texts, and one that shares no word of meaning has none", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   await learn(workspace, agent.id, "# Refunds\n\nWhen are refunds paid? Refunds are paid within five working days.");
   const put = (question: string) => workspace.call("POST", `/agents/${agent.id}/answers`, { question, answer: "Ask us." });
   await put("Can a colleague get refunds for the flowers in the office?");
@@ -68,7 +68,7 @@ test("a curated answer that matches weakly takes its place among the texts, and 
 });
 
 test("the last line of a query is the question, the lines before it are context", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   await learn(
     workspace,
     agent.id,
@@ -80,7 +80,7 @@ test("the last line of a query is the question, the lines before it are context"
 });
 
 test("the limit defaults to 10 and is from 1 to 50", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   const text = Array.from({ length: 60 }, (_, at) => `# Kind ${at}\n\nRefunds of kind ${at} are paid after ${at} days.`).join("\n\n");
   await learn(workspace, agent.id, text);
   const size = async (limit?: number) => (await search({ query: "refunds", ...(limit !== undefined && { limit }) })).body.data.length;
@@ -98,7 +98,7 @@ test("the limit defaults to 10 and is from 1 to 50", async () => {
 });
 
 test("nothing found is an empty list, also for an agent that knows nothing", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   expect((await search({ query: "refunds" })).body).toEqual({ data: [] });
   await learn(workspace, agent.id, "Parcels leave at eight.");
   for (const query of ["refunds", "?!", '"', "NEAR(a b)", "title:*"]) {
@@ -108,7 +108,7 @@ test("nothing found is an empty list, also for an agent that knows nothing", asy
 });
 
 test("a search uses no quota and stores nothing", async () => {
-  const { workspace, agent, search } = await createDesk();
+  const { workspace, agent, search } = await createFixture();
   await learn(workspace, agent.id, "Refunds are paid.");
   const before = await countRows();
   await search({ query: "refunds" });

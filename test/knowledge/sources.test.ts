@@ -26,7 +26,7 @@ const QUEUE = "support-agent-ingestion";
 const LIMITS = limitsOf("enterprise", {});
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] & { beside?: Workspace } = {}) {
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] & { beside?: Workspace } = {}) {
   const workspace = await (settings.beside ? createNeighbour(settings.beside) : createWorkspace(settings));
   const agent = await createAgent(workspace);
   const path = `/agents/${agent.id}/sources`;
@@ -62,7 +62,7 @@ const EMPTY = { texts: 0, text_parts: 0, generations: 0, documents: 0, chunks: 0
 // --- Create and read -------------------------------------------------------------------------------------------------
 
 test("a text source is pending at first, and ready with its counts once it was read", async () => {
-  const { agent, create, find, list, message } = await createDesk();
+  const { agent, create, find, list, message } = await createFixture();
   const created = await create();
   expect(created.status).toBe(202);
   const pending = {
@@ -101,7 +101,7 @@ test("a text source is pending at first, and ready with its counts once it was r
 });
 
 test("a text's schedule is accepted and does nothing", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   for (const schedule of ["manual", "daily", "weekly"]) {
     const { id } = (await create({ schedule })).body;
     await deliver(QUEUE, message(id));
@@ -110,7 +110,7 @@ test("a text's schedule is accepted and does nothing", async () => {
 });
 
 test("the list holds all sources, oldest first, of this agent alone", async () => {
-  const { workspace, create, list } = await createDesk();
+  const { workspace, create, list } = await createFixture();
   const other = await createAgent(workspace, { name: "Other" });
   await learn(workspace, other.id, "Something else.");
   const made: string[] = [];
@@ -121,12 +121,12 @@ test("the list holds all sources, oldest first, of this agent alone", async () =
 });
 
 test("an empty list is a page too", async () => {
-  const { list } = await createDesk();
+  const { list } = await createFixture();
   expect(await list()).toEqual({ data: [], total: 0, limit: 0, offset: 0, has_more: false });
 });
 
 test("counts of agent and usage follow creation, ingestion and deletion", async () => {
-  const { workspace, agent, path, create, message } = await createDesk();
+  const { workspace, agent, path, create, message } = await createFixture();
   const counts = async () => {
     const { sources, pages } = (await workspace.call("GET", "/usage")).body.usage;
     return { sources, pages, agent: (await workspace.call("GET", `/agents/${agent.id}`)).body.sources_count };
@@ -141,8 +141,8 @@ test("counts of agent and usage follow creation, ingestion and deletion", async 
 });
 
 test("an unknown agent is 404 for every operation, and nothing is stored", async () => {
-  const { workspace } = await createDesk();
-  const other = await createDesk({ beside: workspace });
+  const { workspace } = await createFixture();
+  const other = await createFixture({ beside: workspace });
   const theirs = (await other.create()).body.id;
   for (const agentId of [newId(shardOf(workspace.id), Date.now()), other.agent.id]) {
     const before = await countRows();
@@ -158,7 +158,7 @@ test("an unknown agent is 404 for every operation, and nothing is stored", async
 });
 
 test("an agent's source is not another agent's of the same workspace", async () => {
-  const { workspace, create, find } = await createDesk();
+  const { workspace, create, find } = await createFixture();
   const other = await createAgent(workspace, { name: "Other" });
   const { id } = (await create()).body;
   expect((await workspace.call("DELETE", `/agents/${other.id}/sources/${id}`)).status).toBe(404);
@@ -169,7 +169,7 @@ test("an agent's source is not another agent's of the same workspace", async () 
 // --- Websites and pages ----------------------------------------------------------------------------------------------
 
 test.for(["website", "url"])("a %s source is stored as pending, with its effective limit of pages", async (type) => {
-  const { create } = await createDesk({ plan: "free" });
+  const { create } = await createFixture({ plan: "free" });
   const created = await create({ type, text: undefined, url: "https://example.com/help", schedule: "daily", max_pages: 500 });
   expect(created.status).toBe(202);
   expect(created.body).toMatchObject({
@@ -183,7 +183,7 @@ test.for(["website", "url"])("a %s source is stored as pending, with its effecti
 });
 
 test("a URL that the crawler may not read is refused, and nothing is stored", async () => {
-  const { create } = await createDesk();
+  const { create } = await createFixture();
   const before = await countRows();
   const refused = [
     "ftp://example.com",
@@ -207,23 +207,23 @@ test("a URL that the crawler may not read is refused, and nothing is stored", as
 });
 
 test("a text source keeps no url, and needs none", async () => {
-  const { create } = await createDesk();
+  const { create } = await createFixture();
   expect((await create({ url: "https://127.0.0.1/" })).body).toMatchObject({ type: "text", url: null });
 });
 
 test("max_pages is clamped to the plan, and the effective value is answered", async () => {
-  const { create } = await createDesk({ plan: "free" });
+  const { create } = await createFixture({ plan: "free" });
   const website = { type: "website", text: null, url: "https://example.com" };
   expect((await create({ ...website, max_pages: 10_000 })).body.max_pages).toBe(100);
   expect((await create({ ...website, max_pages: 7 })).body.max_pages).toBe(7);
-  const raised = await createDesk({ plan: "free", limits: { max_pages: 3000 } });
+  const raised = await createFixture({ plan: "free", limits: { max_pages: 3000 } });
   expect((await raised.create({ ...website, max_pages: 10_000 })).body.max_pages).toBe(3000);
 });
 
 // --- The plan's limit ------------------------------------------------------------------------------------------------
 
 test("past the plan's sources it is 403, until one is deleted or the limit is raised", async () => {
-  const { workspace, path, create } = await createDesk({ limits: { sources: 2 } });
+  const { workspace, path, create } = await createFixture({ limits: { sources: 2 } });
   const first = (await create()).body.id;
   await create();
   const refused = await create();
@@ -236,14 +236,14 @@ test("past the plan's sources it is 403, until one is deleted or the limit is ra
 });
 
 test("the limit is each agent's own", async () => {
-  const { workspace, create } = await createDesk({ limits: { sources: 1 } });
+  const { workspace, create } = await createFixture({ limits: { sources: 1 } });
   const other = await createAgent(workspace, { name: "Other" });
   expect((await create()).status).toBe(202);
   expect((await workspace.call("POST", `/agents/${other.id}/sources`, { type: "text", name: "A", text: "B" })).status).toBe(202);
 });
 
 test("twenty at once against a limit of five store five sources, and no text of the others", async () => {
-  const { workspace, agent, create, list } = await createDesk({ limits: { sources: 5 } });
+  const { workspace, agent, create, list } = await createFixture({ limits: { sources: 5 } });
   const created = await Promise.all(Array.from({ length: 20 }, (_, at) => create({ name: `Source ${at}` })));
   expect(created.filter(({ status }) => status === 202)).toHaveLength(5);
   expect(created.filter(({ status, body }) => status === 403 && body.error.code === "plan_required")).toHaveLength(15);
@@ -267,7 +267,7 @@ test.for<[string, string]>([
   ["letters of two bytes", "Große Pakete verlässt täglich die Halle, späte Rückgaben prüfen wir übermorgen, größere öfter.\n\n"],
   ["letters of three and four bytes", "返品は五営業日以内に支払われます。🙂🙂 小包は毎晩倉庫を出ます。\n\n"],
 ])("5 MiB of %s become ready", async ([, sentence]) => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const created = await create({ text: textOf(5 * MIB, sentence) });
   expect(created.status).toBe(202);
   await deliver(QUEUE, message(created.body.id));
@@ -280,7 +280,7 @@ test.for<[string, string]>([
   ["ASCII", SENTENCE],
   ["longer letters", "返品は五営業日以内に支払われます。🙂🙂\n\n"],
 ])("one byte more of %s is 413, and nothing is kept", async ([, sentence]) => {
-  const { workspace, agent, create, list } = await createDesk();
+  const { workspace, agent, create, list } = await createFixture();
   const refused = await create({ text: textOf(5 * MIB + 1, sentence) });
   expect([refused.status, refused.body.error.code]).toEqual([413, "payload_too_large"]);
   expect((await list()).total).toBe(0);
@@ -288,7 +288,7 @@ test.for<[string, string]>([
 });
 
 test("a text that JSON writes with escapes is measured by its letters", async () => {
-  const { workspace, path, find } = await createDesk();
+  const { workspace, path, find } = await createFixture();
   const escaped = "\\u00e4".repeat((5 * MIB) / 2);
   const created = await workspace.call("POST", path, `{"type":"text","name":"Escaped","text":"${escaped}"}`);
   expect(created.status).toBe(202);
@@ -296,7 +296,7 @@ test("a text that JSON writes with escapes is measured by its letters", async ()
 });
 
 test("a text without a word fails with a clear error", async () => {
-  const { create, find, message } = await createDesk();
+  const { create, find, message } = await createFixture();
   const created = await create({ text: " \n\t \n" });
   expect(created.status).toBe(202);
   await deliver(QUEUE, message(created.body.id));
@@ -306,7 +306,7 @@ test("a text without a word fails with a clear error", async () => {
 // --- Delete ----------------------------------------------------------------------------------------------------------
 
 test("deleting takes a source out of list, search and object at once", async () => {
-  const { workspace, agent, path, create, list, search, message } = await createDesk();
+  const { workspace, agent, path, create, list, search, message } = await createFixture();
   const id = (await create()).body.id;
   await deliver(QUEUE, message(id));
   expect(await search("refunds")).toHaveLength(1);
@@ -320,7 +320,7 @@ test("deleting takes a source out of list, search and object at once", async () 
 });
 
 test("deleting one source leaves the others", async () => {
-  const { workspace, path, create, search, message } = await createDesk();
+  const { workspace, path, create, search, message } = await createFixture();
   const first = (await create()).body.id;
   const second = (await create({ text: "Refunds of gift cards take a month." })).body.id;
   for (const sourceId of [first, second]) await deliver(QUEUE, message(sourceId));
@@ -329,7 +329,7 @@ test("deleting one source leaves the others", async () => {
 });
 
 test("a source deleted before it was read is not read", async () => {
-  const { workspace, agent, path, create, list, message } = await createDesk();
+  const { workspace, agent, path, create, list, message } = await createFixture();
   const id = (await create()).body.id;
   await workspace.call("DELETE", `${path}/${id}`);
   expect(await deliver(QUEUE, message(id))).toMatchObject({ retryMessages: [] });
@@ -338,7 +338,7 @@ test("a source deleted before it was read is not read", async () => {
 });
 
 test("a source deleted while another run holds it is gone when that run's lease ends", async () => {
-  const { workspace, agent, path, create, message } = await createDesk();
+  const { workspace, agent, path, create, message } = await createFixture();
   const id = (await create()).body.id;
   await query(id, "UPDATE sources SET status = 'processing', lease_id = 'run', lease_until = ? WHERE id = ?", Date.now() + 60_000, id);
   expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
@@ -349,8 +349,8 @@ test("a source deleted while another run holds it is gone when that run's lease 
 // --- What fails ------------------------------------------------------------------------------------------------------
 
 /** Adds a text while the request dies at a step, as by kill -9: nothing after it runs. */
-async function dieAt(desk: Awaited<ReturnType<typeof createDesk>>, step: "before the text" | "after the text"): Promise<string> {
-  const { workspace, agent } = desk;
+async function dieAt(fixture: Awaited<ReturnType<typeof createFixture>>, step: "before the text" | "after the text"): Promise<string> {
+  const { workspace, agent } = fixture;
   const dead = new Error("killed");
   const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
   const databases = { DB: env.DB, DB_1: env.DB_1 } as unknown as Record<string, D1Database>;
@@ -370,15 +370,15 @@ async function dieAt(desk: Awaited<ReturnType<typeof createDesk>>, step: "before
     throw dead;
   };
   const id = newId(shardOf(workspace.id), Date.now());
-  const op = { ...desk.op({ ...mortal, INDEX: { getByName: () => ({ stageText }) } }), newId: () => id };
+  const op = { ...fixture.op({ ...mortal, INDEX: { getByName: () => ({ stageText }) } }), newId: () => id };
   await expect(addSource(op, LIMITS, TEXT)).rejects.toThrow("killed");
   return id;
 }
 
 test.for(["before the text", "after the text"] as const)("a request that dies %s is stored leaves nothing", async (step) => {
-  const desk = await createDesk();
-  const { workspace, agent, list, message } = desk;
-  const id = await dieAt(desk, step);
+  const fixture = await createFixture();
+  const { workspace, agent, list, message } = fixture;
+  const id = await dieAt(fixture, step);
   expect((await list()).data).toMatchObject([{ id, status: "pending" }]);
   // Until the request is surely dead, nobody touches its source.
   await deliver(QUEUE, message(id));
@@ -391,8 +391,8 @@ test.for(["before the text", "after the text"] as const)("a request that dies %s
 });
 
 test("the sweep wakes a source whose request died", async () => {
-  const desk = await createDesk();
-  const id = await dieAt(desk, "before the text");
+  const fixture = await createFixture();
+  const id = await dieAt(fixture, "before the text");
   const { db } = newOperation(env, new Meter(), id);
   const laterMs = Date.now() + 5 * 60_000;
   const [stranded] = await db.batch([listStrandedSources(db, laterMs - 60_000, laterMs, 1_000)]);
@@ -400,7 +400,7 @@ test("the sweep wakes a source whose request died", async () => {
 });
 
 test("a request whose source was removed as dead is refused, and leaves nothing", async () => {
-  const { workspace, agent, list, message, op } = await createDesk();
+  const { workspace, agent, list, message, op } = await createFixture();
   const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
   const slow = async (...text: [string, string, string, number]) => {
     await ingest(env, message(text[0]), () => Date.now() + 61_000);
@@ -412,12 +412,12 @@ test("a request whose source was removed as dead is refused, and leaves nothing"
 });
 
 test("when the text cannot be stored there is no source", async () => {
-  const desk = await createDesk();
-  const { workspace, agent, list } = desk;
+  const fixture = await createFixture();
+  const { workspace, agent, list } = fixture;
   const failing = { getByName: () => ({ stageText: () => Promise.reject(new Error("the object is overloaded")) }) };
   const sent: unknown[] = [];
   const queue = { sendBatch: async (messages: { body: unknown }[]) => void sent.push(...messages.map(({ body }) => body)) };
-  const op = desk.op({ INDEX: failing, INGESTION_QUEUE: queue });
+  const op = fixture.op({ INDEX: failing, INGESTION_QUEUE: queue });
   await expect(addSource(op, LIMITS, TEXT)).rejects.toThrow("overloaded");
   expect((await list()).data).toEqual([]);
   // The consumer removes what the object may have stored nevertheless.

@@ -62,20 +62,20 @@ const TOOLS: Record<string, string> = {
 
 const QUESTION = "When are refunds paid?";
 
-async function createDesk(made: Promise<Workspace> = createWorkspace()) {
+async function createFixture(made: Promise<Workspace> = createWorkspace()) {
   const workspace = await made;
   const agent = await createAgent(workspace, { name: "Grace" });
   const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
   return { workspace, agent, source };
 }
 
-let desk: Awaited<ReturnType<typeof createDesk>>;
+let fixture: Awaited<ReturnType<typeof createFixture>>;
 beforeAll(async () => {
-  desk = await createDesk();
+  fixture = await createFixture();
 });
 
 test.each(["auto", "legacy"] as const)("the official client lists every tool with its contract (%s)", async (mode) => {
-  const client = await connect(desk.workspace.key, mode);
+  const client = await connect(fixture.workspace.key, mode);
   expect(client.getNegotiatedProtocolVersion()).toBe(mode === "auto" ? NEWEST : "2025-11-25");
   expect(client.getServerVersion()).toMatchObject({ name: "support-agent-service", title: "Support Agent Service" });
   const { tools } = await client.listTools();
@@ -93,7 +93,7 @@ test.each(["auto", "legacy"] as const)("the official client lists every tool wit
 });
 
 test("a tool's arguments are described as the API describes them", async () => {
-  const { tools } = await (await connect(desk.workspace.key)).listTools();
+  const { tools } = await (await connect(fixture.workspace.key)).listTools();
   const propertiesOf = (name: string) => tools.find((tool) => tool.name === name)!.inputSchema.properties as Record<string, any>;
   expect(propertiesOf("search")["limit"]).toMatchObject({ type: "integer", minimum: 1, maximum: 20, default: 10 });
   expect(propertiesOf("search")["filter"].anyOf[0].additionalProperties.anyOf).toHaveLength(2);
@@ -103,11 +103,11 @@ test("a tool's arguments are described as the API describes them", async () => {
 
 test("a key sees only the tools of its scopes, and other tools say which scope they need", async () => {
   for (const scope of new Set(Object.values(TOOLS))) {
-    const { key } = await createKey(desk.workspace, [scope]);
+    const { key } = await createKey(fixture.workspace, [scope]);
     const { tools } = await (await connect(key)).listTools();
     expect(tools.map(({ name }) => name)).toEqual(Object.keys(TOOLS).filter((name) => TOOLS[name] === scope));
   }
-  const { key } = await createKey(desk.workspace, ["webhooks:read"]);
+  const { key } = await createKey(fixture.workspace, ["webhooks:read"]);
   const client = await connect(key);
   expect((await client.listTools()).tools).toEqual([]);
   const id = crypto.randomUUID();
@@ -134,7 +134,7 @@ function pickKnown(name: string, args: Record<string, string>): object {
 }
 
 test.each(["auto", "legacy"] as const)("the official client calls every tool (%s)", async (mode) => {
-  const { workspace, agent, source } = await createDesk();
+  const { workspace, agent, source } = await createFixture();
   const client = await connect(workspace.key, mode);
   // The client checks what it gets against the tools' output schemas once it knows them.
   await client.listTools();
@@ -184,7 +184,7 @@ test.each(["auto", "legacy"] as const)("the official client calls every tool (%s
 });
 
 test("lists and documents have pages of 20 with a cursor", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   const client = await connect(workspace.key);
   await client.listTools();
   for (let at = 0; at < 20; at++) await createAgent(workspace, { name: `Agent ${at}` });
@@ -233,7 +233,7 @@ test("lists and documents have pages of 20 with a cursor", async () => {
 });
 
 test("an error names what the model has to change", async () => {
-  const client = await connect(desk.workspace.key);
+  const client = await connect(fixture.workspace.key);
   const wrong = await use(client, "ask_agent", { message: "", conversation_id: "x" });
   expect(wrong.isError).toBe(true);
   expect(wrong.text).toMatch(/^validation_error: The request is not valid/);
@@ -259,7 +259,7 @@ test("without an agent_id the only agent is used; if there are several, the erro
 });
 
 test("a call with the same idempotency_key is done once", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   const client = await connect(workspace.key);
   const args = { question: "Who?", answer: "Us.", idempotency_key: "schlüssel 1" };
   const [first, again] = [await use(client, "add_answer", args), await use(client, "add_answer", args)];
@@ -274,8 +274,8 @@ test("a call with the same idempotency_key is done once", async () => {
 });
 
 test("documents and records of another workspace are not found", async () => {
-  const yours = await createDesk(createNeighbour(desk.workspace));
-  const [theirs, mine] = [await connect(yours.workspace.key), await connect(desk.workspace.key)];
+  const yours = await createFixture(createNeighbour(fixture.workspace));
+  const [theirs, mine] = [await connect(yours.workspace.key), await connect(fixture.workspace.key)];
   const { results } = (await use(theirs, "search", { query: QUESTION })).value;
   const asked = (await use(theirs, "ask_agent", { message: QUESTION })).value;
   for (const [name, args] of [
@@ -316,7 +316,7 @@ test("a page of a website is read by its address", async () => {
 });
 
 test("a text that is being read again is read as it was", async () => {
-  const { workspace, agent, source } = await createDesk();
+  const { workspace, agent, source } = await createFixture();
   const client = await connect(workspace.key);
   const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
   await index.stageText(source.id, "Handbook", longText(2_000), 10_000_000);
@@ -341,7 +341,7 @@ test("a request is admitted, limited and counted once, as under /api/v1", async 
 });
 
 test("a tool costs the round trips of its operation, and the log names it", async () => {
-  const { workspace, agent } = desk;
+  const { workspace, agent } = fixture;
   await post(workspace.key, call("list_agents"));
   const cost = await costOf(() => post(workspace.key, call("list_agents")));
   expect(cost).toMatchObject({
@@ -362,7 +362,7 @@ test("a tool costs the round trips of its operation, and the log names it", asyn
 });
 
 test("without a valid key, from another site, in a batch or too long, nothing is done", async () => {
-  const { workspace } = desk;
+  const { workspace } = fixture;
   const anonymous = await post(undefined, LIST);
   expect([anonymous.status, anonymous.body.error.code, anonymous.headers.get("WWW-Authenticate")]).toEqual([
     401,
@@ -384,7 +384,7 @@ test("without a valid key, from another site, in a batch or too long, nothing is
 test("a page of this machine may connect to a service that is developed on it", async () => {
   const url = "http://localhost:8787/mcp";
   const headers = {
-    Authorization: `Bearer ${desk.workspace.key}`,
+    Authorization: `Bearer ${fixture.workspace.key}`,
     "Content-Type": "application/json",
     Accept: "application/json, text/event-stream",
   };
@@ -396,6 +396,6 @@ test("a page of this machine may connect to a service that is developed on it", 
 });
 
 test("a subscription to changes ends at once", async () => {
-  const client = await connect(desk.workspace.key);
+  const client = await connect(fixture.workspace.key);
   expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
 });

@@ -36,7 +36,7 @@ const keep = (workspace: Workspace, retention: Record<string, number | null>) =>
   operate("PATCH", `/workspaces/${workspace.id}`, { retention });
 
 /** A workspace whose agent knows something, and listens to its events. */
-async function createDesk(shard = 0): Promise<{ workspace: Workspace; agentId: string }> {
+async function createFixture(shard = 0): Promise<{ workspace: Workspace; agentId: string }> {
   const workspace = await createWorkspaceOn(shard);
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   await learn(workspace, agent.id, "Refunds are paid within five working days.");
@@ -133,7 +133,7 @@ test("cutoffs follow the retention settings", () => {
 
 for (const shard of [0, 1]) {
   test(`shard ${shard}: conversations go so long after their last activity, whatever their status, with all that tells of them`, async () => {
-    const { workspace, agentId } = await createDesk(shard);
+    const { workspace, agentId } = await createFixture(shard);
     const old: string[] = [];
     for (const status of ["resolved", "open", "needs_human", "human_active"]) {
       const id = await ask(workspace, agentId, `old-${status}`);
@@ -167,7 +167,7 @@ for (const shard of [0, 1]) {
   });
 
   test(`shard ${shard}: leads go so long after they were left, from the list and from the search`, async () => {
-    const { workspace, agentId } = await createDesk(shard);
+    const { workspace, agentId } = await createFixture(shard);
     const mark = crypto.randomUUID().slice(0, 8);
     const old = await leaveLead(agentId, `old-${mark}@example.com`);
     const fresh = await leaveLead(agentId, `fresh-${mark}@example.com`);
@@ -183,7 +183,7 @@ for (const shard of [0, 1]) {
 }
 
 test("a visitor is erased with their last record, merged visitors included", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const visit = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
   const token = visit.body.visitor_token;
   const lead = (await send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { email: "ann@example.com", visitor_token: token } }))
@@ -206,7 +206,7 @@ test("a visitor is erased with their last record, merged visitors included", asy
 });
 
 test("a shorter event log deletes finished deliveries, but no pending ones and none of another workspace", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const neighbour = await createNeighbour(workspace);
   const theirs = await createAgent(neighbour);
   await listen(neighbour);
@@ -252,7 +252,7 @@ test("the sweep prunes a workspace immediately when its settings change, then ea
 });
 
 test("a shorter setting takes effect, and a longer one keeps the rest", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const [first, second, third] = [
     await ask(workspace, agentId, "a"),
     await ask(workspace, agentId, "b"),
@@ -294,7 +294,7 @@ async function addHistory({ id: workspaceId }: Workspace, agentId: string, count
 }
 
 test("a long history is erased in bounded steps, and the next run continues one that died", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   await addHistory(workspace, agentId, 120, 400);
   const kept = await ask(workspace, agentId, "fresh");
   await keep(workspace, { conversations_days: 365 });
@@ -316,7 +316,7 @@ test("a long history is erased in bounded steps, and the next run continues one 
 });
 
 test("a run that does not finish wakes the next one", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   await addHistory(workspace, agentId, 450, 400);
   await keep(workspace, { conversations_days: 365 });
   const sent: unknown[] = [];
@@ -344,7 +344,7 @@ function sessionsWith(conversationId: string, around: { before?: () => Promise<u
 }
 
 test("a visitor who writes just before the session is asked keeps the conversation", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
   for (const id of [silent, written]) await age(id, 400);
   await keep(workspace, { conversations_days: 365 });
@@ -357,7 +357,7 @@ test("a visitor who writes just before the session is asked keeps the conversati
 });
 
 test("a question that is asked while its conversation is erased waits, and is refused because the conversation is gone", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const id = await ask(workspace, agentId, "u");
   await age(id, 400);
   await keep(workspace, { conversations_days: 365 });
@@ -382,7 +382,7 @@ test("a question that is asked while its conversation is erased waits, and is re
 });
 
 test("a conversation with a turn that runs and one that waits keeps both", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const id = await ask(workspace, agentId, "u");
   const session = env.SESSION.getByName(`${workspace.id}/${id}`);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -407,7 +407,7 @@ test("a conversation with a turn that runs and one that waits keeps both", async
 });
 
 test("a conversation with a turn that waits for its next attempt is kept until it is answered", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   const id = await ask(workspace, agentId, "u");
   const session = env.SESSION.getByName(`${workspace.id}/${id}`);
   const failing = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
@@ -425,7 +425,7 @@ test("a conversation with a turn that waits for its next attempt is kept until i
 });
 
 test("a deleted workspace, or one of an unbound shard, is not pruned", async () => {
-  const { workspace, agentId } = await createDesk(1);
+  const { workspace, agentId } = await createFixture(1);
   await age(await ask(workspace, agentId, "old"), 400);
   await keep(workspace, { conversations_days: 365 });
   expect(await prune(envWith({ DB_1: undefined }), { workspaceId: workspace.id })).toBe("nothing_to_do");
@@ -436,7 +436,7 @@ test("a deleted workspace, or one of an unbound shard, is not pruned", async () 
 });
 
 test("pruning creates no objects", async () => {
-  const { workspace, agentId } = await createDesk();
+  const { workspace, agentId } = await createFixture();
   await addHistory(workspace, agentId, 3, 400);
   await keep(workspace, { conversations_days: 365 });
   await pruneAll(workspace.id);

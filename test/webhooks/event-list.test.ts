@@ -15,7 +15,7 @@ const HUMAN = "Can I talk to a real person?";
 const DAY_MS = 86_400_000;
 
 /** A workspace with an agent that knows something, and nobody who listens to its events. */
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
   const agent = await createAgent(workspace);
   await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -40,7 +40,7 @@ const newDescendingIds = () =>
   [1_000, 2_000, 3_000].map((ageMs) => seededId(0, Date.now() - ageMs, crypto.getRandomValues(new Uint8Array(16))));
 
 test("the first read starts the recording, and what happens then is read with the bodies that endpoints receive", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   await ask();
   const started = await read(workspace);
   expect(started.body).toMatchObject({ data: [], has_more: false });
@@ -54,7 +54,7 @@ test("the first read starts the recording, and what happens then is read with th
 });
 
 test("an event is listed as its delivery has it, tests of endpoints among them", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const endpoint = await listen(workspace);
   await ask();
   await workspace.call("POST", `/webhooks/${endpoint.id}/test`);
@@ -69,7 +69,7 @@ test("an event is listed as its delivery has it, tests of endpoints among them",
 });
 
 test("pages follow each other in the order in which events were recorded, whatever their ids say", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const ids = newDescendingIds();
   for (const id of ids) await addEvent(workspace, id);
   const seen: string[] = [];
@@ -85,7 +85,7 @@ test("pages follow each other in the order in which events were recorded, whatev
 });
 
 test("`latest` lists nothing and goes on with what follows, also where there was nothing yet", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   const empty = await read(workspace, "?cursor=latest");
   await ask();
   expect(typesIn(await read(workspace, `?cursor=${empty.body.next_cursor}`))).toEqual(["conversation.created", "message.ai_replied"]);
@@ -96,7 +96,7 @@ test("`latest` lists nothing and goes on with what follows, also where there was
 });
 
 test("a filter passes the other types, and the cursor with it", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const ids = newDescendingIds();
   const types = ["lead.created", "source.synced", "lead.created"] as const;
   for (const [at, type] of types.entries()) await addEvent(workspace, ids[at]!, type);
@@ -106,7 +106,7 @@ test("a filter passes the other types, and the cursor with it", async () => {
 });
 
 test("what an erased person caused is not listed, and reading goes on from an event that was erased", async () => {
-  const { workspace, ask } = await createDesk();
+  const { workspace, ask } = await createFixture();
   await read(workspace);
   await ask(KNOWN, "u-1");
   const { next_cursor } = (await read(workspace)).body;
@@ -117,7 +117,7 @@ test("what an erased person caused is not listed, and reading goes on from an ev
 });
 
 test("an event that is committed late is read on from one that was erased, though its id is older", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const [erased, late] = newDescendingIds();
   await addEvent(workspace, erased!);
   await query(workspace.id, "DELETE FROM events WHERE id = ?", erased);
@@ -127,7 +127,7 @@ test("an event that is committed late is read on from one that was erased, thoug
 });
 
 test("a place of an erased event is not taken by another one", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const [first, second] = newDescendingIds();
   const sequenceOf = async (id: string) => {
     await addEvent(workspace, id);
@@ -140,7 +140,7 @@ test("a place of an erased event is not taken by another one", async () => {
 });
 
 test("the events of another workspace are neither listed nor a place to go on from", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const ids = newDescendingIds();
   const neighbour = await createNeighbour(workspace);
   await addEvent(workspace, ids[2]!);
@@ -151,7 +151,7 @@ test("the events of another workspace are neither listed nor a place to go on fr
 });
 
 test("events are recorded for seven days after they were read, and a read writes at most once an hour", async () => {
-  const { workspace, agent, ask } = await createDesk();
+  const { workspace, agent, ask } = await createFixture();
   expect((await costOf(() => read(workspace))).rows_written).toBe(1);
   expect((await costOf(() => read(workspace))).rows_written).toBe(0);
   const sources = async () => {
@@ -169,7 +169,7 @@ test("events are recorded for seven days after they were read, and a read writes
 });
 
 test("a read costs the same however many events are kept", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const ids = newDescendingIds();
   for (const id of ids) await addEvent(workspace, id);
   const rowsOf = async (search: string) => (await costOf(() => read(workspace, search))).rows_read;
@@ -181,7 +181,7 @@ test("a read costs the same however many events are kept", async () => {
 });
 
 test("a plan without webhooks has no list of events, and records none", async () => {
-  const { workspace, ask } = await createDesk({ plan: "starter" });
+  const { workspace, ask } = await createFixture({ plan: "starter" });
   expect(await read(workspace)).toMatchObject({ status: 403, body: { error: { code: "plan_required" } } });
   await query(workspace.id, "UPDATE workspaces SET events_read_at = ? WHERE id = ?", Date.now(), workspace.id);
   await ask();
@@ -189,7 +189,7 @@ test("a plan without webhooks has no list of events, and records none", async ()
 });
 
 test("a cursor or type that is none is refused with what to use", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const { status, body } = await read(workspace, "?cursor=now&types=lead.created,lead.deleted&limit=101");
   expect(status).toBe(422);
   const errors = Object.fromEntries(body.detail.map(({ loc, ctx }: any) => [loc[1], ctx.error ?? ctx.le]));

@@ -36,8 +36,8 @@ async function eventsOf({ id }: { id: string }): Promise<any[]> {
 const deliveriesOf = ({ id }: { id: string }) => query<Delivery>(id, "SELECT * FROM deliveries WHERE workspace_id = ? ORDER BY id", id);
 const typesOf = async (workspace: { id: string }) => (await eventsOf(workspace)).map(({ type }): string => type);
 
-/** A desk whose agent knows something, and an endpoint that listens to everything from then on. */
-async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}, made?: Promise<Workspace>) {
+/** A workspace whose agent knows something, and an endpoint that listens to everything from then on. */
+async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}, made?: Promise<Workspace>) {
   const workspace = await (made ?? createWorkspace(settings));
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -48,13 +48,13 @@ async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}, 
   return { workspace, agent, source, endpoint, ask, get };
 }
 
-type Desk = Awaited<ReturnType<typeof createDesk>>;
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
 const reads = (workspace: Workspace, agentId: string, sourceId: string) =>
   deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId, sourceId });
 
 /** Every cause: what is done, and the record of the API that the event's data must equal. */
-const CAUSES: [type: string, cause: string, run: (desk: Desk) => Promise<unknown>][] = [
+const CAUSES: [type: string, cause: string, run: (fixture: Fixture) => Promise<unknown>][] = [
   [
     "conversation.created",
     "a first question",
@@ -178,9 +178,9 @@ test("every event type has a test", () => {
 });
 
 test.for(CAUSES)("%s from %s: once, with the record as the API shows it", async ([type, , run]) => {
-  const desk = await createDesk();
-  const record = await run(desk);
-  const { workspace, endpoint } = desk;
+  const fixture = await createFixture();
+  const record = await run(fixture);
+  const { workspace, endpoint } = fixture;
   const events = (await eventsOf(workspace)).filter((event) => event.type === type);
   expect(events).toHaveLength(1);
   const [event] = events;
@@ -198,7 +198,7 @@ test.for(CAUSES)("%s from %s: once, with the record as the API shows it", async 
 });
 
 test("a turn that runs twice writes its events once", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   const question = questionOf(workspace.id, agent.id, { message: KNOWN });
   const { db } = newOperation(env, new Meter(), workspace.id);
   const handoff = { reason: "customer_request" as const, summary: KNOWN };
@@ -211,13 +211,13 @@ test("a turn that runs twice writes its events once", async () => {
 
 describe("who gets an event", () => {
   test("the subscribed and enabled endpoints of the same workspace", async () => {
-    const { workspace, endpoint, ask } = await createDesk();
+    const { workspace, endpoint, ask } = await createFixture();
     const created = await listen(workspace, ["conversation.created", "lead.created"]);
     const replied = await listen(workspace, ["message.ai_replied"]);
     await listen(workspace, ["source.failed"]);
     const disabled = await listen(workspace);
     await workspace.call("PATCH", `/webhooks/${disabled.id}`, { enabled: false });
-    const neighbour = await createDesk({}, createNeighbour(workspace));
+    const neighbour = await createFixture({}, createNeighbour(workspace));
     await ask();
     const got = (await deliveriesOf(workspace)).map(({ webhook_id: id, event_type: type }) => `${id} ${type}`);
     expect(got.toSorted()).toEqual(
@@ -233,7 +233,7 @@ describe("who gets an event", () => {
   });
 
   test("without subscribers the event is not stored", async () => {
-    const { workspace, endpoint, ask } = await createDesk();
+    const { workspace, endpoint, ask } = await createFixture();
     await workspace.call("PATCH", `/webhooks/${endpoint.id}`, { events: ["lead.created"] });
     await ask();
     expect(await eventsOf(workspace)).toEqual([]);
@@ -245,7 +245,7 @@ describe("who gets an event", () => {
   test.for(PLAN_NAMES.flatMap((plan) => [undefined, true, false].map((override) => [plan, override] as const)))(
     "with the plan %s and the override %s as limitsOf says",
     async ([plan, override]) => {
-      const { workspace, ask } = await createDesk();
+      const { workspace, ask } = await createFixture();
       await operate("PATCH", `/workspaces/${workspace.id}`, { plan, ...(override !== undefined && { limits: { webhooks: override } }) });
       await ask();
       const { webhooks } = limitsOf(plan, override === undefined ? {} : { webhooks: override });
@@ -254,7 +254,7 @@ describe("who gets an event", () => {
   );
 
   test("a hundred endpoints get one delivery each, with its own id", async () => {
-    const { workspace, ask } = await createDesk();
+    const { workspace, ask } = await createFixture();
     for (let at = 1; at < 100; at++) await listen(workspace, ["conversation.created"]);
     await ask();
     const deliveries = (await deliveriesOf(workspace)).filter(({ event_type: type }) => type === "conversation.created");

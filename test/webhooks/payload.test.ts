@@ -8,7 +8,7 @@ import { createAgent, createWorkspace, learn, listen, query, send, type Workspac
 const MAX_BYTES = 65_535;
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -52,7 +52,7 @@ const KINDS: [name: string, character: string][] = [
 
 describe.each(KINDS)("%s", (_, character) => {
   test("a reply of the maximum length", async () => {
-    const { workspace, id } = await createDesk();
+    const { workspace, id } = await createFixture();
     // A reply is more than white space.
     const content = character.repeat(7999) + "a";
     await workspace.call("POST", `/conversations/${id}/messages`, { content });
@@ -62,7 +62,7 @@ describe.each(KINDS)("%s", (_, character) => {
   });
 
   test("stored tags of any length", async () => {
-    const { workspace, id } = await createDesk();
+    const { workspace, id } = await createFixture();
     const long = Array.from({ length: 19 }, (_, at) => `${at}${character.repeat(4000)}`);
     const changed = await resolveWithTags(workspace, id, [...long, "short"]);
     expect(changed.status).toBe(200);
@@ -80,7 +80,7 @@ describe.each(KINDS)("%s", (_, character) => {
 });
 
 test("one enormous tag is truncated and the rest is complete", async () => {
-  const { workspace, id } = await createDesk();
+  const { workspace, id } = await createFixture();
   const enormous = '😀\u0002"x'.repeat(20_000);
   await resolveWithTags(workspace, id, [enormous, "kept"]);
   const { data } = await payloadOf(workspace.id, "conversation.resolved");
@@ -91,7 +91,7 @@ test("one enormous tag is truncated and the rest is complete", async () => {
 });
 
 test("an event of exactly the maximum size is complete, and one byte more is truncated", async () => {
-  const { workspace, id } = await createDesk();
+  const { workspace, id } = await createFixture();
   const resolve = async (length: number) => {
     await query(workspace.id, "DELETE FROM events WHERE workspace_id = ? AND type = 'conversation.resolved'", workspace.id);
     await workspace.call("PATCH", `/conversations/${id}`, { status: "open" });
@@ -107,7 +107,7 @@ test("an event of exactly the maximum size is complete, and one byte more is tru
 });
 
 test("the largest lead of a contact form is complete", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   const fields = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}`.padEnd(64, "n"), "\u0001".repeat(15)]));
   const body = { name: "\u0001".repeat(120), email: "ada@example.com", message: "\u0001".repeat(4000), custom_fields: fields };
   const left = await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body });
@@ -117,7 +117,7 @@ test("the largest lead of a contact form is complete", async () => {
 });
 
 test("custom fields are truncated in place, whatever their names", async () => {
-  const { workspace, agent } = await createDesk();
+  const { workspace, agent } = await createFixture();
   const names = ["a.b", 'a"b', "a\\b", "a[0]", "", "ü", "\u0001", "$", '".x', 'a\\"', "line\nbreak"];
   const customFields = Object.fromEntries(names.map((name) => [name, `${name}😀`.repeat(5000)]));
   const lead = { agentId: agent.id, conversationId: null, visitorId: null, name: "Ada", email: null, phone: "1234", message: null };
@@ -129,7 +129,7 @@ test("custom fields are truncated in place, whatever their names", async () => {
 });
 
 test("a record that is too long without long texts is reduced to its id", async () => {
-  const { workspace } = await createDesk();
+  const { workspace } = await createFixture();
   const data = { id: "record", numbers: Array.from({ length: 40_000 }, (_, at) => at) };
   const insert = "INSERT INTO events (id, workspace_id, type, payload, created_at) VALUES (?, ?, 'lead.created', ?, 1)";
   await query(workspace.id, insert, crypto.randomUUID(), workspace.id, JSON.stringify({ id: "event", data }));

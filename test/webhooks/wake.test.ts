@@ -18,7 +18,7 @@ function noteQueue() {
   return { sent, bindings: envWith({ DELIVERY_QUEUE: { sendBatch } }) };
 }
 
-async function createDesk() {
+async function createFixture() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
@@ -28,21 +28,21 @@ async function createDesk() {
   return { workspace, agent, source, conversationId: asked.body.conversation_id as string };
 }
 
-type Desk = Awaited<ReturnType<typeof createDesk>>;
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
-function operationOf({ workspace, conversationId }: Desk, bindings: Env) {
+function operationOf({ workspace, conversationId }: Fixture, bindings: Env) {
   return { ...newOperation(bindings, new Meter(), workspace.id), conversationId };
 }
 
-const CAUSES: [name: string, run: (desk: Desk, bindings: Env) => Promise<unknown>][] = [
-  ["a change of status", (desk, bindings) => changeConversation(operationOf(desk, bindings), { status: "resolved" })],
-  ["a visitor's wish for a human", (desk, bindings) => requestHandoff(operationOf(desk, bindings), desk.agent.id, "Wait.")],
+const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<unknown>][] = [
+  ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],
+  ["a visitor's wish for a human", (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, "Wait.")],
   ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
   [
     "a lead",
-    (desk, bindings) => {
-      const fields = { agentId: desk.agent.id, conversationId: null, visitorId: null, name: "Ada", email: "a@b.example", phone: null };
-      return addLead(operationOf(desk, bindings), { ...fields, message: null, customFields: {}, sourceUrl: null });
+    (fixture, bindings) => {
+      const fields = { agentId: fixture.agent.id, conversationId: null, visitorId: null, name: "Ada", email: "a@b.example", phone: null };
+      return addLead(operationOf(fixture, bindings), { ...fields, message: null, customFields: {}, sourceUrl: null });
     },
   ],
   [
@@ -62,36 +62,36 @@ const CAUSES: [name: string, run: (desk: Desk, bindings: Env) => Promise<unknown
 ];
 
 test.for(CAUSES)("%s wakes each of its deliveries once", async ([, run]) => {
-  const desk = await createDesk();
+  const fixture = await createFixture();
   const { sent, bindings } = noteQueue();
-  await run(desk, bindings);
-  const rows = await query<{ id: string }>(desk.workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ?", desk.workspace.id);
+  await run(fixture, bindings);
+  const rows = await query<{ id: string }>(fixture.workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ?", fixture.workspace.id);
   expect(rows).toHaveLength(2);
   const ours = sent.map(({ deliveryId }) => deliveryId).filter((id) => rows.some((row) => row.id === id));
   expect(ours.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
 });
 
 test("a redelivery is woken", async () => {
-  const desk = await createDesk();
-  await changeConversation(operationOf(desk, env), { status: "resolved" });
-  const { id: workspaceId } = desk.workspace;
+  const fixture = await createFixture();
+  await changeConversation(operationOf(fixture, env), { status: "resolved" });
+  const { id: workspaceId } = fixture.workspace;
   const [delivery] = await query<{ id: string }>(
     workspaceId,
     "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
     workspaceId,
   );
   const { sent, bindings } = noteQueue();
-  const redelivery = await redeliver(operationOf(desk, bindings), delivery!.id);
+  const redelivery = await redeliver(operationOf(fixture, bindings), delivery!.id);
   expect(redelivery).toMatchObject({ outcome: "queued", delivery: { trigger: "redelivery" } });
   expect(sent).toEqual([{ deliveryId: (redelivery as any).delivery.id }]);
 });
 
 test("a queue that is down fails no request: the deliveries wait for the sweep", async () => {
-  const desk = await createDesk();
+  const fixture = await createFixture();
   const down = envWith({ DELIVERY_QUEUE: { sendBatch: () => Promise.reject(new Error("it is down")) } });
-  expect(await changeConversation(operationOf(desk, down), { status: "resolved" })).toMatchObject({ status: "resolved" });
+  expect(await changeConversation(operationOf(fixture, down), { status: "resolved" })).toMatchObject({ status: "resolved" });
   const waiting = "SELECT id FROM deliveries WHERE workspace_id = ? AND status = 'pending' AND next_attempt_at <= ?";
-  expect(await query(desk.workspace.id, waiting, desk.workspace.id, Date.now())).toHaveLength(2);
+  expect(await query(fixture.workspace.id, waiting, fixture.workspace.id, Date.now())).toHaveLength(2);
 });
 
 test("wake-ups are sent a hundred at a time, the platform's maximum", async () => {

@@ -45,11 +45,11 @@ const codeOf = async (response: Response) => [response.status, (await response.j
 test("a visitor learns at once of a reply, of a status and of what is written on another device", async () => {
   const { workspace, ...widget } = await createWidget();
   const ada = await waiting(widget);
-  const [phone, desk] = [await follow(ada), await follow(ada)];
+  const [phone, fixture] = [await follow(ada), await follow(ada)];
   const news = { kind: "conversation", id: ada.id };
   await reply(workspace, ada.id);
   expect(await phone.next(any)).toEqual(news);
-  expect(await desk.next(any)).toEqual(news);
+  expect(await fixture.next(any)).toEqual(news);
   expect((await ada.visitor.on(ada.token, ada.id, "GET", "messages")).body.data.at(-1).content).toBe("Hello, this is Grace.");
   await ada.visitor.write({ message: "Thank you!", visitor_token: ada.token, conversation_id: ada.id });
   expect(await phone.next(any)).toEqual(news);
