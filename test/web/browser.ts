@@ -1,30 +1,26 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, inject } from "vitest";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, inject, onTestFinished } from "vitest";
 import { findChromium } from "./chromium.ts";
 
 export const service = inject("service");
 
 let browser: Promise<Browser> | undefined;
-const contexts: BrowserContext[] = [];
-const servers: Server[] = [];
 
 afterAll(async () => {
-  await Promise.all(contexts.splice(0).map((context) => context.close()));
-  for (const server of servers.splice(0)) server.close();
   await (await browser)?.close();
   // Files share their modules.
   browser = undefined;
 });
 
-/** A new page in a browser profile of its own. A test fails on what a page reports as an error, unless it reads `errors`. */
+/** Opens a page in a browser profile of its own, which is closed after the test. `errors` collects what the page reports as errors. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<{ page: Page; errors: string[] }> {
-  browser ??= chromium.launch({ executablePath: findChromium()!, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  browser ??= chromium.launch({ executablePath: findChromium()!, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
   const context = await (
     await browser
   ).newContext({ viewport: { width: 1280, height: 800 }, locale: "en", reducedMotion: "reduce", ...options });
-  contexts.push(context);
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
@@ -40,7 +36,7 @@ export async function serveSite(pages: Record<string, string>, headers: Record<s
     response.writeHead(body === undefined ? 404 : 200, { "Content-Type": "text/html; charset=utf-8", ...headers });
     response.end(body ?? "");
   });
-  servers.push(server);
+  onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 
-/** Where the systems put it. */
+/** Where systems install it. Without the parts that only windows need, it takes half the time, so that one comes first. */
 const USUAL_PLACES = [
+  "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome-stable",
