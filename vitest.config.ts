@@ -10,7 +10,7 @@ import { findChromium } from "./test/web/chromium.ts";
 // Wrangler would warn of secrets that are missing, though the tests bind their own.
 process.env["WRANGLER_LOG"] ??= "error";
 
-/** Ends the output with one plain line, for whoever reads it by machine. */
+/** Ends the output with one plain line for programs that read it. */
 const closingLine: Reporter = {
   onTestRunEnd(modules) {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -27,15 +27,16 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/** Ends what hangs. A machine with two busy cores runs files side by side; what is measured in time is measured by the bench. */
-const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
+/** Only a test that hangs reaches these limits, also on a busy machine: the bench measures times, not the tests. */
+const TIMEOUTS = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
 /**
- * Imports what the service imports when it is first needed together with the module. Vitest asks its server for such a module, and
- * requests that do so at once wait for each other, until the runtime ends them. The tests in browsers run the service as it is built.
+ * Turns each dynamic import of the service into a static one. Vitest fetches a module that is imported dynamically from its server,
+ * and concurrent requests to the service that do so wait for each other until the runtime cancels them. The tests in browsers run the
+ * service as it is built.
  */
-const importsAtHand: Plugin = {
-  name: "imports-at-hand",
+const staticImports: Plugin = {
+  name: "static-imports",
   transform(code, id) {
     if (!id.startsWith(join(import.meta.dirname, "src"))) return;
     const imports: string[] = [];
@@ -52,7 +53,7 @@ const BROWSER_TESTS = "test/web/**";
 const service = async () => ({
   extends: false as const,
   plugins: [
-    importsAtHand,
+    staticImports,
     cloudflareTest({
       remoteBindings: false,
       // The runtime would report each connection that a test cuts and each object that it lets fail.
@@ -61,18 +62,18 @@ const service = async () => ({
       miniflare: {
         compatibilityFlags: ["service_binding_extra_handlers"],
         // A second shard, so that everything is tried with more than one database.
-        // The third is bound as no shard: a test adds it as one.
+        // SPARE is not a shard: tests that need a third one bind it as DB_2.
         d1Databases: { DB: "shard-0", DB_1: "shard-1", SPARE: "shard-2" },
-        // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
+        // A stand-in answers the service's requests to other hosts: see test/outbound.ts.
         outboundService: { node: answerOutbound },
-        // Tests deliver messages themselves, when they want them delivered.
+        // Tests deliver messages themselves.
         queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           OPERATOR_TOKEN: "test-operator-token",
           KEY_SECRET: "test-key-secret",
           ENCRYPTION_KEY: "test-encryption-key",
-          // Sites of tests need no rest.
+          // Crawls do not wait between pages.
           CRAWL_PAUSE_MS: "0",
         },
       },
@@ -80,7 +81,7 @@ const service = async () => ({
   ],
   test: {
     name: "service",
-    ...PATIENCE,
+    ...TIMEOUTS,
     include: ["test/**/*.test.ts"],
     exclude: [BROWSER_TESTS],
     isolate: false,
@@ -88,12 +89,12 @@ const service = async () => ({
   },
 });
 
-/** Tests of what runs in browsers: in Chromium, against the service as `npm run dev` starts it. */
+/** Tests of the widget and the console, which run in Chromium against the service as `npm run dev` starts it. */
 const browser = {
   extends: false as const,
   test: {
     name: "browser",
-    ...PATIENCE,
+    ...TIMEOUTS,
     include: [`${BROWSER_TESTS}/*.test.ts`],
     isolate: false,
     globalSetup: ["./test/web/service.ts"],
