@@ -37,14 +37,14 @@ export interface Pages<Item> {
   error: unknown;
 }
 
-/** What was read behind the first page, and where to read on; null at the end of the list. */
+/** The items read after the first page, and where the next page begins; null at the end of the list. */
 interface Later<Item> {
   key: string;
   data: readonly Item[];
   next: Place | null;
 }
 
-/** @param key which list it is: another one begins anew. */
+/** @param key identifies the list; with another key the hook starts over. */
 export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch?: Watch): Pages<Item> {
   const [more, setMore] = useState<Later<Item> | undefined>();
   const [error, setError] = useState<unknown>();
@@ -77,7 +77,7 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
   return { items, total: first.data?.total, first, hasMore: next !== null, loadMore: () => void loadMore(), error };
 }
 
-/** The later pages behind a first one that was read again; none where so much is new that there is a gap between them. */
+/** The later pages after the first page was read again; undefined if so many items are new that there is a gap between the two. */
 function laterThan<Item extends { id: string }>(
   first: readonly Item[],
   shown: readonly Item[],
@@ -87,7 +87,7 @@ function laterThan<Item extends { id: string }>(
   return last < 0 ? undefined : { ...later, data: shown.slice(last + 1) };
 }
 
-/** What moved to the top while later pages were read stands there alone. */
+/** Drops the later copy of an item that moved to the top while later pages were read. */
 function unique<Item extends { id: string }>(items: Item[]): Item[] {
   return [...new Map(items.toReversed().map((one) => [one.id, one])).values()].toReversed();
 }
@@ -107,16 +107,16 @@ export interface ListWindow<Item> {
   show: (first: number, last: number) => void;
 }
 
-/** As many as the API gives at once. */
+/** The largest page of the API. */
 const HELD = 100;
-/** So many rows before and after those in sight are there already. */
+/** Rows before and after those in sight that are held in advance. */
 const MARGIN = 20;
 /** The largest offset of the API. */
 const MAX_LENGTH = 100_000;
-/** Between two reads while somebody scrolls. */
+/** The least time between two reads while somebody scrolls. */
 const PAUSE_MS = 200;
 
-/** @param key which list it is: another one begins at its first row. */
+/** @param key identifies the list; with another key the hook starts at the first row. */
 export function useListWindow<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch: Watch): ListWindow<Item> {
   const [wanted, setWanted] = useState({ key, offset: 0 });
   const offset = wanted.key === key ? wanted.offset : 0;

@@ -10,8 +10,8 @@ import { synonymGroups } from "./synonyms.ts";
  */
 
 /**
- * From this similarity on two questions ask the same. Of Banking77's questions, whose intents are close to each other, three
- * quarters of those that are grouped by it have the intent of their group.
+ * From this similarity on, two questions count as the same. Of the questions of Banking77 that it puts into a group, three
+ * quarters have the intent of that group, although many intents differ in a word only.
  */
 export const SAME_QUESTION = 0.6;
 
@@ -32,7 +32,7 @@ interface Word {
   kind: keyof typeof WEIGHTS;
 }
 
-/** The words of a question, prepared for comparisons. */
+/** The words of a question, analysed once for many comparisons. */
 export interface Wording {
   words: readonly Word[];
   /** All their forms and synonym groups. */
@@ -41,7 +41,7 @@ export interface Wording {
 
 /**
  * The words of a question.
- * @param language the one in which it is read where it does not tell its own.
+ * @param language the language in which the question is read if its own cannot be detected.
  * @param correct may replace a term by its corrected spelling.
  */
 export function wordingOf(question: string, language: string, correct = (term: string) => term): Wording {
@@ -66,7 +66,7 @@ export function wordingOf(question: string, language: string, correct = (term: s
 
 /**
  * The share of two questions' words that they have in common, by weight, 0..1.
- * @param importanceOf a factor of a term's weight, such as its inverse document frequency.
+ * @param importanceOf returns a factor for the weight of a term, such as its inverse document frequency.
  */
 export function similarityOf(a: Wording, b: Wording, importanceOf: (term: string) => number = () => 1): number {
   let common = 0;

@@ -31,6 +31,7 @@ interface Props<Item> {
   empty: ComponentChildren;
 }
 
+/** A list with its end, once the first page is loaded. */
 function LoadedPages<Item extends { id: string }>({ pages, empty, children }: Props<Item> & { children: ComponentChildren }) {
   return (
     <Loaded query={pages.first}>
@@ -64,7 +65,7 @@ export function PagesCards<Item extends { id: string }>({ card, ...props }: Prop
 }
 
 interface TableProps<Item> extends Props<Item> {
-  /** Read aloud before the table. */
+  /** The name of the table for screen readers. */
   label: string;
   columns: readonly (readonly [title: string, cell: (item: Item) => ComponentChildren, kind?: "number"])[];
 }
