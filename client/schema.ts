@@ -1022,38 +1022,17 @@ export interface Schemas {
       name: string;
     }[];
   };
-  ConversationWithMessages: Schemas["Conversation"] & {
-    /** The latest 100, oldest first, with the team's notes between them. */
-    messages: Schemas["Message"][];
-    /** Whether there are earlier messages: see `GET …/messages`. */
-    has_more_messages: boolean;
+  ConversationPage: Schemas["ConversationPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
   };
-  Message: {
-    /** Its identifier. */
-    id: string;
-    /** The conversation. */
-    conversation_id: string;
-    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
-    role: "user" | "assistant" | "human" | "system" | "note";
-    /** Who wrote it. */
-    author: {
-      /** What kind of author it is. */
-      type: "visitor" | "agent" | "member" | "system";
-      /** The visitor, the agent or the member of the team; null if unknown. */
-      id: string | null;
-      /** Their name, if known. */
-      name: string | null;
-    };
-    /** The text. */
-    content: string;
-    /** Where an answer comes from. */
-    citations: Schemas["Citation"][];
-    /** 0 to 1: how likely an answer is right; null for other messages. */
-    confidence: number | null;
-    /** Whether the message hands the conversation to a human. */
-    needs_human: boolean;
-    /** When it was created. */
-    created_at: string;
+  ListedConversation: Schemas["Conversation"] & {
+    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service. */
+    last_message_role: "user" | "assistant" | "human" | "system" | null;
+    /** The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null. */
+    question_preview: string | null;
+    /** Where it matches `q`; null without a search. */
+    match: Schemas["ConversationMatch"] | null;
   };
   Conversation: {
     /** Its identifier. */
@@ -1097,44 +1076,6 @@ export interface Schemas {
     /** When it was last changed. */
     updated_at: string;
   };
-  ConversationIn: {
-    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
-    agent_id: string;
-    /** Where the person reads it. */
-    channel: "email" | "api";
-    /** Whom a mail goes to: email needs it. */
-    to?: {
-      /** Their email address. */
-      email: string;
-      /** Their name. */
-      name?: string | null | undefined;
-    } | null | undefined;
-    /** On the channel api: your user whose conversation it is. */
-    user?: Schemas["EndUser"] | null | undefined;
-    /** Without it, a mail has the beginning of its text as the subject. */
-    subject?: string | null | undefined;
-    /** The message. */
-    content: string;
-    /** Who on the team writes. Visitors see the name. */
-    author?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      /** Their name. */
-      name: string;
-    } | null | undefined;
-  };
-  ConversationPage: Schemas["ConversationPageBase"] & {
-    /** Null on the last page. */
-    next_cursor: string | null;
-  };
-  ListedConversation: Schemas["Conversation"] & {
-    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service. */
-    last_message_role: "user" | "assistant" | "human" | "system" | null;
-    /** The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null. */
-    question_preview: string | null;
-    /** Where it matches `q`; null without a search. */
-    match: Schemas["ConversationMatch"] | null;
-  };
   ConversationPageBase: {
     /** The records of this page. */
     data: Schemas["ListedConversation"][];
@@ -1146,6 +1087,39 @@ export interface Schemas {
     offset: number;
     /** Whether there are records after this page. */
     has_more: boolean;
+  };
+  ConversationWithMessages: Schemas["Conversation"] & {
+    /** The latest 100, oldest first, with the team's notes between them. */
+    messages: Schemas["Message"][];
+    /** Whether there are earlier messages: see `GET …/messages`. */
+    has_more_messages: boolean;
+  };
+  Message: {
+    /** Its identifier. */
+    id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    role: "user" | "assistant" | "human" | "system" | "note";
+    /** Who wrote it. */
+    author: {
+      /** What kind of author it is. */
+      type: "visitor" | "agent" | "member" | "system";
+      /** The visitor, the agent or the member of the team; null if unknown. */
+      id: string | null;
+      /** Their name, if known. */
+      name: string | null;
+    };
+    /** The text. */
+    content: string;
+    /** Where an answer comes from. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely an answer is right; null for other messages. */
+    confidence: number | null;
+    /** Whether the message hands the conversation to a human. */
+    needs_human: boolean;
+    /** When it was created. */
+    created_at: string;
   };
   MessagePage: Schemas["MessagePageBase"] & {
     /** Null on the last page. */
@@ -1162,38 +1136,6 @@ export interface Schemas {
     offset: number;
     /** Whether there are records after this page. */
     has_more: boolean;
-  };
-  ConversationUpdate: {
-    /** open gives the conversation back to the agent. */
-    status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
-    /** Replaces the tags; null leaves them unchanged. */
-    tags?: string[] | null | undefined;
-    /** The member of the team to assign it to; null unassigns it. */
-    assignee?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      /** Their name. */
-      name: string;
-    } | null | undefined;
-    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity. */
-    read?: boolean | null | undefined;
-  };
-  Reply: Schemas["Message"] & {
-    /** The status of the conversation after the reply. */
-    conversation_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-  };
-  ReplyIn: {
-    /** What the visitor reads. */
-    content: string;
-    /** Whether it resolves the conversation. */
-    resolve?: boolean | undefined;
-    /** Who on the team writes. Visitors see the name. */
-    author?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      /** Their name. */
-      name: string;
-    } | null | undefined;
   };
   NoteIn: {
     /** What your team reads. */
@@ -1247,6 +1189,64 @@ export interface Schemas {
     offset: number;
     /** Whether there are records after this page. */
     has_more: boolean;
+  };
+  ConversationIn: {
+    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
+    agent_id: string;
+    /** Where the person reads it. */
+    channel: "email" | "api";
+    /** Whom a mail goes to: email needs it. */
+    to?: {
+      /** Their email address. */
+      email: string;
+      /** Their name. */
+      name?: string | null | undefined;
+    } | null | undefined;
+    /** On the channel api: your user whose conversation it is. */
+    user?: Schemas["EndUser"] | null | undefined;
+    /** Without it, a mail has the beginning of its text as the subject. */
+    subject?: string | null | undefined;
+    /** The message. */
+    content: string;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
+  };
+  ConversationUpdate: {
+    /** open gives the conversation back to the agent. */
+    status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
+    /** Replaces the tags; null leaves them unchanged. */
+    tags?: string[] | null | undefined;
+    /** The member of the team to assign it to; null unassigns it. */
+    assignee?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
+    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity. */
+    read?: boolean | null | undefined;
+  };
+  Reply: Schemas["Message"] & {
+    /** The status of the conversation after the reply. */
+    conversation_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+  };
+  ReplyIn: {
+    /** What the visitor reads. */
+    content: string;
+    /** Whether it resolves the conversation. */
+    resolve?: boolean | undefined;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
@@ -2354,13 +2354,6 @@ export interface Operations {
     input: {};
     answer: Schemas["ModelList"];
   };
-  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
-  startConversation: {
-    input: {
-      body: Schemas["ConversationIn"];
-    };
-    answer: Schemas["ConversationWithMessages"];
-  };
   /** List and search conversations, by last activity. With `Accept: text/csv`, all that match as a CSV file, without their messages. Scope: `conversations:read`. */
   listConversations: {
     input: {
@@ -2386,6 +2379,13 @@ export interface Operations {
       unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
+  };
+  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
+  startConversation: {
+    input: {
+      body: Schemas["ConversationIn"];
+    };
+    answer: Schemas["ConversationWithMessages"];
   };
   /** Get a conversation with its latest messages. Scope: `conversations:read`. */
   getConversation: {
@@ -2872,8 +2872,8 @@ export const ROUTES = {
   getTrace: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/trace"],
   createChatCompletion: ["POST", "/api/v1/openai/chat/completions"],
   listModels: ["GET", "/api/v1/openai/models"],
-  startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
+  startConversation: ["POST", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],

@@ -1,10 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
+import { unstable_readConfig as readConfig } from "wrangler";
 
 /*
- * `npm run check:floors`: draws the folder graph of src/ from its imports, and fails on an import from a folder that is
- * not lower than the importing one, naming the edge.
+ * `npm run check:floors`: draws the folder graph of src/ from its imports and from its calls of Durable Objects, and fails on
+ * an import from a folder, or a call of an object whose class is in a folder, that is not lower, naming the edge.
  */
 
 /** The folders of src/, top floor first. A folder may import from those after it, and from its own subfolders. */
@@ -30,21 +31,44 @@ const SUBFOLDERS: Record<string, string[]> = {
 interface Edge {
   from: string;
   to: string;
-  /** One import of the edge, to show where it is. */
+  /** One import or call of the edge, to show where it is. */
   importer: string;
   imported: string;
 }
 
+/** The files of the Durable Objects' classes, by the names of their bindings: src/index.ts exports each class from its file. */
+const CLASS_FILES = new Map<string, string>(
+  readConfig({ config: "wrangler.toml" }, { hideWarnings: true }).durable_objects.bindings.map(
+    ({ name, class_name: className }: { name: string; class_name: string }) => {
+      const { module } = parseSync("src/index.ts", readFileSync("src/index.ts", "utf8"));
+      const exported = module.staticExports.flatMap(({ entries }) => entries).find((entry) => entry.exportName.name === className);
+      if (!exported?.moduleRequest) throw new Error(`src/index.ts does not export ${className} from its file`);
+      return [name, join("src", exported.moduleRequest.value)];
+    },
+  ),
+);
+
+/** The calls of objects through `env.<binding>`. */
+function callsOf(file: string, source: string): Edge[] {
+  const bindings = [...source.matchAll(/\benv\.([A-Z][A-Z_0-9]*)\b/g)].map(([, name]) => name!);
+  return bindings.flatMap((name) => {
+    const called = CLASS_FILES.get(name);
+    return called ? [{ from: folderOf(file), to: folderOf(called), importer: file, imported: `${called} (env.${name})` }] : [];
+  });
+}
+
 function edgesOf(file: string): Edge[] {
-  const { module } = parseSync(file, readFileSync(file, "utf8"));
+  const source = readFileSync(file, "utf8");
+  const { module } = parseSync(file, source);
   const requests = [...module.staticImports, ...module.staticExports.flatMap(({ entries }) => entries)].map(
     ({ moduleRequest }) => moduleRequest?.value,
   );
-  return requests.flatMap((request) => {
+  const imports = requests.flatMap((request) => {
     if (!request?.startsWith(".")) return [];
     const imported = join(dirname(file), request);
     return [{ from: folderOf(file), to: folderOf(imported), importer: file, imported }];
   });
+  return [...imports, ...callsOf(file, source)];
 }
 
 function folderOf(file: string): string {
@@ -57,17 +81,17 @@ function problemOf({ from, to }: Edge): string | undefined {
   const floors = above === below ? (SUBFOLDERS[above] ?? [above]) : FLOORS;
   const [a, b] = above === below ? [floors.indexOf(from), floors.indexOf(to)] : [floors.indexOf(above), floors.indexOf(below)];
   if (a < 0 || b < 0) return `has no floor: add it to scripts/check-floors.ts`;
-  return a > b ? "imports upward" : undefined;
+  return a > b ? "goes up a floor" : undefined;
 }
 
 const edges = globSync("src/**/*.ts").flatMap(edgesOf);
 const problems = edges.flatMap((edge) => {
   const problem = problemOf(edge);
-  return problem === undefined ? [] : [`${edge.from} -> ${edge.to} ${problem}: ${edge.importer} imports ${edge.imported}`];
+  return problem === undefined ? [] : [`${edge.from} -> ${edge.to} ${problem}: ${edge.importer} uses ${edge.imported}`];
 });
 const folders = new Set(edges.flatMap(({ from, to }) => [from, to]));
 if (problems.length > 0) {
   console.error(problems.join("\n"));
   process.exit(1);
 }
-console.log(`${folders.size} folders, no import goes up a floor.`);
+console.log(`${folders.size} folders, no import and no call of an object goes up a floor.`);

@@ -13,7 +13,8 @@ export { LiveChannel } from "./events/live-channel.ts";
 export { SignIn } from "./console/sign-in.ts";
 export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
-export { RegionalEntry, RegionalWorker } from "./regional-entry.ts";
+export { RegionalEntry } from "./platform/http/region.ts";
+export { RegionalWorker } from "./regional-worker.ts";
 export { ShardSweeper } from "./sweep/shard-sweeper.ts";
 export { DeliverySender } from "./webhooks/delivery-sender.ts";
 

@@ -17,9 +17,9 @@ export const openAiRoutes = createRouter("OpenAI");
 
 /** Gives errors the fields that OpenAI's clients read, which do not see what is beside `error`. */
 export const openAiErrors: Check = (c) => {
-  c.set("errorFields", ({ status, code, detail = [] }) => {
-    // OpenAI's clients repeat a 409 and a 5xx by themselves, as another question.
-    if (status === 409 || c.get("keptQuestion")) c.header("X-Should-Retry", "false");
+  c.set("errorFields", ({ status, code, detail = [], fields }) => {
+    // OpenAI's clients repeat a 409 and a 5xx by themselves, as another question. An error of a question that is kept has fields.
+    if (status === 409 || fields) c.header("X-Should-Retry", "false");
     const [first] = detail;
     const param = code === "not_found" ? "model" : first && first.loc.slice(1).join(".");
     const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);

@@ -3,6 +3,7 @@ import { newOperation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
+import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import { periodOf } from "../workspaces/plans.ts";
@@ -51,6 +52,7 @@ export async function wholeAnswer(c: AppContext, question: Question, visitor?: A
   const { result, cost } = await ask(c, question, visitor, (session) => session.ask(question, c.get("requestId")));
   c.get("meter").add(cost);
   if (result.outcome !== "answered") throw toError(result);
+  c.set("conversationId", question.conversationId);
   return result;
 }
 
@@ -85,10 +87,14 @@ export function acceptedFormat(c: AppContext): StreamFormat | undefined {
 
 function answerStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string, format: StreamFormat | undefined): Response {
   if (format?.name === "ui-messages") c.header("X-Vercel-AI-UI-Message-Stream", "v1");
-  return eventStream(c, body, conversationId);
+  c.set("conversationId", conversationId);
+  return eventStream(c, body);
 }
 
 type Session = ReturnType<typeof sessionOf>;
+
+const KEPT =
+  "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
 /** Where the call fails although the question was taken, the error tells the caller what will be finished. */
 async function ask<Result>(
@@ -101,11 +107,12 @@ async function ask<Result>(
   try {
     return await call(sessionOf(c.env, c.get("meter"), workspaceId, conversationId));
   } catch (error) {
-    if (await isKept(c, question)) {
-      const token = visitor?.visitorId ? await visitorFields(c.env, visitor, null) : {};
-      c.set("keptQuestion", { conversation_id: conversationId, message_id: answerId, ...token });
-    }
-    throw error;
+    const failure = toApiError(c, error);
+    if (!(await isKept(c, question))) throw failure;
+    // With the token a visitor reads the answer.
+    const token = visitor?.visitorId ? await visitorFields(c.env, visitor, null) : {};
+    const fields = { conversation_id: conversationId, message_id: answerId, ...token };
+    throw new ApiError(failure.code, KEPT, { headers: failure.headers, fields });
   }
 }
 

@@ -115,14 +115,14 @@ export class ChatSession extends DurableObject<Env> {
     return this.visitors.accept(request);
   }
 
-  /** Tells the visitor's open pages that something changed in the conversation, which has this status now. */
-  tellVisitor(conversationId: string, status: ConversationStatus): void {
-    this.visitors.tell(conversationId, status);
+  /** Notifies the visitor's open pages that the conversation changed, which has this status now. */
+  notifyVisitor(conversationId: string, status: ConversationStatus): void {
+    this.visitors.notify(conversationId, status);
   }
 
   /** Closes the sockets of the visitor's open pages, whose tokens may have ended. */
-  checkVisitors(): void {
-    this.visitors.checkAgain();
+  reconnectVisitor(): void {
+    this.visitors.reconnectAll();
   }
 
   override webSocketMessage(socket: WebSocket): void {
@@ -235,7 +235,7 @@ export class ChatSession extends DurableObject<Env> {
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       if (result.outcome === "answered") {
         stream.finish(result.answer);
-        this.visitors.tell(question.conversationId, result.answer.status);
+        this.visitors.notify(question.conversationId, result.answer.status);
       }
       return result;
     } finally {

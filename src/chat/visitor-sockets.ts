@@ -1,4 +1,7 @@
-import type { ConversationStatus } from "../platform/db/columns.ts";
+import { waitUntil } from "cloudflare:workers";
+import { type Channel, type ConversationStatus, VISITOR_CHANNELS } from "../platform/db/columns.ts";
+import { objectOf } from "../platform/objects.ts";
+import { logRarely } from "../platform/telemetry/log.ts";
 
 /** How many sockets a conversation may have: a visitor's open tabs and devices. */
 const MAX_SOCKETS = 8;
@@ -30,8 +33,8 @@ export class VisitorSockets {
     return new Response(null, { status: 101, webSocket: client, headers: protocol ? { "Sec-WebSocket-Protocol": protocol } : {} });
   }
 
-  /** Tells that something changed in the conversation. Nothing more is to come in one that is resolved. */
-  tell(conversationId: string, status: ConversationStatus): void {
+  /** Sends each page that the conversation changed. The sockets of a resolved one are closed: nothing more happens in it. */
+  notify(conversationId: string, status: ConversationStatus): void {
     const news = JSON.stringify({ kind: "conversation", id: conversationId });
     for (const socket of this.ctx.getWebSockets()) {
       if (closeExpired(socket)) continue;
@@ -40,17 +43,17 @@ export class VisitorSockets {
     }
   }
 
-  /** Closes all: the conversation is erased. */
+  /** Closes all sockets, since the conversation is erased. */
   closeAll(): void {
     for (const socket of this.ctx.getWebSockets()) close(socket, NORMAL_CLOSURE, "The conversation has ended.");
   }
 
-  /** Closes all, since a token may have ended: who has a good one connects again. */
-  checkAgain(): void {
+  /** Closes all sockets, since a token may have ended. A page with a valid token connects again. */
+  reconnectAll(): void {
     for (const socket of this.ctx.getWebSockets()) close(socket, POLICY_VIOLATION, CONNECT_AGAIN);
   }
 
-  /** Pages have nothing to say here but "ping". */
+  /** Closes a socket whose page sent anything but "ping". */
   refuse(socket: WebSocket): void {
     close(socket, POLICY_VIOLATION, "Send nothing but ping.");
   }
@@ -74,4 +77,28 @@ function attempt(act: () => void): void {
   } catch {
     // As said above.
   }
+}
+
+interface ChangedConversation {
+  id: string;
+  workspaceId: string;
+  channel: Channel;
+  status: ConversationStatus;
+}
+
+/**
+ * Notifies the visitor's pages that have the conversation open of a change, once that is committed. Nothing waits for it, and a
+ * page reads again without it.
+ */
+export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: ChangedConversation): void {
+  if (!(VISITOR_CHANNELS as readonly Channel[]).includes(channel)) return;
+  const notified = objectOf(env, env.SESSION, `${workspaceId}/${id}`).notifyVisitor(id, status);
+  waitUntil(Promise.resolve(notified).catch((error: unknown) => logRarely("visitor_not_notified", {}, error)));
+}
+
+/** Makes the visitor's pages connect again, since their tokens may have ended. A resolved conversation has no connected page. */
+export function reconnectVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
+  if (status === "resolved") return;
+  const closed = objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor();
+  waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("visitor_not_reconnected", {}, error)));
 }

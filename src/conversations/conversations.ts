@@ -1,11 +1,11 @@
 import { announce } from "../events/live-channel.ts";
-import { tellVisitor } from "../events/visitor-news.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft } from "../knowledge/draft-store.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact } from "../platform/db/sql.ts";
+import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
@@ -57,7 +57,6 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  if (status) tellVisitor(op.env, { ...changed.record, workspaceId });
   return changed.record;
 }
 
@@ -70,10 +69,15 @@ interface TeamText {
   perDay: number;
 }
 
+/** A text of the team, with the limits of the workspace's plan. */
+export function toTeamText({ content, author = null }: { content: string; author?: Member | null | undefined }, limits: Limits): TeamText {
+  return { content, author, maxMessages: limits.messages_per_conversation, perDay: limits.team_messages_per_day };
+}
+
 /**
  * Adds a human's reply. The conversation is then handled by humans, or resolved.
  * @returns the message, undefined when the day, in which case it is `full`, or the conversation has no room for it, and the
- * conversation's status; undefined when the workspace has no such conversation.
+ * conversation; undefined when the workspace has no such conversation.
  */
 export async function replyAsHuman(op: ConversationOperation, { resolve, perDay, ...reply }: TeamText & { resolve: boolean }) {
   const { db, workspaceId, conversationId, nowMs } = op;
@@ -97,10 +101,9 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
   if (message) {
     await wakeDeliveries(op.env, written);
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-    tellVisitor(op.env, conversation);
     if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
   }
-  return { message, status: conversation.status, full: fullWindow(windows, before[0]) };
+  return { message, conversation, full: fullWindow(windows, before[0]) };
 }
 
 /**

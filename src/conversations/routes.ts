@@ -1,15 +1,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
+import { notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { addNote, changeConversation, replyAsHuman } from "./conversations.ts";
+import { needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
@@ -20,8 +19,6 @@ import {
   conversationPageSchema,
   conversationQuery,
   type ListedRow,
-  conversationSchema,
-  conversationUpdateSchema,
   feedbackInSchema,
   feedbackPageSchema,
   feedbackQuery,
@@ -31,8 +28,6 @@ import {
   messageQuery,
   messageSchema,
   noteInSchema,
-  replyInSchema,
-  replySchema,
   toFeedback,
   toMessage,
   toNote,
@@ -139,44 +134,6 @@ conversationRoutes.openapi(listConversationMessages, async (c) => {
   return c.json({ ...page, data: page.data.reverse() }, 200);
 });
 
-const updateConversation = createRoute({
-  operationId: "updateConversation",
-  method: "patch",
-  path: "/conversations/{conversation_id}",
-  summary: "Change a conversation's status, tags or assignee",
-  description: "Fields that are left out stay unchanged.",
-  ...needsScope("conversations:write"),
-  request: { params, body: jsonBody(conversationUpdateSchema) },
-  responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 422) },
-});
-
-conversationRoutes.openapi(updateConversation, async (c) => {
-  const { conversation_id: conversationId } = c.req.valid("param");
-  const changed = await changeConversation({ ...operationOf(c), conversationId }, c.req.valid("json"));
-  if (!changed) throw notFound("conversation");
-  return c.json(changed, 200);
-});
-
-const replyToConversation = createRoute({
-  operationId: "replyToConversation",
-  method: "post",
-  path: "/conversations/{conversation_id}/messages",
-  summary: "Reply as a human on the team",
-  description: "The agent then stays silent until the conversation is resolved or its status is set to open.",
-  ...needsScope("conversations:write"),
-  request: { params, body: jsonBody(replyInSchema) },
-  responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
-});
-
-conversationRoutes.openapi(replyToConversation, async (c) => {
-  const { conversation_id: conversationId } = c.req.valid("param");
-  const { resolve, ...text } = c.req.valid("json");
-  const replied = await replyAsHuman({ ...operationOf(c), conversationId }, { ...teamText(c, text), resolve });
-  if (!replied) throw notFound("conversation");
-  if (!replied.message) throw noRoom("messages", replied.full);
-  return c.json({ ...toMessage(replied.message), conversation_status: replied.status }, 201);
-});
-
 const addNoteRoute = createRoute({
   operationId: "addNote",
   method: "post",
@@ -191,9 +148,10 @@ const addNoteRoute = createRoute({
 
 conversationRoutes.openapi(addNoteRoute, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const added = await addNote({ ...operationOf(c), conversationId }, teamText(c, c.req.valid("json")));
+  const added = await addNote({ ...operationOf(c), conversationId }, toTeamText(c.req.valid("json"), c.get("caller").workspace.limits));
   if (!added) throw notFound("conversation");
-  if (!added.note) throw noRoom("notes", added.full);
+  if (!added.note) throw noRoomFor("notes", added.full);
+  c.set("conversationId", conversationId);
   return c.json(toNote(added.note), 201);
 });
 
@@ -215,6 +173,7 @@ conversationRoutes.openapi(rateAnswer, async (c) => {
   const given = { id: newId(), messageId, author: c.get("caller").key.id, rating, comment };
   const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
   if (!rated) throw notFound("message");
+  c.set("conversationId", conversationId);
   return c.json(toFeedback(rated), 200);
 });
 
@@ -236,15 +195,3 @@ conversationRoutes.openapi(listFeedback, async (c) => {
   const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
   return c.json(toCursorPage(rows, counted?.total ?? 0, page, positionOf, toFeedback), 200);
 });
-
-/** What a member of the team writes, with the bounds of the plan. */
-function teamText(c: AppContext, { content, author = null }: z.output<typeof noteInSchema>) {
-  const { messages_per_conversation: maxMessages, team_messages_per_day: perDay } = c.get("caller").workspace.limits;
-  return { content, author, maxMessages, perDay };
-}
-
-function noRoom(kind: "messages" | "notes", full: VisitorWindow | undefined): ApiError {
-  if (full) return flowLimited(full, Date.now());
-  const advice = "Resolve it, or ask the operator for a larger plan.";
-  return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
-}

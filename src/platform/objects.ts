@@ -12,8 +12,6 @@ type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjec
 
 /** A UUID's length: the names of objects begin with their workspace's. */
 const ID_LENGTH = 36;
-/** Enough that none is too busy, and few enough that those in use stay warm. */
-const ENTRIES = 32;
 
 /** The region of the workspace or record with this id, which is that of its shard; undefined where the operator named none. */
 export function regionOf(env: Env, id: string): Region | undefined {
@@ -39,24 +37,8 @@ export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
   return objectIn(env, regionOf(env, name.slice(0, ID_LENGTH)), namespace, name);
 }
 
-/** Which of a region's entries this isolate uses. */
-let entry: number | undefined;
-
-/**
- * A region's entry. An isolate uses one, so that a quiet deployment uses few, which stay warm, and a busy one spreads its
- * requests over many.
- */
-export function entryOf(env: Env, region: Region): DurableObjectStub {
-  entry ??= Math.floor(Math.random() * ENTRIES);
-  return objectIn(env, region, env.ENTRY, `${region}/${entry}`);
-}
-
-/** Has the isolate choose another entry, since this one failed. */
-export function leaveEntry(): void {
-  entry = undefined;
-}
-
-function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
+/** The object with this name in a region; near the caller where there is none. */
+export function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   region: Region | undefined,
   namespace: Namespace<Type>,

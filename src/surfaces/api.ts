@@ -20,8 +20,8 @@ export const FEATURES: readonly Feature[] = [
   { at: ["keys"], load: async () => (await import("../administration/key-routes.ts")).keyRoutes },
   { at: ["agents/messages", "conversations"], load: async () => (await import("../chat/routes.ts")).chatRoutes },
   { at: ["openai"], load: async () => (await import("../chat/openai-routes.ts")).openAiRoutes },
-  { at: ["conversations"], load: async () => (await import("../chat/start-routes.ts")).startRoutes },
   { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
+  { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
   {
     at: ["agents/sources", "agents/answers", "agents/search"],

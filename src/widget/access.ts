@@ -1,9 +1,9 @@
 import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { reconnectVisitor } from "../chat/visitor-sockets.ts";
 import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
-import { checkVisitor } from "../events/visitor-news.ts";
 import { secretValues } from "../platform/config.ts";
 import { type Database, shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
@@ -198,7 +198,7 @@ export async function ownConversations(c: AppContext) {
 export async function endSessions(c: AppContext): Promise<void> {
   const { claim, db, read } = await openVisitor(c, (shard, owner) => [listOwnConversations(shard, owner)]);
   await db.batch([endTokens(db, claim, Date.now())]);
-  for (const conversation of read[0]) checkVisitor(c.env, conversation);
+  for (const conversation of read[0]) reconnectVisitor(c.env, conversation);
 }
 
 /**

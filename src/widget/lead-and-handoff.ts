@@ -1,11 +1,11 @@
 import { handoffMessageOf } from "../agents/messages.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { visitorLanguage } from "../chat/answer.ts";
+import { notifyVisitor } from "../chat/visitor-sockets.ts";
 import type { ConversationOperation } from "../conversations/conversations.ts";
 import { transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
-import { tellVisitor } from "../events/visitor-news.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
 import type { Operation } from "../platform/db/client.ts";
@@ -88,6 +88,6 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[conversation], [handoff]] = after;
-  if (conversation) tellVisitor(op.env, conversation);
+  if (conversation) notifyVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff };
 }

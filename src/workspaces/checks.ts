@@ -209,6 +209,13 @@ export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: numbe
   return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
 }
 
+/** The error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
+export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | undefined): ApiError {
+  if (full) return flowLimited(full, Date.now());
+  const advice = "Resolve it, or ask the operator for a larger plan.";
+  return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
+}
+
 /** The operation of a request: on the caller's workspace, or on another one that the request may change. */
 export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): Operation {
   const shard = shardOf(workspaceId);

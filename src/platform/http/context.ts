@@ -6,15 +6,6 @@ import type { ApiError } from "./errors.ts";
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/checks.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
-/** What an error says of a question that will be answered. */
-interface KeptQuestion {
-  conversation_id: string;
-  message_id: string;
-  /** With these a visitor reads the answer. */
-  visitor_token?: string;
-  anon_id?: string;
-}
-
 /** The environment of every handler. */
 export interface AppEnv {
   Bindings: Env;
@@ -34,10 +25,8 @@ export interface AppEnv {
     newId: (shard: number) => string;
     /** A digest of the request, by which idempotency compares requests. */
     requestHash: string | undefined;
-    /** The conversation of a streamed response, whose body idempotency cannot wait for. */
-    streamedConversation: string | undefined;
-    /** A question that was taken although its request fails: what will be finished. */
-    keptQuestion: KeptQuestion | undefined;
+    /** The conversation that the response is about: a response that is kept for replays is erased with it. */
+    conversationId: string | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
     /** Whether the request was handed on to its region, and was answered there. */

@@ -15,17 +15,13 @@ const BUSY = "The service is busy. Try again in a moment.";
 /** A write may have been done although its response was lost. */
 const UNKNOWN_FATE =
   "The service is busy, and this request may have taken effect. Check before you repeat it; with an Idempotency-Key it can be repeated safely.";
-const KEPT =
-  "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
 /** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
 export function handleError(error: unknown, c: AppContext): Response {
   const apiError = error instanceof ApiError ? error : toApiError(c, error);
   c.set("errorCode", apiError.code);
   for (const [name, value] of Object.entries(apiError.headers)) c.header(name, value);
-  const kept = c.get("keptQuestion");
-  const further = kept && apiError.status >= 500 ? { message: KEPT, ...kept } : {};
-  return c.json(apiError.toBody(c.get("requestId"), { ...c.get("errorFields")?.(apiError), ...further }), apiError.status);
+  return c.json(apiError.toBody(c.get("requestId"), c.get("errorFields")?.(apiError)), apiError.status);
 }
 
 /** Responds to a path without a route. */
@@ -39,7 +35,8 @@ export function handleMethodNotAllowed(c: AppContext, allowedMethods: string[]):
   return handleError(new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } }), c);
 }
 
-function toApiError(c: AppContext, error: unknown): ApiError {
+/** The error that a caller gets for a failure of ours, which is logged. */
+export function toApiError(c: AppContext, error: unknown): ApiError {
   logFailure(c, error);
   if (error instanceof UnreadableSecretError) {
     const message = "A stored secret that this request needs cannot be read at the moment. Nothing was changed. Try again later.";

@@ -45,12 +45,15 @@ export interface ValidationItem {
 interface ApiErrorOptions {
   headers?: Record<string, string>;
   detail?: ValidationItem[];
+  /** Further fields of the error in the body. */
+  fields?: object;
 }
 
 /** An error for the caller: its message says what to do. */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly headers: Record<string, string>;
   readonly detail: ValidationItem[] | undefined;
+  readonly fields: object | undefined;
 
   constructor(
     readonly code: Code,
@@ -60,15 +63,16 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     super(message);
     this.headers = options.headers ?? {};
     this.detail = options.detail;
+    this.fields = options.fields;
   }
 
   get status(): (typeof ALL_STATUS_OF)[Code] {
     return ALL_STATUS_OF[this.code];
   }
 
-  /** The body on the wire. @param further fields of the error. */
+  /** The body on the wire. @param further fields of the error on this surface. */
   toBody(requestId: string, further = {}) {
-    const error = { code: this.code, message: this.message, request_id: requestId, ...further };
+    const error = { code: this.code, message: this.message, request_id: requestId, ...further, ...this.fields };
     return this.detail ? { detail: this.detail, error } : { error };
   }
 }

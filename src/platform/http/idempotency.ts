@@ -52,9 +52,10 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   }
   c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
   const response = await answerAlways(c, run);
-  const streamed = c.get("streamedConversation");
+  const conversationId = c.get("conversationId");
+  const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
   // The conversation holds what is streamed. The client does not wait for the write.
-  if (streamed !== undefined && response.status < 500) waitUntil(db.batch([linkConversation(db, record, streamed)]));
+  if (isStream && conversationId !== undefined) waitUntil(db.batch([linkConversation(db, record, conversationId)]));
   else await keepResponse(c, db, record, response);
   return response;
 }
@@ -106,7 +107,7 @@ interface StoredKey {
  */
 async function keepResponse(c: AppContext, db: Database, record: StoredKey, given: Response): Promise<void> {
   try {
-    const response = await responseToKeep(c.env, record, given);
+    const response = await responseToKeep(c, record, given);
     const release = releaseKey(db, record);
     await db.batch(response ? [storeResponse(db, record, response), release] : [release]);
   } catch (error) {
@@ -115,14 +116,14 @@ async function keepResponse(c: AppContext, db: Database, record: StoredKey, give
 }
 
 /** The response, unless it failed with a 5xx or is too long. */
-async function responseToKeep(env: Env, record: StoredKey, response: Response) {
+async function responseToKeep(c: AppContext, record: StoredKey, response: Response) {
   const { status } = response;
   if (status >= 500) return undefined;
   const { body: bytes, isTruncated } = await readAtMost(response.clone().body, MAX_RESPONSE_BYTES);
   if (isTruncated) return undefined;
   const text = new TextDecoder().decode(bytes);
-  const body = text === "" ? "" : await encryptSecret(env, text, encryptionContext(record));
-  return { status, body, conversationId: conversationOf(text) };
+  const body = text === "" ? "" : await encryptSecret(c.env, text, encryptionContext(record));
+  return { status, body, conversationId: c.get("conversationId") ?? null };
 }
 
 /** Bodies are stored encrypted, since some hold a secret that is shown once. */
@@ -133,13 +134,6 @@ async function decryptBody(env: Env, record: StoredKey, body: string): Promise<s
 /** Binds the encrypted body to its record. */
 function encryptionContext({ workspaceId, key }: StoredKey): string {
   return `idempotency/${workspaceId}/${key}`;
-}
-
-/** The conversation of a response: both are erased together. */
-function conversationOf(body: string): string | null {
-  const { conversation_id: id, messages } = body === "" ? {} : (JSON.parse(body) as { conversation_id?: unknown; messages?: unknown });
-  if (typeof id === "string") return id;
-  return Array.isArray(messages) ? conversationOf(JSON.stringify(messages[0] ?? {})) : null;
 }
 
 /** The stored response; an error gets the id of the current request, like the header. */

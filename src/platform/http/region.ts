@@ -1,7 +1,24 @@
-import { entryOf, leaveEntry, regionOf } from "../objects.ts";
+import { DurableObject, exports } from "cloudflare:workers";
 import type { Region } from "../db/regions.ts";
+import { objectIn, regionOf } from "../objects.ts";
 import type { Check } from "./checks.ts";
 import type { AppContext } from "./context.ts";
+
+/**
+ * An object without state in a region, which forwards requests to the Worker there. Each becomes an invocation of its own,
+ * since the requests of one object share its connections and limits.
+ */
+export class RegionalEntry extends DurableObject<Env> {
+  override fetch(request: Request): Promise<Response> {
+    return exports.RegionalWorker.fetch(request);
+  }
+}
+
+/** Enough that none is too busy, and few enough that those in use stay warm. */
+const ENTRIES = 32;
+
+/** Which of a region's entries this isolate uses. */
+let entry: number | undefined;
 
 /** The requests that came through a region's entry. */
 const arrived = new WeakSet<Request>();
@@ -46,13 +63,22 @@ function requestOf(c: AppContext): Request {
   return new Request(c.req.raw, { headers });
 }
 
-/** An entry fails with its machine and with each deployment: a GET is then sent again. */
+/** An entry fails with its machine and with each deployment: a GET is then sent again, to another one. */
 async function callEntry(env: Env, region: Region, request: Request): Promise<Response> {
   try {
     return await entryOf(env, region).fetch(request);
   } catch (error) {
-    leaveEntry();
+    entry = undefined;
     if (request.method !== "GET") throw error;
   }
   return entryOf(env, region).fetch(request);
+}
+
+/**
+ * A region's entry. An isolate uses one, so that a quiet deployment uses few, which stay warm, and a busy one spreads its
+ * requests over many.
+ */
+function entryOf(env: Env, region: Region): DurableObjectStub {
+  entry ??= Math.floor(Math.random() * ENTRIES);
+  return objectIn(env, region, env.ENTRY, `${region}/${entry}`);
 }

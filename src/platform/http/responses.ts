@@ -159,11 +159,7 @@ const EVENT_STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/**
- * Responds with a stream of Server-Sent Events.
- * @param conversationId the conversation that the events belong to.
- */
-export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string): Response {
-  c.set("streamedConversation", conversationId);
+/** Responds with a stream of Server-Sent Events. */
+export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>): Response {
   return c.body(body, 200, EVENT_STREAM_HEADERS);
 }

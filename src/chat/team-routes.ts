@@ -1,5 +1,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { memberSchema, toMessage, transcriptSchema } from "../conversations/wire.ts";
+import { changeConversation, replyAsHuman, toTeamText } from "../conversations/conversations.ts";
+import {
+  conversationSchema,
+  conversationUpdateSchema,
+  memberSchema,
+  replyInSchema,
+  replySchema,
+  toMessage,
+  transcriptSchema,
+} from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { filledText, uuid } from "../platform/http/fields.ts";
@@ -7,12 +16,16 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { operationOf, needsScope, flowLimited } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
+import { notifyVisitor } from "./visitor-sockets.ts";
 import { endUserSchema } from "./wire.ts";
 
-export const startRoutes = createRouter("Conversations");
+/** What the team does in conversations that their visitors may have open. */
+export const teamRoutes = createRouter("Conversations");
+
+const conversationParams = z.object({ conversation_id: uuid() });
 
 /** How much of a text is the subject of a mail that has none. */
 const SUBJECT_LENGTH = 80;
@@ -71,7 +84,7 @@ const startRoute = createRoute({
   responses: { 201: jsonResponse(transcriptSchema, "The conversation with its first message."), ...errorResponses(403, 404, 409, 422) },
 });
 
-startRoutes.openapi(startRoute, async (c) => {
+teamRoutes.openapi(startRoute, async (c) => {
   const { agent_id: agentId, channel, to, user, subject, content, author = null } = c.req.valid("json");
   const first: FirstMessage = {
     agentId,
@@ -85,5 +98,52 @@ startRoutes.openapi(startRoute, async (c) => {
   if (started.outcome === "agent_not_found") throw notFound("agent");
   if (started.outcome === "rate_limited") throw flowLimited(started.full, op.nowMs);
   if (started.outcome === "no_mailbox") throw new ApiError("conflict", "The agent has no mailbox. Give it an email_address first.");
-  return c.json({ ...started.conversation, messages: [toMessage(started.message)], has_more_messages: false }, 201);
+  const { conversation, message } = started;
+  c.set("conversationId", conversation.id);
+  return c.json({ ...conversation, messages: [toMessage(message)], has_more_messages: false }, 201);
+});
+
+const updateConversation = createRoute({
+  operationId: "updateConversation",
+  method: "patch",
+  path: "/conversations/{conversation_id}",
+  summary: "Change a conversation's status, tags or assignee",
+  description: "Fields that are left out stay unchanged.",
+  ...needsScope("conversations:write"),
+  request: { params: conversationParams, body: jsonBody(conversationUpdateSchema) },
+  responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 422) },
+});
+
+teamRoutes.openapi(updateConversation, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const changes = c.req.valid("json");
+  const op = operationOf(c);
+  const changed = await changeConversation({ ...op, conversationId }, changes);
+  if (!changed) throw notFound("conversation");
+  if (changes.status) notifyVisitor(c.env, { ...changed, workspaceId: op.workspaceId });
+  return c.json(changed, 200);
+});
+
+const replyToConversation = createRoute({
+  operationId: "replyToConversation",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages",
+  summary: "Reply as a human on the team",
+  description: "The agent then stays silent until the conversation is resolved or its status is set to open.",
+  ...needsScope("conversations:write"),
+  request: { params: conversationParams, body: jsonBody(replyInSchema) },
+  responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
+});
+
+teamRoutes.openapi(replyToConversation, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const { resolve, ...text } = c.req.valid("json");
+  const reply = { ...toTeamText(text, c.get("caller").workspace.limits), resolve };
+  const replied = await replyAsHuman({ ...operationOf(c), conversationId }, reply);
+  if (!replied) throw notFound("conversation");
+  const { message, conversation } = replied;
+  if (!message) throw noRoomFor("messages", replied.full);
+  notifyVisitor(c.env, conversation);
+  c.set("conversationId", conversationId);
+  return c.json({ ...toMessage(message), conversation_status: conversation.status }, 201);
 });
