@@ -3,8 +3,8 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Database } from "./client.ts";
 
 /*
- * Statements of hot paths, whose SQL is built once. Drizzle takes 35 to 100 µs of CPU to build a statement, and less than one is
- * needed to use it again.
+ * Statements of hot paths, whose SQL is built once. Drizzle takes 35 to 100 µs of CPU to build a statement; using it again takes
+ * one to a few.
  *
  * This implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
  * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
