@@ -41,7 +41,7 @@ export interface Passage {
   scores: PassageScores;
 }
 
-export interface PassageScores {
+interface PassageScores {
   /** The score of its words. */
   lexical: number | null;
   /** The score of its meaning: how near its vector is. */
@@ -55,7 +55,7 @@ export interface CuratedMatch {
   answerId: string;
   question: string;
   answer: string;
-  /** 0..1: 1 is the same question but for word order, inflection and stop words. */
+  /** 0..1; 1 for a question with the same words, in any order and form. */
   score: number;
 }
 
