@@ -1,5 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { settingNames, withSettings } from "../agents/settings.ts";
+import type { AnswerSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
@@ -224,7 +224,7 @@ export class TurnRunner {
       message_id: answerId,
       conversation_id: conversationId,
       agent_id: agent.id,
-      changed_settings: settingNames(question.settings),
+      changed_settings: Object.keys(question.settings ?? {}) as (keyof AnswerSettings)[],
     };
     if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(this.env, written));
@@ -294,4 +294,11 @@ function writtenIn(history: readonly HistoryMessage[]): string[] {
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, at) => text === b[at]);
+}
+
+/** The agent as it would be with the settings that a question tries out. */
+function withSettings(agent: AgentRow, settings: AnswerSettings = {}): AgentRow {
+  const { confidence_threshold: confidenceThreshold = agent.confidenceThreshold, instructions = agent.instructions } = settings;
+  const { model = agent.model } = settings;
+  return { ...agent, confidenceThreshold, instructions, model };
 }
