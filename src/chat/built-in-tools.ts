@@ -3,9 +3,8 @@ import { addLead } from "../leads/leads.ts";
 import { smallTalkOf, withoutSmallTalk } from "../text/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
-import { newOperation } from "../platform/db/client.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import type { Question } from "./question.ts";
 import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
 import type { Search } from "./trace.ts";
@@ -17,9 +16,8 @@ const MAX_QUERY_LENGTH = 300;
 const MIN_PHONE_DIGITS = 5;
 
 interface SearchContext {
-  env: Env;
-  meter: Meter;
-  question: Pick<Question, "workspaceId" | "agentId" | "filter">;
+  op: Operation;
+  question: Pick<Question, "agentId" | "filter">;
 }
 
 /** The question that tools help to answer. */
@@ -41,13 +39,9 @@ export async function searchFor(context: SearchContext, message: string, previou
   return { query, retrieval, durationMs: Date.now() - startedMs };
 }
 
-function searchKnowledge({ env, meter, question }: SearchContext, query: string, previousQuestions: string[]): Promise<Retrieval> {
-  const { workspaceId, agentId, filter } = question;
-  return searchIndex(
-    { ...newOperation(env, meter, workspaceId), agentId },
-    { question: query, previousQuestions, limit: MAX_PASSAGES },
-    filter,
-  );
+function searchKnowledge({ op, question }: SearchContext, query: string, previousQuestions: string[]): Promise<Retrieval> {
+  const { agentId, filter } = question;
+  return searchIndex({ ...op, agentId }, { question: query, previousQuestions, limit: MAX_PASSAGES }, filter);
 }
 
 /** What the visitor last asked, of all they wrote: small talk between two questions does not part them. */
@@ -115,17 +109,17 @@ function collectLead(context: ToolContext): Tool {
 }
 
 /** Stores only what the visitor wrote: no page and no tool result can make the agent store somebody else's address. */
-async function createLead({ env, meter, question, visitorId, written }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
+async function createLead({ op, question, visitorId, written }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
   const [email, phone] = [textOf(input["email"]), textOf(input["phone"])];
   const said = written.join("\n").toLowerCase();
   const isGiven = (email === null || said.includes(email.toLowerCase())) && (phone === null || hasPhone(said, phone));
   if (!isGiven || (email === null && phone === null))
     return { kind: "note", text: "Nothing was kept: ask the visitor for an email address or a phone number." };
-  const { workspaceId, agentId, conversationId, answerId, nowMs } = question;
+  const { agentId, conversationId, answerId } = question;
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
   // The answer's identifier, so that a turn that runs again stores the lead once.
-  const added = await addLead(newOperation(env, meter, workspaceId, nowMs), fields, question.leadLimit, answerId);
+  const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
   if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };

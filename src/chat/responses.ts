@@ -1,11 +1,10 @@
 import { findMessage } from "../conversations/store.ts";
-import { newOperation } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
+import { operationOf } from "../workspaces/checks.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { apiVisitor, type Question } from "./question.ts";
@@ -20,25 +19,24 @@ import { type Asked, LAST_EVENT_ID } from "./wire.ts";
 /** The question of an integrator. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
   const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
-  const { workspace } = c.get("caller");
-  const nextId = () => c.get("newId")(shardOf(workspace.id));
-  const nowMs = Date.now();
+  const { limits } = c.get("caller").workspace;
+  const { workspaceId, nowMs, newId } = operationOf(c);
   return {
-    workspaceId: workspace.id,
+    workspaceId,
     agentId,
-    conversationId: continued ?? nextId(),
+    conversationId: continued ?? newId(),
     isNew: (continued ?? null) === null,
     channel,
     message,
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
     ...(settings && { settings }),
-    quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
-    maxMessages: workspace.limits.messages_per_conversation,
-    leadLimit: visitorLimitOf(workspace.limits, "leads", null),
-    questionId: nextId(),
-    answerId: nextId(),
-    visitorId: nextId(),
+    quota: { period: periodOf(nowMs), limit: limits.messages },
+    maxMessages: limits.messages_per_conversation,
+    leadLimit: visitorLimitOf(limits, "leads", null),
+    questionId: newId(),
+    answerId: newId(),
+    visitorId: newId(),
     nowMs,
   };
 }
@@ -105,7 +103,7 @@ async function ask<Result>(
 ): Promise<Result> {
   const { workspaceId, conversationId, answerId } = question;
   try {
-    return await call(sessionOf(c.env, c.get("meter"), workspaceId, conversationId));
+    return await call(sessionOf(operationOf(c, workspaceId), conversationId));
   } catch (error) {
     const failure = toApiError(c, error);
     if (!(await isKept(c, question))) throw failure;
@@ -118,12 +116,11 @@ async function ask<Result>(
 
 /** Whether a question whose call failed is or will be answered; true where that cannot be found out. */
 async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
-  const meter = c.get("meter");
+  const op = operationOf(c, workspaceId);
   try {
     // A new stub: that of an object that died is of no more use.
-    if (await sessionOf(c.env, meter, workspaceId, conversationId).isUnfinished(answerId)) return true;
-    const { db } = newOperation(c.env, meter, workspaceId);
-    const [[stored]] = await db.batch([findMessage(db, workspaceId, questionId)]);
+    if (await sessionOf(op, conversationId).isUnfinished(answerId)) return true;
+    const [[stored]] = await op.db.batch([findMessage(op.db, workspaceId, questionId)]);
     return stored !== undefined;
   } catch {
     return true;
@@ -157,7 +154,7 @@ export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => P
   const format = acceptedFormat(c);
   const caller: StreamCaller = { requestId: c.get("requestId"), lastEventId: c.req.header(LAST_EVENT_ID), visitor: found.visitor, format };
   if (found.stored) return storedAnswer(c, found, caller);
-  const session = sessionOf(c.env, c.get("meter"), found.workspaceId, key.conversation_id);
+  const session = sessionOf(operationOf(c, found.workspaceId), key.conversation_id);
   const body = await session.resume(key.message_id, caller);
   if (body) return answerStream(c, body, key.conversation_id, format);
   // It was finished between the two look-ups, or does not exist.

@@ -85,10 +85,11 @@ const getTrace = createRoute({
 
 chatRoutes.openapi(getTrace, async (c) => {
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
-  const { db, workspaceId } = operationOf(c);
+  const op = operationOf(c);
+  const { db, workspaceId } = op;
   const [[[stored]], trace] = await Promise.all([
     db.batch([findAnswer(db, workspaceId, conversationId, messageId)]),
-    sessionOf(c.env, c.get("meter"), workspaceId, conversationId).findTrace(messageId),
+    sessionOf(op, conversationId).findTrace(messageId),
   ]);
   if (!stored) throw notFound("answer of an agent");
   if (!trace) throw new ApiError("not_found", "There is no trace of this answer any more: traces are kept for 30 days.");

@@ -1,4 +1,5 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
+import type { Operation } from "../platform/db/client.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
@@ -274,7 +275,7 @@ function logStuckTurn(question: Question, attempts: number): void {
 }
 
 /** The object of a conversation. Its name includes the workspace, so another workspace's conversation is an empty object. */
-export function sessionOf(env: Env, meter: Meter, workspaceId: string, conversationId: string): DurableObjectStub<ChatSession> {
+export function sessionOf({ env, meter, workspaceId }: Operation, conversationId: string): DurableObjectStub<ChatSession> {
   meter.countObjectHop();
   return objectOf(env, env.SESSION, `${workspaceId}/${conversationId}`);
 }

@@ -10,7 +10,7 @@ import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
-import { type Database, newOperation } from "../platform/db/client.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Answer, failureAnswer, lastWritten, makeAnswer, visitorLanguage } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
@@ -42,8 +42,7 @@ const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false, isRescue: false };
 /** One attempt at a turn. */
 interface TurnAttempt extends Attempt {
   question: Question;
-  db: Database;
-  meter: Meter;
+  op: Operation;
   listener: TurnListener;
   trace: TraceRecorder;
   /** Aborted once the attempt was given up: then it does nothing more, since another one may have finished the turn. */
@@ -117,8 +116,8 @@ export class TurnRunner {
    * @param signal ends the attempt.
    */
   async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
-    const { db } = newOperation(this.env, meter, question.workspaceId);
-    const result = await this.attempt({ ...attempt, question, db, meter, listener, trace: new TraceRecorder(), signal });
+    const op = newOperation(this.env, meter, question.workspaceId, question.nowMs);
+    const result = await this.attempt({ ...attempt, question, op, listener, trace: new TraceRecorder(), signal });
     this.journal.close(question.answerId);
     return result;
   }
@@ -139,13 +138,13 @@ export class TurnRunner {
   }
 
   /** Stores the question, if it may be asked. A later attempt finds it stored. */
-  private async begin({ question, db, number, isHandOff, isRescue }: TurnAttempt): Promise<Turn | Refusal> {
+  private async begin({ question, op, number, isHandOff, isRescue }: TurnAttempt): Promise<Turn | Refusal> {
     const isSmallTalk = smallTalkOf(question.message, "") !== undefined;
     // An erasure of its visitor that took place while the question waited did not find it.
     const { workspaceId, visitor } = question;
     const subjectHashes = isRescue && visitor ? await subjectHashesOf(this.env, workspaceId, visitor) : undefined;
     for (let ignoresLimits = isHandOff; ; ignoresLimits = true) {
-      const state = await beginTurn(db, question, { isSmallTalk, ignoresLimits, subjectHashes });
+      const state = await beginTurn(op.db, question, { isSmallTalk, ignoresLimits, subjectHashes });
       // The answer waits for no queue.
       waitUntil(wakeDeliveries(this.env, state.written));
       const refusal = refusalOf(question, state, ignoresLimits);
@@ -156,13 +155,13 @@ export class TurnRunner {
   }
 
   private async follow(turn: Turn, attempt: TurnAttempt, early: EarlySearch | undefined): Promise<ChatAnswer> {
-    const { question, db } = attempt;
+    const { question, op } = attempt;
     switch (turn.plan) {
       case "repeat":
         return toChatAnswer(turn.answered, turn.conversation.status);
       case "keepForHuman":
         // It was counted by an attempt that died before a human took over.
-        if (turn.stored?.quotaPeriod) await db.batch([refundQuota(db, question)]);
+        if (turn.stored?.quotaPeriod) await op.db.batch([refundQuota(op.db, question)]);
         return silentAnswer(turn, question);
       case "handOff":
         return this.finish(turn, attempt, failureAnswer({ ...turn, question }));
@@ -172,18 +171,18 @@ export class TurnRunner {
   }
 
   private async answer(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch): Promise<Answer> {
-    const { question, meter, listener, trace, signal } = attempt;
+    const { question, op, listener, trace, signal } = attempt;
     const { agent, history, topics, stored } = turn;
     const before = writtenIn(history);
     this.written = [...before, question.message];
     const previousQuestions = lastQuestions(before);
     // The early search counts if it was given the right questions.
     const isRight = isSame(previousQuestions, early.previousQuestions);
-    const search = await (isRight ? early.search : this.search(question, previousQuestions, meter));
+    const search = await (isRight ? early.search : searchFor({ op, question }, question.message, previousQuestions));
     trace.searched(search);
     signal.throwIfAborted();
     const tools = [
-      ...builtInTools({ env: this.env, meter, question, visitorId: stored?.authorId ?? null, written: this.written }),
+      ...builtInTools({ op, question, visitorId: stored?.authorId ?? null, written: this.written }),
       ...this.agentTools(attempt, agent, vouchedVisitor(question, stored)),
     ];
     const request = { question, agent, history, retrieval: search.retrieval, tools, topics, observer: trace };
@@ -193,33 +192,28 @@ export class TurnRunner {
   }
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
-  private searchEarly({ question, meter }: TurnAttempt): EarlySearch {
+  private searchEarly({ question, op }: TurnAttempt): EarlySearch {
     const previousQuestions = lastQuestions(question.earlier ? writtenIn(question.earlier) : this.written);
-    const search = this.search(question, previousQuestions, meter);
+    const search = searchFor({ op, question }, question.message, previousQuestions);
     // Only a turn that the agent answers awaits the search, and fails there.
     search.catch(() => undefined);
     return { previousQuestions, search };
   }
 
-  private search(question: Question, previousQuestions: string[], meter: Meter): Promise<Search> {
-    return searchFor({ env: this.env, meter, question }, question.message, previousQuestions);
-  }
-
-  private agentTools({ question, meter, signal }: TurnAttempt, agent: AgentRow, visitor: VouchedVisitor | null) {
-    const { workspaceId, conversationId, answerId } = question;
+  private agentTools({ question, op, signal }: TurnAttempt, agent: AgentRow, visitor: VouchedVisitor | null) {
+    const { conversationId, answerId } = question;
     this.journal.open(answerId);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
-    const op = newOperation(this.env, meter, workspaceId);
     return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
-  private async finish({ agent }: OpenTurn, { question, db, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {
+  private async finish({ agent }: OpenTurn, { question, op, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {
     const { conversationId, answerId } = question;
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
-    const { status, openReason, written } = await finishTurn(db, question, { ...answer, agentName: agent.name, nowMs });
+    const { status, openReason, written } = await finishTurn(op.db, question, { ...answer, agentName: agent.name, nowMs });
     const of = {
       message_id: answerId,
       conversation_id: conversationId,

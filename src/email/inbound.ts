@@ -145,7 +145,7 @@ async function askAgent({ op, mailbox, mail, sender }: IncomingMail, { ids, limi
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
   // Before the answer: a message in a conversation with a thread is sent as mail.
   await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
-  const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
+  const { result, cost } = await sessionOf(op, conversationId).ask({
     ...ids,
     workspaceId,
     agentId,

@@ -23,10 +23,10 @@ export async function runCase(
   const { question: message, previous, expect } = asked;
   const observer = new TraceRecorder();
   const question = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message };
-  const search = await searchFor({ ...op, question }, message, lastQuestions(previous));
+  const search = await searchFor({ op, question }, message, lastQuestions(previous));
   observer.searched(search);
   const history = previous.map((text): HistoryMessage => ({ role: "visitor", text }));
-  const tools = [...readingTools({ ...op, question }), ...readingAgentTools(op, agent)];
+  const tools = [...readingTools({ op, question }), ...readingAgentTools(op, agent)];
   const request = { question, agent, history, retrieval: search.retrieval, tools, topics: [], observer };
   const answer = await makeAnswer(model, request, () => undefined);
   const { text, citations, handoff, confidence } = answer;

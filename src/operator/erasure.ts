@@ -58,10 +58,7 @@ async function eraseStep(op: Operation): Promise<boolean> {
   if (conversations.length > 0 || agents.length > 0) {
     const conversationIds = conversations.map(({ id }) => id);
     const agentIds = agents.map(({ id }) => id);
-    await Promise.all([
-      ...conversationIds.map((id) => sessionOf(env, meter, workspaceId, id).erase()),
-      ...agentIds.map((id) => indexOf(op, id).erase()),
-    ]);
+    await Promise.all([...conversationIds.map((id) => sessionOf(op, id).erase()), ...agentIds.map((id) => indexOf(op, id).erase())]);
     await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
     await db.batch(eraseOwners(db, conversationIds, agentIds));
     return true;

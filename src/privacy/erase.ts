@@ -149,10 +149,10 @@ export async function eraseConversations(
   ids: readonly string[],
   { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
 ): Promise<DeletedCounts> {
-  const { env, meter, db, workspaceId } = op;
+  const { db, workspaceId } = op;
   using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
-    const session = sessionOf(env, meter, workspaceId, id);
+    const session = sessionOf(op, id);
     if (inactiveSinceMs === undefined) await session.erase();
     else if (!holds.use(await session.eraseIdle())) return [];
     return [id];

@@ -121,12 +121,9 @@ function transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<Message
 }
 
 /** The traces of a conversation's answers, from its object. One without recent activity has none. */
-async function* tracesOf(
-  { env, meter, workspaceId, nowMs }: Operation,
-  { id, updated_at: updatedAt }: ConversationRecord,
-): AsyncGenerator<Trace> {
-  if (Date.parse(updatedAt) < nowMs - TRACE_LIFETIME_MS) return;
-  const session = sessionOf(env, meter, workspaceId, id);
+async function* tracesOf(op: Operation, { id, updated_at: updatedAt }: ConversationRecord): AsyncGenerator<Trace> {
+  if (Date.parse(updatedAt) < op.nowMs - TRACE_LIFETIME_MS) return;
+  const session = sessionOf(op, id);
   const pages = pagesOf<Trace>(TRACES_PER_PAGE, async (last, limit) => [await session.listTraces(last?.message_id ?? "", limit)]);
   for await (const traces of pages) yield* traces;
 }

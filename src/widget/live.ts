@@ -20,7 +20,7 @@ export async function followForVisitor(c: AppContext, conversationId: string): P
   // The object needs no token, and a browser takes no protocol that it has not named.
   const headers = new Headers({ Upgrade: "websocket", [EXPIRY_HEADER]: String(expiryOf(claim.issuedAtMs, visitor)) });
   if (namedProtocols(c).includes(LIVE_PROTOCOL)) headers.set("Sec-WebSocket-Protocol", LIVE_PROTOCOL);
-  const session = sessionOf(c.env, op.meter, op.workspaceId, conversationId);
+  const session = sessionOf(op, conversationId);
   const response = await session.fetch(new Request(c.req.url, { headers }));
   if (response.status === 101) return response;
   throw new ApiError("rate_limited", "The conversation is followed by too many pages. Close one, or read its messages from time to time.", {

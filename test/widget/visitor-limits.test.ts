@@ -94,7 +94,8 @@ describe("leads a day", () => {
     const { workspace, agent } = await createWidget();
     const question = { ...visitorQuestion(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
     const collect = async (answerId: string) => {
-      const context = { env, meter: new Meter(), question: { ...question, answerId }, visitorId: null, written: ["I am ada@example.com"] };
+      const op = newOperation(env, new Meter(), workspace.id, question.nowMs);
+      const context = { op, question: { ...question, answerId }, visitorId: null, written: ["I am ada@example.com"] };
       return builtInTools(context)
         .find(({ name }) => name === "collect_lead")!
         .run({ email: "ada@example.com" }, new AbortController().signal);
