@@ -108,8 +108,6 @@ export default defineConfig(async () => {
   if (!hasBrowser) console.log("No Chromium was found, so the tests in test/web are skipped: install one, or set CHROMIUM_PATH.");
   return {
     test: {
-      // The log of the service is printed for tests that fail.
-      silent: "passed-only",
       taskTitleValueFormatTruncate: 0,
       sequence: { sequencer: LongFirst },
       reporters: ["default", closingLine],

@@ -66,7 +66,6 @@ export class Faults {
   readonly hosts = new Map<string, typeof fetch>();
   private readonly real: Env = { ...env };
   private readonly realFetch = globalThis.fetch.bind(globalThis);
-  private readonly realConsole = { log: console.log, error: console.error };
   private readonly counts = new Map<string, number>();
   private fault: Fault | undefined;
   private isWatching = false;
@@ -84,14 +83,11 @@ export class Faults {
     for (const name of OBJECTS) Reflect.set(env, name, this.namespace(name, this.real[name] as DurableObjectNamespace));
     for (const name of Object.keys(QUEUES) as (keyof typeof QUEUES)[]) Reflect.set(env, name, this.queue(name));
     globalThis.fetch = ((input: RequestInfo, init?: RequestInit) => this.request(input, init)) as typeof fetch;
-    // Each line would be sent to the process that runs the tests.
-    Object.assign(console, { log: () => undefined, error: () => undefined });
   }
 
   private uninstall(): void {
     for (const name of [...DATABASES, ...OBJECTS, ...Object.keys(QUEUES)]) Reflect.set(env, name, Reflect.get(this.real, name));
     globalThis.fetch = this.realFetch;
-    Object.assign(console, this.realConsole);
   }
 
   /** Lets a fault happen in some work. @returns the points that the work has, and whether the fault's is one of them. */
