@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { type PreparedRequest, send } from "./load.ts";
 import { median, type Report } from "./report.ts";
 import { operations, seed } from "./seed.ts";
-import { createSecrets, type RunningWorker, runWrangler, startWorker, workerdCpuMs } from "./service.ts";
+import { buildVariant, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "./service.ts";
 
 /** What a question goes through of which a workspace has but one, and what it does there. */
 const PARTS = [
@@ -17,9 +16,8 @@ const TIMES = 40;
 
 /** Where the asks of one workspace end: how many a second each part takes by itself. */
 export async function benchLimits(directory: string): Promise<Report> {
-  await runWrangler("deploy", "bench/workers/limits.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
   const secrets = createSecrets();
-  const build = { config: "wrangler.toml", directory, script: "limits.js", upload: join(directory, "upload.bundle") };
+  const build = await buildVariant("limits", directory);
   const worker = await startWorker(build, secrets);
   try {
     const body = await callerOf(worker, secrets.OPERATOR_TOKEN);

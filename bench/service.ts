@@ -61,6 +61,11 @@ export function buildService(directory: string): Promise<Build> {
   return bundle(CONFIG, "index.js", join(directory, "service"), ...prebuilt(config));
 }
 
+/** Builds the service with the additions of a file in bench/workers, under which only benches serve it. */
+export function buildVariant(name: string, directory: string): Promise<Build> {
+  return bundle(CONFIG, `${name}.js`, directory, `bench/workers/${name}.ts`);
+}
+
 /** Builds the bare worker that the service is compared with. */
 export function buildFloor(directory: string): Promise<Build> {
   return bundle("bench/workers/floor.toml", "floor.js", join(directory, "floor"));

@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { type PreparedRequest, send } from "./load.ts";
 import { median, type Report } from "./report.ts";
 import { operations, type Seed, seed } from "./seed.ts";
-import { type Build, createSecrets, type RunningWorker, runWrangler, startWorker } from "./service.ts";
+import { buildVariant, type Build, createSecrets, type RunningWorker, startWorker } from "./service.ts";
 
 /*
  * How long each operation takes for a caller far from the data. Distances are put in by a wrapper of the bindings
@@ -42,8 +41,7 @@ interface Probe {
 
 /** Measures each operation at each distance, with and without a region. */
 export async function benchWorld(directory: string): Promise<Report> {
-  await runWrangler("deploy", "bench/workers/world.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
-  const build = { config: "wrangler.toml", directory, script: "world.js", upload: join(directory, "upload.bundle") };
+  const build = await buildVariant("world", directory);
   const results: Result[] = [];
   for (const deployment of DEPLOYMENTS) results.push(...(await measureDeployment(build, deployment)));
   return reportOf(results);

@@ -63,28 +63,7 @@ function words(count: number, random: () => number): string {
   return Array.from({ length: count }, () => word(Math.floor(VOCABULARY ** random()))).join(" ");
 }
 
-const SYLLABLES = [
-  "ba",
-  "ke",
-  "li",
-  "mo",
-  "nu",
-  "ra",
-  "se",
-  "ti",
-  "vo",
-  "zu",
-  "dan",
-  "fer",
-  "gil",
-  "hom",
-  "jut",
-  "pel",
-  "qui",
-  "ros",
-  "wen",
-  "xal",
-];
+const SYLLABLES = "ba ke li mo nu ra se ti vo zu dan fer gil hom jut pel qui ros wen xal".split(" ");
 
 /** The word of this rank, of three syllables or more. */
 function word(rank: number): string {

@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type PreparedRequest, send } from "../load.ts";
 import { operations, type Seed, seed } from "../seed.ts";
-import { createSecrets, type RunningWorker, runWrangler, startWorker, workerdCpuMs } from "../service.ts";
+import { buildVariant, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "../service.ts";
 import { startCountingModel } from "../stand-ins/counting-model.ts";
 import { startReceiver } from "../stand-ins/receiver.ts";
 import { createEventSource } from "../webhooks.ts";
@@ -48,8 +47,7 @@ const DEADLINE_MS = 30_000;
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
   const secrets = createSecrets();
-  await runWrangler("deploy", "bench/workers/object-rows.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
-  const build = { config: "wrangler.toml", directory, script: "object-rows.js", upload: join(directory, "upload.bundle") };
+  const build = await buildVariant("object-rows", directory);
   const [model, receiver] = [await startCountingModel(), await startReceiver()];
   const bindings = { ...secrets, OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };
   const worker = await startWorker(build, bindings);

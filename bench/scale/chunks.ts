@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { send } from "../load.ts";
 import { median, percentile, type Report } from "../report.ts";
-import { createSecrets, type RunningWorker, runWrangler, startWorker, workerdCpuMs } from "../service.ts";
+import { buildVariant, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "../service.ts";
 import { CHUNKS_PER_DOCUMENT, documentAt, KINDS, type Question, questionAt } from "./passages.ts";
 import { createWorkspace, type Workspace } from "./workspaces.ts";
 
@@ -38,8 +38,7 @@ interface Sizes {
 /** Searches of a small agent's knowledge and of a large one's. */
 export async function benchChunks(directory: string, { small, large }: Sizes): Promise<Report> {
   const secrets = createSecrets();
-  await runWrangler("deploy", "bench/workers/chunks.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
-  const build = { config: "wrangler.toml", directory, script: "chunks.js", upload: join(directory, "upload.bundle") };
+  const build = await buildVariant("chunks", directory);
   const state = join(directory, "state");
   const empty = await startWorker(build, secrets, state);
   const operator = { Authorization: `Bearer ${secrets.OPERATOR_TOKEN}` };
