@@ -3,15 +3,15 @@
 /** The records, and the bodies that requests have. */
 export interface Schemas {
   ContactForm: {
-    /** Its fields, in their order. */
+    /** The fields of the form, in their order. */
     fields: {
-      /** `name`, `email`, `phone` and `message` are the lead's own; others are custom fields. */
+      /** `name`, `email`, `phone` and `message` are fields of every lead; others are custom fields. */
       name: string;
-      /** Null: in the visitor's language. */
+      /** The label of the field; null for the usual one in the visitor's language. */
       label?: string | null | undefined;
       /** Whether the form cannot be sent without it. */
       required?: boolean | undefined;
-      /** What can be chosen; none: it is typed. */
+      /** The options to choose from; empty for a field that is typed. */
       options?: string[] | undefined;
     }[];
   };
@@ -287,37 +287,37 @@ export interface Schemas {
   AgentSettings: {
     /** Its identifier. */
     id: string;
-    /** What your team and visitors call it. */
+    /** Its name, which your team and visitors see. */
     name: string;
     /** Its short name, unique in the workspace. */
     slug: string;
-    /** What it is for, for your team. */
+    /** Its purpose, for your team. */
     description: string | null;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
     /** A BCP 47 tag: the language of the texts that you do not set. */
     language: string;
-    /** What visitors read before they write. */
+    /** The message that visitors see before they write. */
     welcome_message: string;
-    /** What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer. */
+    /** The message that the visitor gets when a human is needed. If the operator has set none, it depends on the reason and on the visitor's language; this is the one for a question without an answer. */
     handoff_message: string;
-    /** Answers below it are handed to a human. */
+    /** Answers with less confidence are handed to a human. */
     confidence_threshold: number;
-    /** Where visitors can write to it. */
+    /** The channels on which visitors can write to it. */
     channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
-    /** Its knowledge sources. */
+    /** How many knowledge sources it has. */
     sources_count: number;
-    /** Its curated answers. */
+    /** How many curated answers it has. */
     answers_count: number;
     /** When it was created. */
     created_at: string;
     /** When it was last changed. */
     updated_at: string;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions: string | null;
     /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes: number;
-    /** The language model by its name at the provider; null for the deployment's own. */
+    /** The name of the language model at its provider; null for the model of the deployment. */
     model: string | null;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
@@ -333,10 +333,10 @@ export interface Schemas {
     /** Whether your website can verify visitors with a secret of the agent. */
     has_identity_secret: boolean;
     appearance: Schemas["Appearance"];
-    /** What visitors are asked for where nobody can answer; null for no form. */
+    /** The form that visitors get when nobody can answer; null for no form. */
     contact_form: Schemas["ContactForm"] | null;
     /**
-     * The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
+     * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
      */
@@ -346,7 +346,7 @@ export interface Schemas {
   HttpTool: {
     /** A request to your API. */
     type: "http";
-    /** What the model calls it. */
+    /** The name under which the model calls it. */
     name: string;
     /** What it does and when to use it, for the model. */
     description: string;
@@ -354,13 +354,13 @@ export interface Schemas {
     parameters: Record<string, unknown>;
     /** The method of the request. */
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-    /** The request goes here; {name} stands for a parameter. */
+    /** The URL of the request. {name} stands for a parameter. */
     url: string;
     /** null stands for a value that is set; values are never shown. */
     headers: Record<string, null>;
     /** Fields that the service adds to the body. */
     body: Record<string, unknown>;
-    /** Whether the model has it only where something vouches for the visitor. */
+    /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
     /** How long a response may take. */
     timeout_seconds: number;
@@ -368,56 +368,56 @@ export interface Schemas {
   McpServer: {
     /** A server of the Model Context Protocol. */
     type: "mcp";
-    /** What the names of its tools begin with. */
+    /** The beginning of the names under which the model calls its tools. */
     name: string;
-    /** Where it is reached. */
+    /** The URL of its Streamable HTTP endpoint. */
     url: string;
     /** null stands for a value that is set; values are never shown. */
     headers: Record<string, null>;
-    /** The tools that may be called; null for all that the server had when it was saved. */
+    /** The names of the tools that the model may call; null for all that the server had when it was saved. */
     allowed_tools: string[] | null;
-    /** Whether the model has them only where something vouches for the visitor. */
+    /** Whether the model gets them only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
     /** How long a call may take. */
     timeout_seconds: number;
     /** Its tools as they were when it was saved. */
     tools: {
-      /** What the server calls it. */
+      /** Its name on the server. */
       name: string;
-      /** What the model reads of it. */
+      /** Its description for the model. */
       description: string;
       /** What the model fills in, as JSON Schema. */
       parameters: Record<string, unknown>;
       /** Whether the server says that it changes nothing: such a call may be repeated. */
       read_only: boolean;
     }[];
-    /** `changed`: none of its tools is called until it is saved again. */
+    /** `changed` if the server has changed a tool: none of its tools is called until it is saved again. */
     status: "ready" | "changed";
-    /** What has changed; null while it is ready. */
+    /** What has changed; null if the status is ready. */
     problem: string | null;
   };
   /** How the chat looks. */
   Appearance: {
-    /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+    /** The colour of the launcher, the buttons and the visitor's messages. Text on it is black or white. */
     accent: string;
     /** The corner of the launcher and its panel. */
     position: "right" | "left";
-    /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+    /** An icon, an icon with a text, or nothing: the page then opens the chat by `SupportAgent("open")`. */
     launcher: "icon" | "label" | "hidden";
     /** A headline above the welcome message. */
     greeting: string | null;
     /** Questions that a visitor can ask by a click. */
     suggestions: string[];
-    /** auto: as the visitor's system. */
+    /** `auto` follows the setting of the visitor's system. */
     theme: "auto" | "light" | "dark";
     /** Whether the chat names this service. */
     show_branding: boolean;
   };
   /** The chat as a page of its own. */
   HostedPage: {
-    /** Whether there is a page /chat/{agent_id}. */
+    /** Whether the page /chat/{agent_id} exists. */
     enabled: boolean;
-    /** Whether search engines may list it. */
+    /** Whether search engines may index it. */
     indexed: boolean;
   };
   AgentCreate: {
@@ -437,17 +437,17 @@ export interface Schemas {
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions?: string | null | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
+    /** 0 to 1: answers with less confidence are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** The language model by its name at the provider; null for the deployment's own. */
+    /** The name of the language model at its provider; null for the model of the deployment. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools?: ({
       /** A request to your API, which is the default. */
       type?: "http" | undefined;
-      /** What the model calls it: lower-case letters, digits and _. */
+      /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
       /** What it does and when to use it, for the model. */
       description: string;
@@ -455,28 +455,28 @@ export interface Schemas {
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-      /** The request goes here; {name} stands for a parameter. */
+      /** The URL of the request. {name} stands for a parameter. */
       url: string;
       /** Headers of the request, stored encrypted. null keeps a stored value. */
       headers?: Record<string, string | null> | undefined;
       /** Fields that the service adds to the body, such as {visitor.external_id}. */
       body?: Record<string, unknown> | undefined;
-      /** Whether the model has it only where something vouches for the visitor. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
       /** A server of the Model Context Protocol, whose tools the model may call. */
       type: "mcp";
-      /** What the names of its tools begin with. */
+      /** The beginning of the names under which the model calls its tools. */
       name: string;
-      /** Where it is reached by Streamable HTTP. */
+      /** The URL of its Streamable HTTP endpoint. */
       url: string;
       /** Headers of each request, stored encrypted. null keeps a stored value. */
       headers?: Record<string, string | null> | undefined;
-      /** The tools that may be called; null for all that the server has now. */
+      /** The names of the tools that the model may call; null for all that the server has now. */
       allowed_tools?: string[] | null | undefined;
-      /** Whether the model has it only where something vouches for the visitor. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
@@ -500,34 +500,34 @@ export interface Schemas {
     } | null | undefined;
     /** How the chat looks. */
     appearance?: {
-      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      /** The colour of the launcher, the buttons and the visitor's messages. Text on it is black or white. */
       accent?: string | undefined;
       /** The corner of the launcher and its panel. */
       position?: "right" | "left" | undefined;
-      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      /** An icon, an icon with a text, or nothing: the page then opens the chat by `SupportAgent("open")`. */
       launcher?: "icon" | "label" | "hidden" | undefined;
       /** A headline above the welcome message. */
       greeting?: string | null | undefined;
       /** Questions that a visitor can ask by a click. */
       suggestions?: string[] | undefined;
-      /** auto: as the visitor's system. */
+      /** `auto` follows the setting of the visitor's system. */
       theme?: "auto" | "light" | "dark" | undefined;
       /** Whether the chat names this service. */
       show_branding?: boolean | undefined;
     } | undefined;
-    /** What visitors are asked for where nobody can answer; null for no form. */
+    /** The form that visitors get when nobody can answer; null for no form. */
     contact_form?: Schemas["ContactForm"] | null | undefined;
     /**
-     * The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
+     * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
     hosted_page?: {
-      /** Whether there is a page /chat/{agent_id}. */
+      /** Whether the page /chat/{agent_id} exists. */
       enabled?: boolean | undefined;
-      /** Whether search engines may list it. */
+      /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
   };
@@ -561,17 +561,17 @@ export interface Schemas {
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions?: string | null | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
+    /** 0 to 1: answers with less confidence are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** The language model by its name at the provider; null for the deployment's own. */
+    /** The name of the language model at its provider; null for the model of the deployment. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools?: ({
       /** A request to your API, which is the default. */
       type?: "http" | undefined;
-      /** What the model calls it: lower-case letters, digits and _. */
+      /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
       /** What it does and when to use it, for the model. */
       description: string;
@@ -579,28 +579,28 @@ export interface Schemas {
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-      /** The request goes here; {name} stands for a parameter. */
+      /** The URL of the request. {name} stands for a parameter. */
       url: string;
       /** Headers of the request, stored encrypted. null keeps a stored value. */
       headers?: Record<string, string | null> | undefined;
       /** Fields that the service adds to the body, such as {visitor.external_id}. */
       body?: Record<string, unknown> | undefined;
-      /** Whether the model has it only where something vouches for the visitor. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
       /** A server of the Model Context Protocol, whose tools the model may call. */
       type: "mcp";
-      /** What the names of its tools begin with. */
+      /** The beginning of the names under which the model calls its tools. */
       name: string;
-      /** Where it is reached by Streamable HTTP. */
+      /** The URL of its Streamable HTTP endpoint. */
       url: string;
       /** Headers of each request, stored encrypted. null keeps a stored value. */
       headers?: Record<string, string | null> | undefined;
-      /** The tools that may be called; null for all that the server has now. */
+      /** The names of the tools that the model may call; null for all that the server has now. */
       allowed_tools?: string[] | null | undefined;
-      /** Whether the model has it only where something vouches for the visitor. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
@@ -624,34 +624,34 @@ export interface Schemas {
     } | null | undefined;
     /** How the chat looks. */
     appearance?: {
-      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      /** The colour of the launcher, the buttons and the visitor's messages. Text on it is black or white. */
       accent?: string | undefined;
       /** The corner of the launcher and its panel. */
       position?: "right" | "left" | undefined;
-      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      /** An icon, an icon with a text, or nothing: the page then opens the chat by `SupportAgent("open")`. */
       launcher?: "icon" | "label" | "hidden" | undefined;
       /** A headline above the welcome message. */
       greeting?: string | null | undefined;
       /** Questions that a visitor can ask by a click. */
       suggestions?: string[] | undefined;
-      /** auto: as the visitor's system. */
+      /** `auto` follows the setting of the visitor's system. */
       theme?: "auto" | "light" | "dark" | undefined;
       /** Whether the chat names this service. */
       show_branding?: boolean | undefined;
     } | undefined;
-    /** What visitors are asked for where nobody can answer; null for no form. */
+    /** The form that visitors get when nobody can answer; null for no form. */
     contact_form?: Schemas["ContactForm"] | null | undefined;
     /**
-     * The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
+     * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
     hosted_page?: {
-      /** Whether there is a page /chat/{agent_id}. */
+      /** Whether the page /chat/{agent_id} exists. */
       enabled?: boolean | undefined;
-      /** Whether search engines may list it. */
+      /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
   };

@@ -31,15 +31,15 @@ export interface Schemas {
     resolved_at: string | null;
   };
   ContactForm: {
-    /** Its fields, in their order. */
+    /** The fields of the form, in their order. */
     fields: {
-      /** `name`, `email`, `phone` and `message` are the lead's own; others are custom fields. */
+      /** `name`, `email`, `phone` and `message` are fields of every lead; others are custom fields. */
       name: string;
-      /** Null: in the visitor's language. */
+      /** The label of the field; null for the usual one in the visitor's language. */
       label?: string | null | undefined;
       /** Whether the form cannot be sent without it. */
       required?: boolean | undefined;
-      /** What can be chosen; none: it is typed. */
+      /** The options to choose from; empty for a field that is typed. */
       options?: string[] | undefined;
     }[];
   };
@@ -59,10 +59,10 @@ export interface Schemas {
     /** Of the Turnstile widget to solve before the first message; null for none. */
     turnstile_site_key: string | null;
     appearance: Schemas["Appearance"];
-    /** What visitors are asked for where nobody can answer; null for no form. */
+    /** The form that visitors get when nobody can answer; null for no form. */
     contact_form: Schemas["ContactForm"] | null;
     /**
-     * The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
+     * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
      */
@@ -70,17 +70,17 @@ export interface Schemas {
   };
   /** How the chat looks. */
   Appearance: {
-    /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+    /** The colour of the launcher, the buttons and the visitor's messages. Text on it is black or white. */
     accent: string;
     /** The corner of the launcher and its panel. */
     position: "right" | "left";
-    /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+    /** An icon, an icon with a text, or nothing: the page then opens the chat by `SupportAgent("open")`. */
     launcher: "icon" | "label" | "hidden";
     /** A headline above the welcome message. */
     greeting: string | null;
     /** Questions that a visitor can ask by a click. */
     suggestions: string[];
-    /** auto: as the visitor's system. */
+    /** `auto` follows the setting of the visitor's system. */
     theme: "auto" | "light" | "dark";
     /** Whether the chat names this service. */
     show_branding: boolean;

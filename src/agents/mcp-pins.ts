@@ -2,7 +2,10 @@ import { sha256Hex } from "../platform/crypto/hashes.ts";
 import type { PinnedTool, StoredHttpTool, StoredMcpServer } from "../platform/db/columns.ts";
 import { truncate } from "../platform/text.ts";
 
-/* The tools of a server of the Model Context Protocol as they were when somebody allowed them: a server may change them later. */
+/*
+ * The team allows the tools of an MCP server as the server describes them at that time. They are stored with a hash (pinned), since
+ * a server may change a tool later: a changed tool is not called until the team allows it again.
+ */
 
 /** A tool as its server lists it. */
 export interface ListedTool {
@@ -12,18 +15,18 @@ export interface ListedTool {
   annotations?: { readOnlyHint?: boolean | undefined } | undefined;
 }
 
-/** A model reads the beginning of a description. */
+/** The characters of a description that a model reads. */
 const MAX_DESCRIPTION_LENGTH = 1_000;
-/** What servers of models take as the name of a tool. */
+/** The length that model servers accept for the name of a tool. */
 const MAX_NAME_LENGTH = 64;
 const UNSAFE_IN_NAME = /[^A-Za-z0-9_-]/g;
 
-/** What the model calls a tool of a server. */
+/** The name under which a model sees a tool of a server. */
 export function modelName(server: string, tool: string): string {
   return `${server}_${tool}`.replaceAll(UNSAFE_IN_NAME, "_").slice(0, MAX_NAME_LENGTH);
 }
 
-/** The tools of a server that are allowed, as they are now; or the names of those that it does not have. */
+/** Pins the allowed tools of a server as it lists them now; null allows all. Returns the names of those that it does not list, if any. */
 export async function pinAllowed(
   listed: readonly ListedTool[],
   allowed: readonly string[] | null,
@@ -40,29 +43,26 @@ async function pin({ name, description = "", inputSchema, annotations = {} }: Li
   return { ...shown, isReadOnly: annotations.readOnlyHint === true, hash };
 }
 
-/** What has changed of a server's tools, as a sentence for the team; undefined where nothing has. */
+/** Describes the first change of a server's tools, as a sentence for the team; undefined if nothing has changed. */
 export async function changeOf(pinned: readonly PinnedTool[], listed: readonly ListedTool[]): Promise<string | undefined> {
   for (const { name, hash } of pinned) {
     const now = listed.find((tool) => tool.name === name);
-    if (!now) return `The server has no tool ${name} any more. Save the agent's tools again to allow what it has now.`;
+    if (!now) return `The server no longer has the tool ${name}. Save the agent's tools again to allow what it has now.`;
     if ((await pin(now)).hash === hash) continue;
-    return `The server describes its tool ${name} otherwise than when it was saved. Look at what it does now, then save the agent's tools again.`;
+    return `The server has changed its description of the tool ${name} since it was saved. Check what the tool does now, then save the agent's tools again.`;
   }
   return undefined;
 }
 
-/** Names, descriptions and parameters as a model reads them. */
+/** The names, descriptions and parameters of an agent's tools as a model reads them. */
 export function modelTools(tools: readonly (StoredHttpTool | StoredMcpServer)[]) {
-  return tools.flatMap((tool) =>
-    tool.type === "mcp" ? tool.tools.map((one) => modelTool(one, modelName(tool.name, one.name))) : [modelTool(tool)],
+  const named = tools.flatMap<{ name: string; description: string; parameters: object }>((tool) =>
+    tool.type === "mcp" ? tool.tools.map((one) => ({ ...one, name: modelName(tool.name, one.name) })) : [tool],
   );
+  return named.map(({ name, description, parameters }) => ({ name, description, parameters }));
 }
 
-function modelTool({ name: own, description, parameters }: Pick<PinnedTool, "name" | "description"> & { parameters: object }, name = own) {
-  return { name, description, parameters };
-}
-
-/** The value with the fields of its objects sorted. */
+/** Sorts the fields of all objects in a JSON value, so that equal values have the same text. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;

@@ -4,20 +4,20 @@ import { listTools } from "./mcp-server.ts";
 import type { UnlistedServer } from "./secrets.ts";
 import { BUILT_IN_NAMES, MAX_TOOLS, MAX_TOTAL_LENGTH } from "./tool-wire.ts";
 
-/** Why an agent cannot have a server. */
+/** Why an MCP server cannot be saved among an agent's tools. */
 export interface RefusedServer {
   toolIndex: number;
   field: "url" | "allowed_tools" | "name";
-  /** A clause for a message. */
+  /** A clause of the error message. */
   problem: string;
 }
 
 type Pinned = { tool: StoredTool } | { refused: RefusedServer };
 
-/** How many names a message holds. */
+/** The most tool names that an error message lists. */
 const MAX_NAMES = 30;
 
-/** Asks each server among an agent's tools for the tools that it is allowed, which are stored as they are now. */
+/** Lists the tools of each MCP server among an agent's tools, and pins those that the team allows. */
 export async function pinServers(
   env: Env,
   agentId: string,
@@ -35,7 +35,7 @@ export async function pinServers(
 }
 
 async function pinServer(env: Env, agentId: string, server: UnlistedServer, toolIndex: number): Promise<Pinned> {
-  // What the service knows of a visitor is not known here.
+  // There is no visitor while an agent is saved, so variables in headers are empty.
   const listed = await listTools(env, { agentId, server, variables: {} });
   if ("problem" in listed) {
     return { refused: { toolIndex, field: "url", problem: `its tools could not be listed: ${listed.problem}` } };
@@ -46,7 +46,9 @@ async function pinServer(env: Env, agentId: string, server: UnlistedServer, tool
     .slice(0, MAX_NAMES)
     .join(", ");
   if ("missing" in allowed) {
-    return { refused: { toolIndex, field: "allowed_tools", problem: `the server has no ${allowed.missing.join(", ")}, but: ${names}` } };
+    return {
+      refused: { toolIndex, field: "allowed_tools", problem: `the server does not have ${allowed.missing.join(", ")}. It has: ${names}` },
+    };
   }
   const { tools } = allowed;
   if (tools.length === 0) return { refused: { toolIndex, field: "url", problem: "the server has no tools" } };
@@ -56,7 +58,7 @@ async function pinServer(env: Env, agentId: string, server: UnlistedServer, tool
   return { tool: { ...server, tools, problem: null } satisfies StoredMcpServer };
 }
 
-/** What is wrong with all tools together. */
+/** A problem of the tools taken together: two with the same name, or too much text; undefined if there is none. */
 function setProblem(tools: readonly StoredTool[]): Omit<RefusedServer, "toolIndex"> | undefined {
   const shown = modelTools(tools);
   const names = [...BUILT_IN_NAMES, ...shown.map(({ name }) => name)];

@@ -10,28 +10,28 @@ import { decryptHeaders, type UnlistedServer } from "./secrets.ts";
 import { type CallResult, filledHeaders, MAX_TEXT_LENGTH, USER_AGENT } from "./tool-call.ts";
 import type { VariableValues } from "./tool-variables.ts";
 
-/** A list of tools is long where they have many parameters. */
+/** Larger than for a call of a tool: a list of tools with many parameters is long. */
 const MAX_RESPONSE_BYTES = 262_144;
 const MAX_PAGES = 5;
-/** Somebody waits for it who saves an agent. */
+/** Short, since a person waits for it while saving an agent. */
 const MAX_LISTING_MS = 15_000;
 const CLIENT = { name: "support-agent-service", version: "1.0.0" };
-/** Results are read as text whatever schema they should have. */
+/** Disables the check of results against their schema: they are read as text. */
 const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
-const CHANGED = "It is switched off, since its server describes it otherwise than when it was allowed. Nothing was done.";
+const CHANGED = "It is switched off, since its server has changed its description since the team allowed it. Nothing was done.";
 
-/** A server with what its headers need. */
-export interface ServerTarget {
+/** A server, with the agent and the variables that its headers are filled from. */
+interface ServerTarget {
   agentId: string;
   server: UnlistedServer;
   variables: VariableValues;
 }
 
-/** What keeps a server from being used, as a sentence. */
+/** A failed exchange with a server. The message is a sentence. */
 class ServerFault extends Error {
   /**
-   * @param isAnswered whether there was a response, so that it is known that a call was made.
-   * @param said the server's own words, where it refused a call by the protocol.
+   * @param isAnswered whether the server responded: if it did not, a call may have taken effect or not.
+   * @param said the message of the server's JSON-RPC error, if it sent one.
    */
   constructor(
     message: string,
@@ -42,28 +42,28 @@ class ServerFault extends Error {
   }
 }
 
-/** The tools of a server, or why they cannot be listed. */
+/** Lists the tools of a server. @returns the tools, or a sentence that says why they cannot be listed. */
 export async function listTools(env: Env, target: ServerTarget): Promise<{ tools: ListedTool[] } | { problem: string }> {
   try {
     const timeoutMs = Math.min(target.server.timeoutSeconds * 1_000, MAX_LISTING_MS);
-    return { tools: await withClient(env, target, timeoutMs, listed) };
+    return { tools: await withClient(env, target, timeoutMs, listedTools) };
   } catch (error) {
     if (error instanceof ServerFault) return { problem: error.message };
     throw error;
   }
 }
 
-export interface PinnedCall {
+interface PinnedCall {
   pinned: PinnedTool;
   input: Record<string, unknown>;
-  /** Is told what has changed of the server's tools; none is called then. */
+  /** Called instead of the tool when the server's tools have changed, with a sentence about the change. */
   onChange: (problem: string) => Promise<void>;
   logFields: Record<string, string>;
 }
 
 /**
- * Calls a tool of a server once, if all that was allowed of it is as it was.
- * @throws UnreadableSecretError when a header cannot be decrypted; nothing was sent then.
+ * Calls a tool of a server once, if none of the server's pinned tools has changed.
+ * @throws UnreadableSecretError when a header cannot be decrypted; nothing has been sent then.
  */
 export async function callPinnedTool(
   env: Env,
@@ -71,8 +71,8 @@ export async function callPinnedTool(
   { pinned, input, onChange, logFields }: PinnedCall,
 ): Promise<CallResult> {
   const startedMs = Date.now();
-  const { change, result } = await call(env, target, pinned, input);
   const { server } = target;
+  const { change, result } = await call(env, target, pinned.name, input);
   log("tool_call", { ...logFields, tool: `${server.name}.${pinned.name}`, outcome: result.kind, duration_ms: Date.now() - startedMs });
   if (change !== undefined) await onChange(change);
   return result;
@@ -81,13 +81,13 @@ export async function callPinnedTool(
 async function call(
   env: Env,
   target: ServerTarget & { server: { tools: PinnedTool[] } },
-  { name }: PinnedTool,
+  name: string,
   input: Record<string, unknown>,
 ): Promise<{ change?: string; result: CallResult }> {
   let isSent = false;
   try {
     return await withClient(env, target, target.server.timeoutSeconds * 1_000, async (client, timeout) => {
-      const change = await changeOf(target.server.tools, await listed(client, timeout));
+      const change = await changeOf(target.server.tools, await listedTools(client, timeout));
       if (change !== undefined) return { change, result: { kind: "failed", problem: CHANGED, text: "" } };
       isSent = true;
       return { result: resultOf(await client.callTool({ name, arguments: input }, { timeout })) };
@@ -101,7 +101,7 @@ async function call(
   }
 }
 
-async function listed(client: Client, timeout: number): Promise<ListedTool[]> {
+async function listedTools(client: Client, timeout: number): Promise<ListedTool[]> {
   const { tools } = await client.listTools(undefined, { timeout });
   return tools;
 }
@@ -110,13 +110,13 @@ function resultOf({ content, structuredContent, isError = false }: CallToolResul
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = texts.length > 0 || structuredContent === undefined ? texts.join("\n") : JSON.stringify(structuredContent);
   const said = truncate(text, MAX_TEXT_LENGTH);
-  if (said === "") return { kind: "failed", problem: "It answered with nothing that is text.", text: "" };
+  if (said === "") return { kind: "failed", problem: "It answered without any text.", text: "" };
   return { kind: "answered", text: isError ? `Error. ${said}` : said };
 }
 
 /**
- * Connects with a server, in the newest revision of the protocol that it speaks.
- * @throws ServerFault for whatever the server does.
+ * Connects to a server, in the newest revision of the protocol that both sides support, and closes the connection after `use`.
+ * @throws ServerFault for every failure of the server.
  */
 async function withClient<Result>(
   env: Env,
@@ -124,9 +124,9 @@ async function withClient<Result>(
   timeoutMs: number,
   use: (client: Client, timeoutMs: number) => Promise<Result>,
 ): Promise<Result> {
-  const headers = filledHeaders(server, await decryptHeaders(env, agentId, server), variables);
+  const headers = filledHeaders(await decryptHeaders(env, agentId, server), variables);
   const exchange = new Exchanges(env, headers, Date.now() + timeoutMs);
-  // Few agents have a server.
+  // Imported here, since few agents have an MCP server.
   const { Client, ProtocolError, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const options = { versionNegotiation: { mode: "auto" as const }, listMaxPages: MAX_PAGES, jsonSchemaValidator: UNCHECKED };
   const client = new Client(CLIENT, { ...options, inputRequired: { autoFulfill: false } });
@@ -142,7 +142,7 @@ async function withClient<Result>(
     const { message = MALFORMED, isAnswered = said !== undefined } = exchange.fault ?? {};
     throw new ServerFault(message, isAnswered, said);
   } finally {
-    // Nobody waits for the end of a session.
+    // The session ends in the background: the answer does not wait for it.
     const ended = transport.terminateSession().catch(() => undefined);
     waitUntil(ended.then(() => client.close()));
   }
@@ -150,7 +150,7 @@ async function withClient<Result>(
 
 /** The requests to one server, through the egress guard. */
 class Exchanges {
-  /** What went wrong with the last one. One that has not ended when the client gives up did not answer in time. */
+  /** The failure of the last request, if it failed. While a request runs it is a timeout, which holds if the client gives up first. */
   fault: ServerFault | undefined;
 
   constructor(
@@ -160,7 +160,7 @@ class Exchanges {
   ) {}
 
   async fetch(url: string, { method = "GET", headers, body }: RequestInit = {}): Promise<Response> {
-    // What a server sends without being asked is not listened for.
+    // The client opens a GET stream for messages that the server sends by itself; the service uses none.
     if (method !== "POST" && method !== "DELETE") return new Response(null, { status: 405 });
     this.fault = new ServerFault(UNANSWERED.timeout, false);
     const exchange = await guardedFetch(this.env, {
@@ -174,7 +174,7 @@ class Exchanges {
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     this.fault = faultOf(exchange);
-    // A status is for the client to read: by it, it finds out which revisions a server speaks.
+    // An error status is returned, not thrown: the client reads from it which revisions a server supports.
     if (exchange.outcome !== "answered" || exchange.isTruncated) throw this.fault!;
     const shown = [...exchange.headers].filter(([name]) => ["content-type", "mcp-session-id"].includes(name));
     return new Response(exchange.body.length > 0 ? exchange.body : null, { status: exchange.status, headers: shown });
@@ -188,7 +188,7 @@ function faultOf(exchange: Exchange): ServerFault | undefined {
   return status >= 300 ? new ServerFault(`It answered with status ${status}.`, true) : undefined;
 }
 
-const MALFORMED = "It does not speak the Model Context Protocol as it should.";
+const MALFORMED = "It does not follow the Model Context Protocol.";
 
 const UNANSWERED = {
   blocked_url: "It may not be called.",

@@ -3,14 +3,14 @@ import { type Language, LANGUAGES, languageOf } from "../text/languages.ts";
 import type { AgentRow } from "./wire.ts";
 
 /*
- * An agent's messages. What is stored for an operator who gave none are the texts below, so that such an agent greets and
- * hands off in its own language, or in its visitor's.
+ * The welcome and hand-off messages of agents. An agent whose operator gave none is stored with the default texts below. Such an
+ * agent welcomes visitors in its own language, and hands off in the visitor's.
  */
 
 export const DEFAULT_WELCOME = "Hello! How can I help?";
 export const DEFAULT_HANDOFF = "I could not find a sure answer to that, so I have asked a colleague to take over. They will reply here.";
 
-/** A caller who reads an agent and writes it back gives the default of a language as its message. */
+/** The texts that count as no message of the operator's own: a caller who reads an agent and writes it back sends one of them. */
 const DEFAULT_WELCOMES: ReadonlySet<string> = new Set([
   DEFAULT_WELCOME,
   ...Object.values(LANGUAGES).map(({ replies }) => replies.greeting),
@@ -22,17 +22,12 @@ const DEFAULT_HANDOFFS: ReadonlySet<string> = new Set([
 
 type Messages = Pick<AgentRow, "welcomeMessage" | "handoffMessage" | "language">;
 
-/** The operator's greeting of new visitors; undefined where they have none of their own. */
+/** The operator's own welcome message; undefined if the agent has the default. */
 export function ownWelcome({ welcomeMessage }: Pick<Messages, "welcomeMessage">): string | undefined {
   return DEFAULT_WELCOMES.has(welcomeMessage) ? undefined : welcomeMessage;
 }
 
-/** The operator's hand-off message, for every reason and language; undefined where they have none of their own. */
-function ownHandoff({ handoffMessage }: Pick<Messages, "handoffMessage">): string | undefined {
-  return DEFAULT_HANDOFFS.has(handoffMessage) ? undefined : handoffMessage;
-}
-
-/** What new visitors of the agent read. */
+/** The message that new visitors of the agent read. */
 export function welcomeMessageOf(agent: Messages): string {
   return ownWelcome(agent) ?? languageOf(agent.language).replies.greeting;
 }
@@ -47,10 +42,11 @@ const SENTENCE_OF: Record<HandoffReason, keyof Language["handoff_messages"]> = {
 };
 
 /**
- * What a visitor reads when a human is needed.
- * @param reason null where the team took the conversation without a hand-off.
- * @param language the visitor's, as a BCP 47 tag.
+ * The message that a visitor reads when a human is needed. An operator's own message is used for every reason and language.
+ * @param reason null if the team took the conversation without a hand-off.
+ * @param language the visitor's language, as a BCP 47 tag.
  */
 export function handoffMessageOf(agent: Messages, reason: HandoffReason | null = "missing_knowledge", language = agent.language): string {
-  return ownHandoff(agent) ?? languageOf(language).handoff_messages[SENTENCE_OF[reason ?? "customer_request"]];
+  if (!DEFAULT_HANDOFFS.has(agent.handoffMessage)) return agent.handoffMessage;
+  return languageOf(language).handoff_messages[SENTENCE_OF[reason ?? "customer_request"]];
 }

@@ -4,64 +4,61 @@ import { sampleUrl } from "./tool-url.ts";
 import { variablesIn } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
 
-/** The context that an agent's identity secret is encrypted for: it decrypts in no other. */
+/** The encryption context of an agent's identity secret. A secret decrypts only in the context in which it was encrypted. */
 export function identityContext(agentId: string): string {
   return `agent/${agentId}/identity`;
 }
 
-/** An agent's secrets that can be decrypted, and why another cannot: a signature that fits none of them may be of that one. */
-interface IdentitySecrets {
-  secrets: string[];
-  unreadable: UnreadableSecretError | undefined;
-}
-
-/** The secrets that are valid for signing visitors' identities: the current one and, for a while after a rotation, the one before. */
-export async function identitySecretsOf(env: Env, agent: AgentRow, nowMs: number): Promise<IdentitySecrets> {
+/**
+ * The secrets that are valid for signing visitors' identities: the current one and, for a while after a rotation, the previous one.
+ * @returns those that can be decrypted, and the error of one that cannot: a signature that matches no other may have been made with it.
+ */
+export async function identitySecretsOf(env: Env, agent: AgentRow, nowMs: number) {
   const { identitySecret, previousIdentitySecret: previous, previousIdentitySecretUntil: until } = agent;
   const stored = [identitySecret, until !== null && nowMs < until ? previous : null];
   const valid = stored.filter((secret) => secret !== null);
   const opened = await Promise.allSettled(valid.map((secret) => decryptSecret(env, secret, identityContext(agent.id))));
   const secrets = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const failed = opened.find((one) => one.status === "rejected")?.reason as unknown;
-  if (failed !== undefined && !(failed instanceof UnreadableSecretError)) throw failed;
-  return { secrets, unreadable: failed };
+  const unreadable = opened.find((one) => one.status === "rejected")?.reason as unknown;
+  if (unreadable !== undefined && !(unreadable instanceof UnreadableSecretError)) throw unreadable;
+  return { secrets, unreadable };
 }
 
-/** The context that an agent's Turnstile secret is encrypted for. */
+/** The encryption context of an agent's Turnstile secret. */
 export function turnstileContext(agentId: string): string {
   return `agent/${agentId}/turnstile`;
 }
 
-/** The columns of an agent's Turnstile widget: null removes it. */
+/** The columns that store an agent's Turnstile widget; null removes it. */
 export async function encryptTurnstile(env: Env, agentId: string, given: { site_key: string; secret: string } | null) {
   if (given === null) return { turnstileSiteKey: null, turnstileSecret: null };
   return { turnstileSiteKey: given.site_key, turnstileSecret: await encryptSecret(env, given.secret, turnstileContext(agentId)) };
 }
 
 /**
- * The secret of an agent's Turnstile widget; null where it has none.
+ * The secret of an agent's Turnstile widget; null if it has none.
  * @throws UnreadableSecretError when it cannot be decrypted.
  */
 export async function turnstileSecretOf(env: Env, { id, turnstileSecret }: AgentRow): Promise<string | null> {
   return turnstileSecret === null ? null : decryptSecret(env, turnstileSecret, turnstileContext(id));
 }
 
-/** A server before its tools are listed. */
+/** An MCP server before its tools are listed. */
 export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem">;
 
-/** A tool as the operator sends it. A header of null keeps its stored value, and without headers all stored ones are kept. */
+/** A tool as the operator sends it. A header of null keeps its stored value; without `headers`, all stored ones are kept. */
 export type GivenTool = Given<StoredHttpTool> | Given<UnlistedServer>;
 type Given<Tool> = Omit<Tool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
 
-/** A header that should keep its value, but has none stored. */
+/** A header that is to keep its stored value, where none is stored. */
 export interface MissingHeader {
   toolIndex: number;
   header: string;
 }
 
 /**
- * An agent's tools as they are stored, with encrypted header values. A value is kept for the same tool and header, and only
- * while the tool calls the same origin, so that changing the URL cannot reveal it to another server.
+ * Encrypts the header values of an agent's tools. A stored value is kept for the same tool and header, and only while the tool calls
+ * the same origin, so that changing the URL cannot reveal it to another server.
  */
 export async function encryptTools(
   env: Env,
@@ -87,7 +84,7 @@ export async function encryptTools(
 }
 
 /**
- * A tool's headers with their values.
+ * Decrypts the headers of a tool.
  * @throws UnreadableSecretError when one cannot be decrypted.
  */
 export async function decryptHeaders(
@@ -109,17 +106,17 @@ function namesOf(tool: StoredTool | undefined): Record<string, null> {
   return Object.fromEntries(Object.keys(tool?.headers ?? {}).map((header) => [header, null]));
 }
 
-/** A stored header, whatever case its name is in. */
+/** Finds a stored header by its name, in any case. */
 function keptHeader(tool: StoredTool | undefined, wanted: string): { encrypted: string; variables: string[] } | undefined {
   const header = Object.keys(tool?.headers ?? {}).find((name) => name.toLowerCase() === wanted.toLowerCase());
-  return header === undefined ? undefined : { encrypted: tool!.headers[header]!, variables: tool!.headerVariables?.[header] ?? [] };
+  return header === undefined ? undefined : { encrypted: tool!.headers[header]!, variables: tool!.headerVariables[header] ?? [] };
 }
 
 function originOf(template: string): string {
   return new URL(sampleUrl(template)).origin;
 }
 
-/** The context that a header's value is encrypted for. */
+/** The encryption context of a tool's header. */
 export function headerContext(agentId: string, tool: string, header: string): string {
   return `tool/${agentId}/${tool}/${header.toLowerCase()}`;
 }

@@ -20,7 +20,7 @@ export const findAgentsCount = compiled((db, workspaceId: string) =>
 
 export const findAgent = compiled((db, workspaceId: string, agentId: string) => findOwn(db, agents, workspaceId, agentId));
 
-/** What most requests about an agent ask of it. Its whole row has some thirty columns, which cost as much as two more statements. */
+/** The columns of an agent that most requests need. Reading all thirty columns costs as much as two more statements. */
 export const findAgentBrief = compiled((db, workspaceId: string, agentId: string) =>
   db
     .select({ language: agents.language, answersCount: agents.answersCount })
@@ -33,7 +33,7 @@ export function findAgentWithPlan(db: Database, agentId: string) {
   return db
     .select({
       ...getTableColumns(agents),
-      // D1 returns rows as objects, so that two columns of one name would be one.
+      // Aliased, since D1 returns rows as objects: of two columns with the same name one would be lost.
       plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
       overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),
     })
@@ -42,7 +42,7 @@ export function findAgentWithPlan(db: Database, agentId: string) {
     .where(and(eq(agents.id, agentId), isNull(workspaces.deletedAt)));
 }
 
-/** Adds an agent, unless the workspace is deleted, is at its limit or has one with this slug. One with the same id stays as it is. */
+/** Adds an agent, unless the workspace is deleted, is at its limit or has an agent with this slug. An agent with the same id is left unchanged. */
 export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {
   const { workspaceId, slug } = agent;
   const hasRoom = workspaceExists(workspaceId, lt(workspaces.agentsCount, maxAgents));
@@ -57,7 +57,7 @@ function hasSlug(workspaceId: string, slug: string) {
   return and(eq(agents.workspaceId, workspaceId), eq(agents.slug, slug));
 }
 
-/** Changes an agent, unless another of the workspace has its new slug; returns it if it was changed. */
+/** Changes an agent, unless another agent of the workspace has the new slug. Returns the agent if it was changed. */
 export function updateAgent(db: Database, workspaceId: string, agentId: string, changes: Partial<NewAgent>) {
   const slugIsFree =
     changes.slug === undefined
@@ -70,7 +70,7 @@ export function updateAgent(db: Database, workspaceId: string, agentId: string, 
     .returning();
 }
 
-/** Replaces an agent's tools by what was found out of them, unless the agent was saved since. */
+/** Replaces an agent's tools, unless the agent was saved after `savedAtMs`. */
 export function replaceTools(
   db: Database,
   workspaceId: string,
@@ -83,7 +83,10 @@ export function replaceTools(
     .where(and(isOwn(agents, workspaceId, agentId), eq(agents.updatedAt, savedAtMs)));
 }
 
-/** Replaces an agent's identity secret; the one before is valid until then. `once`: not if that was done at this very time. */
+/**
+ * Replaces an agent's identity secret. The previous one stays valid until `previousUntilMs`.
+ * @param once whether nothing is done if a request with the same times has already replaced it.
+ */
 export function replaceIdentitySecret(
   db: Database,
   workspaceId: string,
@@ -103,7 +106,7 @@ export function replaceIdentitySecret(
     );
 }
 
-/** The same, but the one before and its visitors' tokens are invalid from then on. */
+/** Like `replaceIdentitySecret`, but the previous secret and the visitors' tokens become invalid immediately. */
 export function revokeIdentitySecret(
   db: Database,
   workspaceId: string,
@@ -116,7 +119,7 @@ export function revokeIdentitySecret(
     .where(and(isOwn(agents, workspaceId, agentId), once ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}` : undefined));
 }
 
-/** Erases the agent's row alone. */
+/** Erases the row of an agent, not what belongs to it. */
 export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
   return db
     .delete(agents)
@@ -124,12 +127,12 @@ export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
     .returning({ id: agents.id });
 }
 
-/** Condition of another write: the agent is the workspace's, and meets a condition on its columns. */
+/** SQL condition: the workspace has the agent, and the agent meets a further condition on its columns. */
 export function agentExists(workspaceId: string, agentId: string, condition?: SQL): SQL {
   return exists(agents, isOwn(agents, workspaceId, agentId), condition);
 }
 
-// --- Their mail addresses, in the directory of shard 0 ----------------------------------------------------------------
+// --- Mail addresses of agents, in the directory of shard 0 --------------------------------------------------------------
 
 /** Claims a mail address for an agent; does nothing if the address is claimed already. */
 export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {

@@ -1,4 +1,4 @@
-import type { Method, StoredHttpTool, StoredTool } from "../platform/db/columns.ts";
+import type { Method, StoredHttpTool } from "../platform/db/columns.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
@@ -10,29 +10,29 @@ import { fillHeader, fillJson, type VariableValues } from "./tool-variables.ts";
 export const USER_AGENT = "Support-Agent-Tools/1.0";
 const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
 const MAX_RESPONSE_BYTES = 65_536;
-/** A model reads the beginning of the response. */
+/** The characters of a response that a model reads. */
 export const MAX_TEXT_LENGTH = 8_000;
 const MAX_FAILURE_LENGTH = 1_000;
 
-/** Statuses that say something about the request, such as that there is no such order: the model may answer from them. */
+/** Error statuses that tell something about the request, for example that an order does not exist. A model may answer from them. */
 const MEANINGFUL_ERRORS = new Set([400, 404, 409, 410, 422]);
 
-/** The result of a call. Journals store it, so that its fields keep their names. */
+/** The result of a call, in the form in which `CallJournal` stores it. */
 export type CallResult =
   | { kind: "answered"; text: string; status?: number }
-  /** The arguments cannot be sent, and nothing was. */
+  /** The arguments cannot be sent. Nothing has been sent. */
   | { kind: "refused"; problem: string }
-  /** `problem` is a sentence of ours, `text` the beginning of the response. */
+  /** `problem` is a sentence of the service, `text` the beginning of the response. */
   | { kind: "failed"; problem: string; text: string }
-  /** No response came, so the call may have taken effect or not. */
+  /** There was no response: the call may have taken effect or not. */
   | { kind: "unknown"; problem: string };
 
-export interface ToolCall {
+interface ToolCall {
   tool: StoredHttpTool;
   agentId: string;
-  /** Only declared parameters are sent. */
+  /** The model's arguments. Only declared parameters are sent. */
   input: Record<string, unknown>;
-  /** Has all that the tool names. */
+  /** Holds a value for every variable that the tool's URL, headers and body name. */
   variables: VariableValues;
   idempotencyKey: string;
   logFields: Record<string, string>;
@@ -40,7 +40,7 @@ export interface ToolCall {
 
 /**
  * Calls an agent's tool once.
- * @throws UnreadableSecretError when a header cannot be decrypted; nothing was sent then.
+ * @throws UnreadableSecretError when a header cannot be decrypted; nothing has been sent then.
  */
 export async function callTool(env: Env, { tool, agentId, input, variables, idempotencyKey, logFields }: ToolCall): Promise<CallResult> {
   const { method } = tool;
@@ -54,11 +54,11 @@ export async function callTool(env: Env, { tool, agentId, input, variables, idem
     userAgent: USER_AGENT,
     headers: {
       Accept: ACCEPT,
-      ...filledHeaders(tool, await decryptHeaders(env, agentId, tool), variables),
+      ...filledHeaders(await decryptHeaders(env, agentId, tool), variables),
       ...(hasBody(method) && { "Content-Type": "application/json" }),
       ...(isChanging(method) && { "Idempotency-Key": idempotencyKey }),
     },
-    ...(hasBody(method) && { body: JSON.stringify({ ...rest, ...(fillJson(tool.body ?? {}, variables) as object) }) }),
+    ...(hasBody(method) && { body: JSON.stringify({ ...rest, ...(fillJson(tool.body, variables) as object) }) }),
     timeoutMs: tool.timeoutSeconds * 1_000,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
@@ -74,16 +74,9 @@ function parametersOutsideUrl({ url, parameters }: StoredHttpTool, input: Record
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
-/** A tool's headers with what the service knows of the visitor. */
-export function filledHeaders(
-  { headerVariables }: Pick<StoredTool, "headerVariables">,
-  headers: Record<string, string>,
-  variables: VariableValues,
-): Record<string, string> {
-  const entries = Object.entries(headers);
-  // Values stored before there were variables are sent as they are, whatever braces they have.
-  if (headerVariables === undefined) return headers;
-  return Object.fromEntries(entries.map(([name, value]) => [name, fillHeader(value, variables)]));
+/** Fills the variables into a tool's headers. */
+export function filledHeaders(headers: Record<string, string>, variables: VariableValues): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fillHeader(value, variables)]));
 }
 
 function resultOf(exchange: Exchange): CallResult {
@@ -96,7 +89,7 @@ function resultOf(exchange: Exchange): CallResult {
   if (status >= 300 && !isMeaningfulError)
     return { kind: "failed", problem: `It answered with status ${status}.`, text: truncate(text ?? "", MAX_FAILURE_LENGTH) };
   if (text === undefined && !isMeaningfulError)
-    return { kind: "failed", problem: `It answered with status ${status}, and with something that is no text.`, text: "" };
+    return { kind: "failed", problem: `It answered with status ${status}, and with a body that is not text.`, text: "" };
   const said = truncate(text ?? "", MAX_TEXT_LENGTH);
   return { kind: "answered", text: isMeaningfulError || said === "" ? `Status ${status}. ${said}`.trimEnd() : said, status };
 }
@@ -114,7 +107,7 @@ export function textOfBody(contentType: string | null, body: Uint8Array): string
   if (!TEXT_TYPE.test(type)) return undefined;
   const text = decoded(body, CHARSET.exec(contentType ?? "")?.[1] ?? "utf-8")?.trim();
   if (text === undefined || text.includes("\0")) return undefined;
-  // Parsing and serializing it would change long numbers.
+  // Whitespace is removed from the text, since parsing and serializing it would change long numbers.
   return JSON_TYPE.test(type) && isJson(text) ? text.replaceAll(STRING_OR_BLANKS, (_, string?: string) => string ?? "") : text;
 }
 
@@ -141,7 +134,7 @@ export function isChanging(method: Method): boolean {
   return method !== "GET";
 }
 
-/** Whether parameters outside the URL go into a JSON body, not into the query. */
+/** Whether a request with this method has a JSON body. Parameters that are not in the URL go into it, otherwise into the query. */
 export function hasBody(method: Method): boolean {
   return method === "POST" || method === "PUT" || method === "PATCH";
 }

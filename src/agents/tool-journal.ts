@@ -2,32 +2,32 @@ import type { CallResult } from "./tool-call.ts";
 
 const PREFIX = "call:";
 
-/** A call that may change something; its result is null until the response is there. */
+/** A call that may change something. Its result is null until there is a response. */
 interface Entry {
   result: CallResult | null;
 }
 
 export type JournalStorage = Pick<SyncKvStorage, "list" | "put" | "delete">;
 
-/** A call's result, from now or an earlier attempt; unknown where it may have taken effect and must not be made again. */
-export type Journaled = { isKnown: true; result: CallResult } | { isKnown: false };
+/** The result of a call, made in this or an earlier attempt; unknown if the call may have taken effect, and must not be repeated. */
+type Journaled = { isKnown: true; result: CallResult } | { isKnown: false };
 
 /**
- * The calls of the running turn that may change something. A call is stored before its request is sent, so that a further
- * attempt at the turn does not repeat it: it gets the stored result, or a human takes over where there is none. A human also
- * takes over when an attempt makes a new call before it has repeated all calls of the attempt before, since the new call
- * could be an old one in other words.
+ * The calls of the running turn that may change something. A call is stored before its request is sent, so that another attempt
+ * at the turn does not repeat it: the attempt gets the stored result, or a human takes over if there is none. A human also takes
+ * over when an attempt makes a new call before it has asked for all calls of the previous attempt, since the model may have
+ * worded one of those differently.
  */
 export class CallJournal {
   private turnId = "";
   private readonly entries = new Map<string, Entry>();
-  /** The calls of earlier attempts that this one has not repeated. */
+  /** The calls of earlier attempts that this attempt has not asked for yet. */
   private readonly unclaimed = new Set<string>();
   private readonly running = new Map<string, Promise<Journaled>>();
 
   constructor(private readonly storage?: JournalStorage) {}
 
-  /** Starts an attempt at a turn, with the calls of earlier attempts: of any request with the same turn. */
+  /** Starts an attempt at a turn, and reads the calls of earlier attempts at it. */
   open(turnId: string): void {
     this.running.clear();
     this.unclaimed.clear();
@@ -38,14 +38,14 @@ export class CallJournal {
     for (const key of this.entries.keys()) this.unclaimed.add(key);
   }
 
-  /** Ends a turn, which is not attempted again. The calls of others, which may be, stay. */
+  /** Ends a turn that will not be attempted again, and deletes its calls. The calls of other turns stay. */
   close(turnId: string): void {
     if (turnId !== this.turnId) this.open(turnId);
     for (const key of this.entries.keys()) this.remove(key);
     this.unclaimed.clear();
   }
 
-  /** Makes a call once in its turn, however often it is asked for. */
+  /** Makes a call, unless this turn has made it before. @param key identifies the call in its turn. */
   once(key: string, make: () => Promise<CallResult>): Promise<Journaled> {
     const running = this.running.get(key) ?? this.find(key, make);
     this.running.set(key, running);
@@ -60,7 +60,7 @@ export class CallJournal {
     this.store(key, { result: null });
     const result = await make();
     if (result.kind === "unknown") return { isKnown: false };
-    // Nothing was sent, so it may be made again.
+    // Nothing has been sent, so the call may be repeated.
     if (result.kind === "refused") this.remove(key);
     else this.store(key, { result });
     return { isKnown: true, result };

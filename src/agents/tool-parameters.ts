@@ -3,16 +3,15 @@ import type { ToolParameters } from "../platform/db/columns.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 const MAX_DEPTH = 16;
-/** As JSON: some 1,000 tokens that a model reads with every question. */
+/** In characters of JSON: some 1,000 tokens that a model reads with every question. */
 const MAX_LENGTH = 4_096;
 const MAX_PROPERTIES = 50;
 /** Enough for an order number; longer patterns take longer to match. */
 const MAX_PATTERN_LENGTH = 200;
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
-/** The formats that are checked. */
 const FORMATS = ["date-time", "date", "time", "email", "uri", "uuid", "hostname", "ipv4", "ipv6"] as const;
-/** Safe in queries and in what models write, and no `__proto__`. */
+/** Names that are safe in queries and in the output of models. `__proto__` is not one. */
 const PROPERTY_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -27,7 +26,7 @@ const annotations = {
   examples: z.unknown().optional(),
 };
 
-/** A nested schema. It has no references, so that it can be checked as it is written. */
+/** A nested schema. References are not allowed, so that each schema can be checked by itself. */
 const node: z.ZodType<{ type?: string | string[] | undefined }> = z.lazy(() =>
   z.strictObject({
     ...annotations,

@@ -1,7 +1,7 @@
 import type { ToolParameters } from "../platform/db/columns.ts";
 import { isVariable, variableProblem } from "./tool-variables.ts";
 
-/** The types of an argument in a URL. */
+/** The types of parameters that a URL can hold. */
 const SCALAR_TYPES = new Set<unknown>(["string", "number", "integer", "boolean"]);
 
 /** An expression of RFC 6570, level 1: one name in braces. */
@@ -12,19 +12,19 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const UNSAFE_IN_PATH = /[/\\\p{Cc}\p{Cs}]/u;
 /** Reserved by RFC 3986, and not encoded by `encodeURIComponent`. */
 const RESERVED = /[!'()*]/g;
-/** Servers usually accept at least this. */
+/** The length that servers usually accept. */
 const MAX_URL_LENGTH = 8_000;
 
 export function placeholdersOf(template: string): string[] {
   return [...new Set([...template.matchAll(EXPRESSION)].map(([, name]) => name!))];
 }
 
-/** The URL with a letter for each placeholder, for checks of its scheme and host. */
+/** The URL with a letter in place of each placeholder, for checks of its scheme and host. */
 export function sampleUrl(template: string): string {
   return template.replaceAll(EXPRESSION, "x");
 }
 
-/** Why the placeholders of a template are not safe, as a clause for a message; undefined when they are. */
+/** Why the placeholders of a template are not safe, as a clause of an error message; undefined if they are. */
 export function templateProblem(template: string, { properties, required = [] }: ToolParameters): string | undefined {
   const problem = variableProblem(template);
   if (problem !== undefined) return problem;
@@ -42,8 +42,8 @@ export function templateProblem(template: string, { properties, required = [] }:
 }
 
 /**
- * Fills in a template: every character of a value that is not unreserved is percent-encoded.
- * @returns the URL, or a sentence that says which value cannot stand there.
+ * Fills in a template, and percent-encodes every character of a value that RFC 3986 does not call unreserved.
+ * @returns the URL, or a sentence that says which value is not allowed.
  */
 export function expandUrl(template: string, values: Record<string, unknown>): { url: string } | { problem: string } {
   const queryAt = template.indexOf("?");
@@ -52,15 +52,15 @@ export function expandUrl(template: string, values: Record<string, unknown>): { 
   const url = template.replaceAll(EXPRESSION, (_, name: string, at: number) => {
     const value = String(values[name]);
     if (at < pathEnd && (value === "" || UNSAFE_IN_PATH.test(value)))
-      problem ??= `The value of ${name} is empty, or holds a slash or a control character.`;
+      problem ??= `The value of ${name} is empty, or contains a slash or a control character.`;
     return encodeValue(value);
   });
-  if (problem === undefined && !isNormalized(url)) problem = "A value is . or .., which would lead to another place.";
+  if (problem === undefined && !isNormalized(url)) problem = "A value is . or .., which would change the path.";
   if (problem === undefined && url.length > MAX_URL_LENGTH) problem = "The values are too long.";
   return problem === undefined ? { url } : { problem };
 }
 
-/** Adds parameters to a URL's query; a list repeats its name, and other structures are written as JSON. */
+/** Adds parameters to a URL's query. A list becomes one parameter for each item, and objects are written as JSON. */
 export function withQuery(url: string, parameters: Record<string, unknown>): string {
   const pairs = Object.entries(parameters).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).filter((one) => one !== null && one !== undefined).map((one) => [name, textOf(one)] as const),
@@ -78,7 +78,7 @@ function encodeValue(value: string): string {
   return encoded.replaceAll(RESERVED, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Whether a URL is requested as it is written, with nothing of its path and query resolved, dropped or encoded. */
+/** Whether a URL parser leaves the path and query of a URL unchanged: it resolves, drops and encodes nothing. */
 function isNormalized(url: string): boolean {
   const written = url.slice(ORIGIN.exec(url)?.[0].length ?? 0);
   if (!URL.canParse(url)) return false;

@@ -1,13 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import {
-  type Method,
-  METHODS,
-  type StoredHttpTool,
-  type StoredMcpServer,
-  type StoredTool,
-  type ToolParameters,
-} from "../platform/db/columns.ts";
+import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -17,33 +10,33 @@ import { parametersSchema } from "./tool-parameters.ts";
 import { sampleUrl, templateProblem } from "./tool-url.ts";
 import { variableProblem } from "./tool-variables.ts";
 
-/** The tools that every agent has. */
+/** The names of the tools that every agent has. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
 
 export const MAX_TOOLS = 20;
-/** Of the names, descriptions and parameters of all tools as JSON: some 6,000 tokens that a model reads with every question. */
+/** The characters of the names, descriptions and parameters of all tools as JSON: some 6,000 tokens that a model reads with every question. */
 export const MAX_TOTAL_LENGTH = 24_000;
 const MAX_DESCRIPTION_LENGTH = 1_000;
 const MAX_URL_LENGTH = 1_000;
 const MAX_HEADERS = 10;
-/** Signed tokens have up to some 2,000 characters. */
+/** Enough for signed tokens, which have up to some 2,000 characters. */
 const MAX_HEADER_LENGTH = 4_096;
-/** As JSON. */
+/** In characters of JSON. */
 const MAX_BODY_LENGTH = 4_096;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
-/** The longest that the protocol's own schema suggests. */
+/** The longest name that the schema of the protocol suggests. */
 const MAX_TOOL_NAME_LENGTH = 128;
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** A token of RFC 9110. */
+/** A header name, which RFC 9110 calls a token. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
-/** Visible characters, with spaces and tabs between them, so that the value arrives unchanged. */
+/** Visible characters, with spaces and tabs only between them: others are not sent unchanged. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Headers that the service or the platform sets. */
+/** Headers that the service or the platform sets, so that an operator cannot set them. */
 const RESERVED_HEADERS = new Set([
   "accept-encoding",
   "connection",
@@ -99,7 +92,7 @@ const body = z
 const requiresVerifiedVisitor = z
   .boolean()
   .default(false)
-  .meta({ description: "Whether the model has it only where something vouches for the visitor." });
+  .meta({ description: "Whether the model gets it only when an API key or a signed identity confirms who the visitor is." });
 
 const timeoutSeconds = z
   .int()
@@ -111,7 +104,7 @@ const timeoutSeconds = z
 const httpToolInput = z
   .object({
     type: z.literal("http").optional().meta({ description: "A request to your API, which is the default." }),
-    name: name.meta({ description: "What the model calls it: lower-case letters, digits and _." }),
+    name: name.meta({ description: "The name under which the model calls it: lower-case letters, digits and _." }),
     description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).meta({ description: "What it does and when to use it, for the model." }),
     parameters: parametersSchema.meta({
       type: "object",
@@ -119,7 +112,7 @@ const httpToolInput = z
       description: "What the model fills in: a JSON Schema (2020-12) of type object, without references.",
     }),
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
-    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The request goes here; {name} stands for a parameter." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The URL of the request. {name} stands for a parameter." }),
     headers: headers.optional().meta({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
     body: body.default({}).meta({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
     requires_verified_visitor: requiresVerifiedVisitor,
@@ -140,8 +133,8 @@ const notSet = () => z.unknown().optional().meta({ description: "Read only." });
 const mcpServerInput = z
   .object({
     type: z.literal("mcp").meta({ description: "A server of the Model Context Protocol, whose tools the model may call." }),
-    name: name.meta({ description: "What the names of its tools begin with." }),
-    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "Where it is reached by Streamable HTTP." }),
+    name: name.meta({ description: "The beginning of the names under which the model calls its tools." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The URL of its Streamable HTTP endpoint." }),
     headers: headers.optional().meta({ description: "Headers of each request, stored encrypted. null keeps a stored value." }),
     allowed_tools: z
       .array(z.string().min(1).max(MAX_TOOL_NAME_LENGTH))
@@ -149,7 +142,7 @@ const mcpServerInput = z
       .max(MAX_TOOLS)
       .nullable()
       .default(null)
-      .meta({ description: "The tools that may be called; null for all that the server has now." }),
+      .meta({ description: "The names of the tools that the model may call; null for all that the server has now." }),
     requires_verified_visitor: requiresVerifiedVisitor,
     timeout_seconds: timeoutSeconds,
     tools: notSet(),
@@ -184,71 +177,72 @@ export const toolsInputSchema = z
 const httpToolSchema = z
   .object({
     type: z.literal("http").meta({ description: "A request to your API." }),
-    name: z.string().meta({ description: "What the model calls it." }),
+    name: z.string().meta({ description: "The name under which the model calls it." }),
     description: z.string().meta({ description: "What it does and when to use it, for the model." }),
     parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
-    url: z.string().meta({ description: "The request goes here; {name} stands for a parameter." }),
+    url: z.string().meta({ description: "The URL of the request. {name} stands for a parameter." }),
     headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
     body: z.record(z.string(), z.unknown()).meta({ description: "Fields that the service adds to the body." }),
-    requires_verified_visitor: z.boolean().meta({ description: "Whether the model has it only where something vouches for the visitor." }),
+    requires_verified_visitor: z
+      .boolean()
+      .meta({ description: "Whether the model gets it only when an API key or a signed identity confirms who the visitor is." }),
     timeout_seconds: z.int().meta({ description: "How long a response may take." }),
   })
   .openapi("HttpTool");
 
-/** A server as the operator sees it. Sent back unchanged, its tools are listed and allowed again. */
+/** An MCP server as the operator sees it. Sent back unchanged, its tools are listed and allowed again. */
 const mcpServerSchema = z
   .object({
     type: z.literal("mcp").meta({ description: "A server of the Model Context Protocol." }),
-    name: z.string().meta({ description: "What the names of its tools begin with." }),
-    url: z.string().meta({ description: "Where it is reached." }),
+    name: z.string().meta({ description: "The beginning of the names under which the model calls its tools." }),
+    url: z.string().meta({ description: "The URL of its Streamable HTTP endpoint." }),
     headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
     allowed_tools: z
       .array(z.string())
       .nullable()
-      .meta({ description: "The tools that may be called; null for all that the server had when it was saved." }),
+      .meta({ description: "The names of the tools that the model may call; null for all that the server had when it was saved." }),
     requires_verified_visitor: z
       .boolean()
-      .meta({ description: "Whether the model has them only where something vouches for the visitor." }),
+      .meta({ description: "Whether the model gets them only when an API key or a signed identity confirms who the visitor is." }),
     timeout_seconds: z.int().meta({ description: "How long a call may take." }),
     tools: z
       .array(
         z.object({
-          name: z.string().meta({ description: "What the server calls it." }),
-          description: z.string().meta({ description: "What the model reads of it." }),
+          name: z.string().meta({ description: "Its name on the server." }),
+          description: z.string().meta({ description: "Its description for the model." }),
           parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
           read_only: z.boolean().meta({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
         }),
       )
       .meta({ description: "Its tools as they were when it was saved." }),
-    status: z.enum(["ready", "changed"]).meta({ description: "`changed`: none of its tools is called until it is saved again." }),
-    problem: z.string().nullable().meta({ description: "What has changed; null while it is ready." }),
+    status: z
+      .enum(["ready", "changed"])
+      .meta({ description: "`changed` if the server has changed a tool: none of its tools is called until it is saved again." }),
+    problem: z.string().nullable().meta({ description: "What has changed; null if the status is ready." }),
   })
   .openapi("McpServer");
 
 export const toolSchema = z.discriminatedUnion("type", [httpToolSchema, mcpServerSchema]);
 
+/** The wire record of a tool, without the values of its headers. */
 export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
   const common = {
     name: tool.name,
     url: tool.url,
     headers: Object.fromEntries(Object.keys(tool.headers).map((one) => [one, null])),
-    requires_verified_visitor: tool.requiresVerifiedVisitor ?? false,
+    requires_verified_visitor: tool.requiresVerifiedVisitor,
     timeout_seconds: tool.timeoutSeconds,
   };
-  return tool.type === "mcp" ? { ...common, ...toMcpServer(tool) } : { ...common, ...toHttpTool(tool) };
-}
-
-function toHttpTool({ description, parameters, method, body: fields = {} }: StoredHttpTool) {
-  return { type: "http" as const, description, parameters: { ...parameters }, method, body: fields };
-}
-
-function toMcpServer({ allowedTools, tools, problem }: StoredMcpServer) {
-  const shown = tools.map(({ name: own, description, parameters, isReadOnly }) => {
-    return { name: own, description, parameters, read_only: isReadOnly };
+  if (tool.type !== "mcp") {
+    const { description, parameters, method, body: fields } = tool;
+    return { ...common, type: "http", description, parameters: { ...parameters }, method, body: fields };
+  }
+  const { allowedTools, problem } = tool;
+  const tools = tool.tools.map(({ name: own, description, parameters, isReadOnly: read_only }) => {
+    return { name: own, description, parameters, read_only };
   });
-  const status = problem === null ? ("ready" as const) : ("changed" as const);
-  return { type: "mcp" as const, allowed_tools: allowedTools, tools: shown, status, problem };
+  return { ...common, type: "mcp", allowed_tools: allowedTools, tools, status: problem === null ? "ready" : "changed", problem };
 }
 
 /** The message for a URL that a tool may not call. */
@@ -260,7 +254,7 @@ function lengthOf(tool: GivenTool): number {
   return tool.type === "mcp" ? 0 : JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }).length;
 }
 
-/** Why a tool cannot have these fields in its body, as a clause for a message; undefined when it can. */
+/** Why a tool cannot have these fields in its body, as a clause of an error message; undefined if it can. */
 function bodyProblem(method: Method, { properties }: ToolParameters, fields: Record<string, unknown>): string | undefined {
   const names = Object.keys(fields);
   if (names.length > 0 && !hasBody(method)) return `${method} has no body: write {visitor.external_id} and the like in the url or a header`;
@@ -268,7 +262,7 @@ function bodyProblem(method: Method, { properties }: ToolParameters, fields: Rec
   return both && `${both} is a parameter too, which the model writes: leave it out of one of them`;
 }
 
-/** Why a header cannot be an operator's own, as a clause for a message; undefined when it can. */
+/** Why an operator cannot set a header, as a clause of an error message; undefined if they can. */
 function headerNameProblem(name: string): string | undefined {
   if (!HEADER_NAME.test(name)) return "name the header with letters, digits and hyphens, at most 64";
   const lower = name.toLowerCase();

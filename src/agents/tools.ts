@@ -12,33 +12,33 @@ import { expandUrl, placeholdersOf } from "./tool-url.ts";
 import { type Variable, variablesIn, type VariableValues } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
 
-/** For decrypting the headers and resolving the host, besides the request itself. */
+/** The time for decrypting the headers and resolving the host, in addition to the request itself. */
 const GRACE_MS = 2_000;
 
 /** The turn in which the tools are called. */
-export interface AgentToolContext {
+interface AgentToolContext {
   op: Operation;
   conversationId: string;
   /** The answer's id. */
   turnId: string;
   journal: Pick<CallJournal, "once">;
-  /** Null where nothing vouches for who the visitor is. */
-  visitor: VouchedVisitor | null;
+  /** Null if neither an API key nor a signature confirms who the visitor is. */
+  visitor: VerifiedVisitor | null;
   /** Whether tools that may change something are left out. */
   readsOnly?: boolean;
 }
 
 type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt">;
 
-/** A visitor whose identifier an API key or a signature proves, and their email where that is proven too. */
-export interface VouchedVisitor {
+/** A visitor whose identity an API key or a signature confirms. The email is null if it is not confirmed. */
+export interface VerifiedVisitor {
   externalId: string | null;
   email: string | null;
 }
 
 /**
- * The tools that the operator gave an agent, for one turn. Those that need to know the visitor are left out where nothing
- * vouches for them. Only language models call tools, the extractive engine does not.
+ * The agent's own tools, for one turn. Tools that require a verified visitor, or a variable without a value, are left out. Only
+ * language models call tools, the extractive engine does not.
  */
 export function agentTools(context: AgentToolContext, agent: AgentWithTools): Tool[] {
   const variables = variablesOf(context);
@@ -65,7 +65,7 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
   };
 }
 
-/** The tools of a server that are on. */
+/** The tools of an MCP server; none after the server has changed one of them. */
 function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, variables: VariableValues): Tool[] {
   if (server.problem !== null) return [];
   const target = { agentId: agent.id, server, variables };
@@ -86,9 +86,9 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
   }));
 }
 
-/** Leaves a server's tools out from now on, and says to the team why, unless somebody has saved the agent meanwhile. */
+/** Turns a server's tools off and stores the reason for the team, unless somebody has saved the agent meanwhile. */
 async function turnOff({ db, workspaceId }: Operation, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
-  logProblem("tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
+  logProblem("mcp_tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
   const tools = agent.tools.map((tool) => (tool === server ? { ...server, problem } : tool));
   await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt })]);
 }
@@ -106,25 +106,23 @@ function variablesOf({ conversationId, visitor }: AgentToolContext): VariableVal
   return Object.fromEntries(Object.entries(values).filter(([, value]) => (value ?? "") !== ""));
 }
 
-/** Whether all that a tool names is known, and can stand in its URL. */
+/** Whether every variable that a tool's URL, headers and body name has a value, and one that the URL can hold. */
 function canFill(tool: StoredTool, variables: VariableValues): boolean {
-  const { url, headerVariables = {} } = tool;
-  if (tool.type === "mcp")
-    return Object.values(headerVariables)
-      .flat()
-      .every((name) => Object.hasOwn(variables, name));
-  const { body = {} } = tool;
-  const named = [...variablesIn(url), ...Object.values(headerVariables).flat(), ...variablesIn(JSON.stringify(body))];
+  const isKnown = (name: string) => Object.hasOwn(variables, name);
+  if (!Object.values(tool.headerVariables).flat().every(isKnown)) return false;
+  if (tool.type === "mcp") return true;
+  const { url, body } = tool;
   const parameters = Object.fromEntries(placeholdersOf(url).map((name) => [name, "x"]));
-  return named.every((name) => Object.hasOwn(variables, name)) && "url" in expandUrl(url, { ...parameters, ...variables });
+  const isFilled = [...variablesIn(url), ...variablesIn(JSON.stringify(body))].every(isKnown);
+  return isFilled && "url" in expandUrl(url, { ...parameters, ...variables });
 }
 
-/** Names a call: the same one is made once in a turn. */
+/** Identifies a call in its turn: the same tool with the same arguments is called once. */
 function callKey({ turnId }: AgentToolContext, name: string, input: Record<string, unknown>): Promise<string> {
   return sha256Hex(JSON.stringify([turnId, name, canonical(input)]));
 }
 
-/** Makes a call. @param key of one that may change something; null of one that may be repeated. */
+/** Makes a call. @param key identifies a call that may change something; null for a call that may be repeated. */
 async function runOnce({ journal }: AgentToolContext, key: string | null, make: () => Promise<CallResult>): Promise<ToolOutcome> {
   if (key === null) return outcomeOf(await make());
   const journaled = await journal.once(key, make);

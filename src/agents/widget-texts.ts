@@ -1,9 +1,9 @@
 /*
- * The texts of the chat that visitors see. Each has a translation in web/widget/languages, which an agent's `languages` may
- * replace. `{name}` and the like are filled in.
+ * The names of the texts that visitors see in the chat. Their translations are in web/widget/languages, and an agent's `languages`
+ * may replace them. Placeholders such as `{name}` in a text are filled in.
  */
 
-/** The languages that the chat speaks. */
+/** The languages that the chat is translated into. */
 export const WIDGET_LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "nb", "ar"] as const;
 
 export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];

@@ -5,8 +5,8 @@ import { WIDGET_LANGUAGES, WIDGET_TEXTS } from "./widget-texts.ts";
 import type { AgentRow } from "./wire.ts";
 
 /*
- * How an agent's chat looks to visitors: on websites (`/widget.js`) and as a page of its own (`/chat/{agent_id}`). A field that is
- * left out has its default.
+ * The settings of an agent's chat: on websites (`/widget.js`) and as a page of its own (`/chat/{agent_id}`). A field that is left out
+ * has its default.
  */
 
 const MAX_SUGGESTIONS = 4;
@@ -14,7 +14,6 @@ const MAX_CONTACT_FIELDS = 10;
 const MAX_OPTIONS = 20;
 const MAX_TEXT_LENGTH = 300;
 
-/** What an agent without settings has. */
 const DEFAULT_APPEARANCE: Appearance = {
   accent: "#3538cd",
   position: "right",
@@ -31,11 +30,14 @@ export const appearanceSchema = z
       .string()
       .regex(/^#[0-9a-fA-F]{6}$/, "use a colour such as #3538cd")
       .toLowerCase()
-      .meta({ description: "Of the launcher, buttons and the visitor's messages; text on it is black or white.", example: "#3538cd" }),
+      .meta({
+        description: "The colour of the launcher, the buttons and the visitor's messages. Text on it is black or white.",
+        example: "#3538cd",
+      }),
     position: z.enum(POSITIONS).meta({ description: "The corner of the launcher and its panel." }),
     launcher: z
       .enum(LAUNCHERS)
-      .meta({ description: 'An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`.' }),
+      .meta({ description: 'An icon, an icon with a text, or nothing: the page then opens the chat by `SupportAgent("open")`.' }),
     greeting: z
       .string()
       .min(1)
@@ -46,7 +48,7 @@ export const appearanceSchema = z
       .array(z.string().min(1).max(MAX_TEXT_LENGTH))
       .max(MAX_SUGGESTIONS)
       .meta({ description: "Questions that a visitor can ask by a click.", example: ["How long do refunds take?"] }),
-    theme: z.enum(THEMES).meta({ description: "auto: as the visitor's system." }),
+    theme: z.enum(THEMES).meta({ description: "`auto` follows the setting of the visitor's system." }),
     show_branding: z.boolean().meta({ description: "Whether the chat names this service." }),
   })
   .openapi("Appearance");
@@ -56,18 +58,27 @@ const contactFieldSchema = z
     name: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,63}$/, "use up to 64 small letters, digits and underscores, a letter first")
-      .meta({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
-    label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).meta({ description: "Null: in the visitor's language." }),
+      .meta({
+        description: "`name`, `email`, `phone` and `message` are fields of every lead; others are custom fields.",
+        example: "email",
+      }),
+    label: z
+      .string()
+      .min(1)
+      .max(MAX_TEXT_LENGTH)
+      .nullable()
+      .default(null)
+      .meta({ description: "The label of the field; null for the usual one in the visitor's language." }),
     required: z.boolean().default(false).meta({ description: "Whether the form cannot be sent without it." }),
     options: z
       .array(z.string().min(1).max(MAX_TEXT_LENGTH))
       .max(MAX_OPTIONS)
       .default([])
-      .meta({ description: "What can be chosen; none: it is typed." }),
+      .meta({ description: "The options to choose from; empty for a field that is typed." }),
   })
   .refine(({ name, label }) => label !== null || OWN_FIELDS.has(name), valueErrorParams("give a label"));
 
-/** The fields that a lead has of its own, which the chat names in the visitor's language. */
+/** The fields that every lead has. The chat labels them in the visitor's language. */
 const OWN_FIELDS = new Set(["name", "email", "phone", "message"]);
 
 export const contactFormSchema = z
@@ -78,7 +89,7 @@ export const contactFormSchema = z
       .max(MAX_CONTACT_FIELDS)
       .refine((fields) => fields.some(({ name }) => name === "email" || name === "phone"), valueErrorParams("ask for email or phone"))
       .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, valueErrorParams("use each name once"))
-      .meta({ description: "Its fields, in their order." }),
+      .meta({ description: "The fields of the form, in their order." }),
   })
   .openapi("ContactForm");
 
@@ -87,7 +98,7 @@ export const languagesSchema = z
   .meta({
     type: "object",
     additionalProperties: { type: "object", additionalProperties: { type: "string" } },
-    description: `The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
+    description: `The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
 
 Languages: ${WIDGET_LANGUAGES.join(", ")}. Texts: ${WIDGET_TEXTS.join(", ")}.`,
     example: { en: { launcher_label: "Ask Acme" }, de: {} },
@@ -95,14 +106,14 @@ Languages: ${WIDGET_LANGUAGES.join(", ")}. Texts: ${WIDGET_TEXTS.join(", ")}.`,
 
 export const hostedPageSchema = z
   .object({
-    enabled: z.boolean().meta({ description: "Whether there is a page /chat/{agent_id}." }),
-    indexed: z.boolean().meta({ description: "Whether search engines may list it." }),
+    enabled: z.boolean().meta({ description: "Whether the page /chat/{agent_id} exists." }),
+    indexed: z.boolean().meta({ description: "Whether search engines may index it." }),
   })
   .openapi("HostedPage");
 
 export const WIDGET_DESCRIPTIONS = {
   appearance: "How the chat looks.",
-  contact_form: "What visitors are asked for where nobody can answer; null for no form.",
+  contact_form: "The form that visitors get when nobody can answer; null for no form.",
   hosted_page: "The chat as a page of its own.",
 };
 

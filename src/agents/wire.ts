@@ -4,37 +4,37 @@ import type { agents } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { handoffMessageOf, welcomeMessageOf } from "./messages.ts";
 
-/** What any key that reads agents may know of one: neither secrets nor prompts. */
+/** An agent without its instructions, tools and secrets, which keys that may only read agents do not see. */
 export const agentSchema = z.object({
   id: uuid(),
-  name: z.string().meta({ description: "What your team and visitors call it.", example: "Acme support" }),
+  name: z.string().meta({ description: "Its name, which your team and visitors see.", example: "Acme support" }),
   slug: z.string().meta({ description: "Its short name, unique in the workspace.", example: "acme-support" }),
   description: z
     .string()
     .nullable()
-    .meta({ description: "What it is for, for your team.", example: "Answers questions of the shop's customers." }),
+    .meta({ description: "Its purpose, for your team.", example: "Answers questions of the shop's customers." }),
   status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
   language: z.string().meta({ description: "A BCP 47 tag: the language of the texts that you do not set.", example: "en" }),
-  welcome_message: z.string().meta({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
+  welcome_message: z.string().meta({ description: "The message that visitors see before they write.", example: "Hello! How can we help?" }),
   handoff_message: z.string().meta({
     description:
-      "What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer.",
+      "The message that the visitor gets when a human is needed. If the operator has set none, it depends on the reason and on the visitor's language; this is the one for a question without an answer.",
     example: "A colleague will take it from here.",
   }),
-  confidence_threshold: z.number().meta({ description: "Answers below it are handed to a human.", example: 0.5 }),
-  channels: z.array(z.enum(CHANNELS)).meta({ description: "Where visitors can write to it." }),
-  sources_count: z.int().meta({ description: "Its knowledge sources.", example: 3 }),
-  answers_count: z.int().meta({ description: "Its curated answers.", example: 12 }),
+  confidence_threshold: z.number().meta({ description: "Answers with less confidence are handed to a human.", example: 0.5 }),
+  channels: z.array(z.enum(CHANNELS)).meta({ description: "The channels on which visitors can write to it." }),
+  sources_count: z.int().meta({ description: "How many knowledge sources it has.", example: 3 }),
+  answers_count: z.int().meta({ description: "How many curated answers it has.", example: 12 }),
   created_at: timestamp(),
   updated_at: timestamp(),
 });
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The channels that an agent serves: in the playground, only the team writes to it. */
+/** The channels on which visitors write to an agent: in the playground, only the team does. */
 const SERVED_CHANNELS = CHANNELS.filter((channel) => channel !== "playground");
 
-/** What any key that reads agents sees of one. */
+/** The wire record of an agent. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
   const isOff: Partial<Record<Channel, boolean>> = { email: row.emailAddress === null, hosted: row.hostedPage.enabled === false };
   const channels = SERVED_CHANNELS.filter((channel) => !isOff[channel]);

@@ -2,7 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import type { AnswerSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
-import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
+import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
@@ -183,7 +183,7 @@ export class TurnRunner {
     signal.throwIfAborted();
     const tools = [
       ...builtInTools({ op, question, visitorId: stored?.authorId ?? null, written: this.written }),
-      ...this.agentTools(attempt, agent, vouchedVisitor(question, stored)),
+      ...this.agentTools(attempt, agent, verifiedVisitor(question, stored)),
     ];
     const request = { question, agent, history, retrieval: search.retrieval, tools, topics, observer: trace };
     const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
@@ -200,7 +200,7 @@ export class TurnRunner {
     return { previousQuestions, search };
   }
 
-  private agentTools({ question, op, signal }: TurnAttempt, agent: AgentRow, visitor: VouchedVisitor | null) {
+  private agentTools({ question, op, signal }: TurnAttempt, agent: AgentRow, visitor: VerifiedVisitor | null) {
     const { conversationId, answerId } = question;
     this.journal.open(answerId);
     const once: CallJournal["once"] = async (key, make) => {
@@ -270,7 +270,7 @@ function silentAnswer({ agent, history, conversation }: OpenTurn, { message, con
  * The visitor, where the request or, if it names nobody, its API key vouches for them. A merged visitor's own token does not
  * prove the person that it was merged into.
  */
-function vouchedVisitor({ visitor }: Question, stored: StoredQuestion): VouchedVisitor | null {
+function verifiedVisitor({ visitor }: Question, stored: StoredQuestion): VerifiedVisitor | null {
   // The author of a stored question may be erased.
   if (!stored || stored.verified === null || !(visitor ?? stored).verified) return null;
   return { externalId: stored.externalId, email: stored.emailVerified ? stored.email : null };

@@ -122,11 +122,13 @@ describe("a value stays in its place", () => {
     [`${BASE}/x/{id}.`, { id: "." }],
     [`${BASE}/{id}?q={n}`, { id: "..", n: 1 }],
   ])("values that join to %s are refused", (template, values) => {
-    expect(expandUrl(template, values)).toEqual({ problem: expect.stringContaining("another place") });
+    expect(expandUrl(template, values)).toEqual({ problem: expect.stringContaining("change the path") });
   });
 
   test("names the parameter of a refused value, and not the value", () => {
-    expect(expandUrl(PATH, { id: "../secret" })).toEqual({ problem: "The value of id is empty, or holds a slash or a control character." });
+    expect(expandUrl(PATH, { id: "../secret" })).toEqual({
+      problem: "The value of id is empty, or contains a slash or a control character.",
+    });
   });
 
   test("a URL that is too long is refused", () => {

@@ -367,7 +367,7 @@ describe("a tool that fails", () => {
       "It answered with status 302.",
     ],
     ["redirects to itself", { status: 307, headers: { Location: "/orders/A1" } }, "It answered with status 307."],
-    ["answers with a picture", { headers: { "Content-Type": "image/png" }, bytes: "iVBORw0KGgo=" }, "with something that is no text"],
+    ["answers with a picture", { headers: { "Content-Type": "image/png" }, bytes: "iVBORw0KGgo=" }, "with a body that is not text"],
     ["breaks off", { fails: "reset" }, "It could not be reached."],
     ["breaks off in its answer", { body: "In Rot", fails: "reset_in_body" }, "It could not be reached."],
     ["says nothing", { fails: "silent" }, "It did not answer in time."],

@@ -90,9 +90,9 @@ interface StoredTarget {
   url: string;
   /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
-  /** The variables that encrypted values name, by header. */
-  headerVariables?: Record<string, string[]>;
-  requiresVerifiedVisitor?: boolean;
+  /** The variables that the encrypted values name, by header. */
+  headerVariables: Record<string, string[]>;
+  requiresVerifiedVisitor: boolean;
   timeoutSeconds: number;
 }
 
@@ -103,7 +103,7 @@ export interface StoredHttpTool extends StoredTarget {
   parameters: ToolParameters;
   method: Method;
   /** Fields of the JSON body that the operator wrote, beside the parameters. */
-  body?: Record<string, unknown>;
+  body: Record<string, unknown>;
 }
 
 /** A server of the Model Context Protocol. */
