@@ -1257,9 +1257,9 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** The conversation that it was left in. */
+    /** The conversation in which it was left. */
     conversation_id: string | null;
-    /** Who left it. */
+    /** The visitor who left it. */
     visitor_id: string | null;
     /** Their name. */
     name: string | null;
@@ -1267,11 +1267,11 @@ export interface Schemas {
     email: string | null;
     /** Their phone number. */
     phone: string | null;
-    /** What they want. */
+    /** Their message. */
     message: string | null;
     /** Further fields of the form, by name. */
     custom_fields: Record<string, string | number | boolean | null>;
-    /** The page that it was left on. */
+    /** The URL of the page on which it was left. */
     source_url: string | null;
     /** When it was created. */
     created_at: string;
@@ -1524,25 +1524,25 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** What it is called. */
+    /** Its name. */
     name: string | null;
-    /** How far it has come. */
+    /** Whether it waits, runs or has ended. */
     status: "pending" | "running" | "completed" | "failed";
     /** How many cases it has. */
     cases_count: number;
     /** How many of them have run. */
     done_count: number;
-    /** As expected. */
+    /** Cases with the expected answer. */
     right_count: number;
-    /** Answered otherwise, or answered where a refusal is expected. */
+    /** Cases with another answer, or with an answer where a refusal is expected. */
     wrong_count: number;
-    /** Handed over, where an answer is expected. */
+    /** Cases that were handed over, where an answer is expected. */
     refused_count: number;
-    /** The model failed: they say nothing about the knowledge. */
+    /** Cases in which the model failed. They say nothing about the knowledge. */
     failed_count: number;
-    /** Why it failed; null where it did not. */
+    /** Why it failed; null if it did not. */
     error: string | null;
-    /** When its first case ran. */
+    /** When its first case started. */
     started_at: string | null;
     /** When it ended. */
     completed_at: string | null;
@@ -1550,24 +1550,24 @@ export interface Schemas {
     created_at: string;
   };
   EvaluationIn: {
-    /** What it is called. */
+    /** Its name. */
     name?: string | null | undefined;
     /** The questions, each with what is expected of its answer. */
     cases: {
       /** The question. */
       question: string;
-      /** What the visitor wrote before it, oldest first. */
+      /** The visitor's previous messages, oldest first. */
       previous?: string[] | undefined;
       expect: Schemas["EvaluationExpectation"];
     }[];
   };
-  /** What is expected. What is given must all hold; `refusal: false` alone means any answer. */
+  /** What is expected of the answer. All given fields must hold; `refusal: false` alone means any answer. */
   EvaluationExpectation: {
-    /** The source, or the curated answer, that the answer cites. */
+    /** The source or the curated answer that the answer must cite. */
     source_id?: string | undefined;
-    /** What the answer says, in whatever case and white space. */
+    /** A text that the answer must contain. Case and white space do not matter. */
     answer_contains?: string | undefined;
-    /** True: the agent hands over, since it must not or cannot answer. */
+    /** True if the agent must hand over to a human, because it cannot or must not answer. */
     refusal?: boolean | undefined;
   };
   EvaluationCase: {
@@ -1575,22 +1575,22 @@ export interface Schemas {
     position: number;
     /** The question. */
     question: string;
-    /** What the visitor wrote before it, oldest first. */
+    /** The visitor's previous messages, oldest first. */
     previous: string[];
     expect: Schemas["EvaluationExpectation"];
-    /** What became of it; null until it has run. */
+    /** The verdict; null until the case has run. */
     verdict: "right" | "wrong" | "refused" | "failed" | null;
-    /** What the agent says: its first 1,000 characters. */
+    /** The first 1,000 characters of the agent's answer. */
     answer: string | null;
     /** 0 to 1: how likely the agent thinks it is right. */
     confidence: number | null;
-    /** Whether the expected source is among what was found; null where none is expected. */
+    /** Whether the search found the expected source; null if none is expected. */
     source_found: boolean | null;
-    /** What became of it in the run that this is compared with. */
+    /** The verdict in the run that this one is compared with. */
     before: "right" | "wrong" | "refused" | "failed" | null;
-    /** Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict. */
+    /** The change since that run: right is better than refused, and refused is better than wrong. Null without a comparison or a verdict. */
     change: "better" | "worse" | "same" | "new" | null;
-    /** How it came about, in at most 3 KB; null until it has run. */
+    /** How the answer was found, in at most 3 KB; null until the case has run. */
     trace: {
       decision: Schemas["TraceDecision"];
       /** What was found in the knowledge. */
@@ -1606,7 +1606,7 @@ export interface Schemas {
   EvaluationCaseIn: {
     /** The question. */
     question: string;
-    /** What the visitor wrote before it, oldest first. */
+    /** The visitor's previous messages, oldest first. */
     previous?: string[] | undefined;
     expect: Schemas["EvaluationExpectation"];
   };
@@ -1624,45 +1624,45 @@ export interface Schemas {
   };
   EvaluationResult: Schemas["Evaluation"] & {
     metrics: Schemas["EvaluationMetrics"];
-    /** The difference from the run named by `compare_to`; cases are matched by their question and those before it. */
+    /** The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages. */
     comparison: {
-      /** The earlier run. */
+      /** The run that this one is compared with. */
       evaluation_id: string;
-      /** Cases that became better. */
+      /** Cases that have become better. */
       better: number;
-      /** Cases that became worse. */
+      /** Cases that have become worse. */
       worse: number;
-      /** Cases that stayed as they were. */
+      /** Cases that have not changed. */
       same: number;
-      /** Cases that it did not have. */
+      /** Cases that the other run does not have. */
       new: number;
-      /** Its cases that are missing here. */
+      /** Cases of the other run that are missing here. */
       missing: number;
     } | null;
     /** All cases, in their order. */
     cases: Schemas["EvaluationCase"][];
   };
-  /** Of the cases that have run. */
+  /** The figures of the cases that have run. */
   EvaluationMetrics: {
-    /** The share of right cases, of those that did not fail. Null where there is none. */
+    /** The share of right cases among those that did not fail. Null if there is no such case. */
     accuracy: number | null;
-    /** Of the cases with a `source_id`: the share in which it was found, whether or not it was cited. Null where there is none. */
+    /** Among the cases with a `source_id`, the share in which the search found it, whether or not the answer cites it. Null if there is no such case. */
     recall: number | null;
     /** How many cases have a `source_id`. */
     recall_cases: number;
-    /** How far the confidence is from what is right, of the cases that are right or wrong: 0 is best, 0.25 knows nothing. Null where there is none. */
+    /** The Brier score of the confidence, among the cases that are right or wrong: 0 is best, 0.25 is as good as guessing. Null if there is no such case. */
     brier: number | null;
-    /** By confidence. */
+    /** The cases by ranges of confidence. */
     calibration: {
-      /** The least confidence. */
+      /** The lowest confidence of the range. */
       from: number;
-      /** The largest. */
+      /** The highest confidence of the range. */
       to: number;
-      /** How many right and wrong cases have it. */
+      /** How many right and wrong cases are in the range. */
       cases: number;
-      /** Their average confidence. Null where there is none. */
+      /** Their average confidence. Null if there is no such case. */
       confidence: number | null;
-      /** The share of them that is right. Where the agent is calibrated it is about the confidence. Null where there is none. */
+      /** The share of them that is right. If the agent is well calibrated, it is close to the confidence. Null if there is no such case. */
       right: number | null;
     }[];
   };
@@ -2463,7 +2463,7 @@ export interface Operations {
     };
     answer: Schemas["FeedbackPage"];
   };
-  /** List and search leads, newest first. With `Accept: text/csv` all of them that fit, as a CSV file. Scope: `leads:read`. */
+  /** List and search leads, newest first. With `Accept: text/csv`, all matching leads as a CSV file. Scope: `leads:read`. */
   listLeads: {
     input: {
       /** How many records a page holds at most. */
@@ -2474,9 +2474,9 @@ export interface Operations {
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
-      /** Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone. */
+      /** Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone. */
       q?: string | undefined;
-      /** Only leads left at or after it. */
+      /** Only leads left at or after this time. */
       created_since?: string | undefined;
     };
     answer: Schemas["LeadPage"];
@@ -2648,7 +2648,7 @@ export interface Operations {
     };
     answer: Schemas["Answer"];
   };
-  /** Run questions against an agent. Each question is asked as a visitor would ask it: the same search, threshold, model and filters. No conversation, event or lead comes of it, no message of the quota is used, and no tool is called that changes something. It runs in the background; the ten latest runs of an agent are kept. Scope: `knowledge:write`. */
+  /** Run questions against an agent. Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept. Scope: `knowledge:write`. */
   createEvaluation: {
     input: {
       /** The agent. */
@@ -2669,7 +2669,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
-  /** Add a case to an evaluation. It runs in the background; the other cases keep their results. It takes the place of a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result, and one that failed also runs the rest. An evaluation has at most 500 cases. Scope: `knowledge:write`. */
+  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
       /** The agent. */
@@ -2680,7 +2680,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationCase"];
   };
-  /** The progress and results of an evaluation. With `compare_to`, each case says whether it became better or worse since that run. Scope: `knowledge:read`. */
+  /** Get an evaluation with its results. With `compare_to`, each case shows whether it has become better or worse since that run. Scope: `knowledge:read`. */
   getEvaluation: {
     input: {
       /** The agent. */
@@ -2692,7 +2692,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationResult"];
   };
-  /** Cancel or delete an evaluation. One that runs ends; its results are deleted too. Scope: `knowledge:write`. */
+  /** Cancel or delete an evaluation. Its results are deleted too. An evaluation that runs is cancelled. Scope: `knowledge:write`. */
   deleteEvaluation: {
     input: {
       /** The agent. */

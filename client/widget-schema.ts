@@ -196,9 +196,9 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** The conversation that it was left in. */
+    /** The conversation in which it was left. */
     conversation_id: string | null;
-    /** Who left it. */
+    /** The visitor who left it. */
     visitor_id: string | null;
     /** Their name. */
     name: string | null;
@@ -206,11 +206,11 @@ export interface Schemas {
     email: string | null;
     /** Their phone number. */
     phone: string | null;
-    /** What they want. */
+    /** Their message. */
     message: string | null;
     /** Further fields of the form, by name. */
     custom_fields: Record<string, string | number | boolean | null>;
-    /** The page that it was left on. */
+    /** The URL of the page on which it was left. */
     source_url: string | null;
     /** When it was created. */
     created_at: string;

@@ -1,5 +1,6 @@
 import { sendMail } from "./email/outbound.ts";
-import { continueEvaluation, type EvaluationMessage, failEvaluation } from "./evaluations/consumer.ts";
+import { continueEvaluation, failEvaluation } from "./evaluations/consumer.ts";
+import type { EvaluationKey } from "./evaluations/store.ts";
 import type { EmailMessage } from "./events/outbox.ts";
 import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
@@ -26,7 +27,7 @@ type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | 
 
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
   ingestion: (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter),
-  crawls: (env, body: IngestionMessage | EvaluationMessage, meter) =>
+  crawls: (env, body: IngestionMessage | EvaluationKey, meter) =>
     "evaluationId" in body ? continueEvaluation(env, body, meter) : ingest(env, body, Date.now, meter),
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
@@ -57,7 +58,7 @@ const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "ingestion-dlq": failSource,
   "crawls-dlq": {
     action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
-    handler: (env, body: IngestionMessage | EvaluationMessage, meter) =>
+    handler: (env, body: IngestionMessage | EvaluationKey, meter) =>
       "evaluationId" in body ? failEvaluation(env, body, meter) : failAfterRetries(env, body, meter),
   },
   "erasure-dlq": {

@@ -18,27 +18,24 @@ import {
   releaseEvaluation,
 } from "./store.ts";
 
-/** A wake-up: run the next cases of an evaluation. */
-export type EvaluationMessage = EvaluationKey;
-
-/** Cases that run at once: visitors' questions need the model too. */
+/** How many cases run at once. Few, since visitors' questions need the model too. */
 const CASES_PER_STEP = 3;
-/** A wake-up that has worked so long sends the next one. */
+/** The time after which a wake-up sends another one and ends. */
 const RUN_MS = 15_000;
-/** Longer than a step: an answer takes at most a minute and a half. */
+/** Longer than a step takes: an answer takes at most a minute and a half. */
 const LEASE_MS = 5 * 60_000;
 
-/** After "goes_on" it has sent another wake-up. */
+/** The result of a wake-up; with "goes_on" it has sent the next one. */
 type Outcome = "nothing_to_do" | "goes_on" | "completed";
 
 /**
- * Runs the next cases of an evaluation, step by step. A step that dies or fails has stored nothing, so that the next one runs its
- * cases again; what a consumer without its lease finds out is dropped.
- * @throws Error where a step fails: the queue tries it again.
+ * Handles the wake-up of an evaluation: runs its next cases, step by step. A step that dies or fails has stored nothing, so the next
+ * wake-up runs its cases again. Results of a consumer that has lost its lease are dropped.
+ * @throws Error if a step fails; the queue then repeats the wake-up.
  */
 export async function continueEvaluation(
   env: Env,
-  { workspaceId, evaluationId }: EvaluationMessage,
+  { workspaceId, evaluationId }: EvaluationKey,
   meter = new Meter(),
   model = modelFor(env),
 ): Promise<Outcome> {
@@ -51,20 +48,17 @@ export async function continueEvaluation(
   const [[evaluation]] = await db.batch([claimEvaluation(db, key, leaseOf(leaseId, startedMs), startedMs)]);
   if (!evaluation) return "nothing_to_do";
   const step = { op, model, key, agentId: evaluation.agentId, leaseId };
+  let outcome: Outcome = "goes_on";
   try {
-    let outcome: Outcome = "goes_on";
     while (outcome === "goes_on" && Date.now() - startedMs < RUN_MS) {
       outcome = await runStep(step);
       announce(env, workspaceId, { kind: "evaluation", id: evaluationId });
     }
-    if (outcome !== "goes_on") return outcome;
-  } catch (error) {
-    await db.batch([releaseEvaluation(db, key, leaseId)]);
-    throw error;
+  } finally {
+    if (outcome === "goes_on") await db.batch([releaseEvaluation(db, key, leaseId)]);
   }
-  await db.batch([releaseEvaluation(db, key, leaseId)]);
-  await wakeEvaluation(env, key);
-  return "goes_on";
+  if (outcome === "goes_on") await wakeEvaluation(env, key);
+  return outcome;
 }
 
 interface Step {
@@ -78,14 +72,13 @@ interface Step {
 async function runStep({ op, model, key, agentId, leaseId }: Step): Promise<Outcome> {
   const { db } = op;
   const [[agent], cases] = await db.batch([findAgent(db, key.workspaceId, agentId), listNextCases(db, key, CASES_PER_STEP)]);
-  // Deleted, with its evaluations.
+  // The agent has been deleted, and its evaluations with it.
   if (!agent) return "nothing_to_do";
   const results = await Promise.all(cases.map((one) => runCase(op, model, agent, one)));
   const nowMs = Date.now();
   const { writes, end } = recordResults(db, key, results, leaseOf(leaseId, nowMs), nowMs);
-  const {
-    after: [[recorded]],
-  } = await transact(db, { writes, after: [end] });
+  const { after } = await transact(db, { writes, after: [end] });
+  const [[recorded]] = after;
   if (!recorded) return "nothing_to_do";
   return recorded.status === "completed" ? "completed" : "goes_on";
 }
@@ -95,15 +88,15 @@ function leaseOf(leaseId: string, nowMs: number): Lease {
 }
 
 /** Ends an evaluation whose steps keep failing. */
-export async function failEvaluation(env: Env, { workspaceId, evaluationId }: EvaluationMessage, meter = new Meter()): Promise<void> {
+export async function failEvaluation(env: Env, { workspaceId, evaluationId }: EvaluationKey, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, workspaceId)) return;
   const { db, nowMs } = newOperation(env, meter, workspaceId);
-  const error = "It kept failing on our side. What has run is kept; run it again for the rest.";
+  const error = "The evaluation failed repeatedly on our side. Its results so far are kept: run it again for the other cases.";
   await db.batch([failEvaluationRow(db, { workspaceId, evaluationId }, error, nowMs)]);
   announce(env, workspaceId, { kind: "evaluation", id: evaluationId });
 }
 
 /** Sends the wake-up for an evaluation. */
 export function wakeEvaluation(env: Env, key: EvaluationKey): Promise<void> {
-  return sendWakeUps(env.CRAWL_QUEUE, [key satisfies EvaluationMessage]);
+  return sendWakeUps(env.CRAWL_QUEUE, [key]);
 }

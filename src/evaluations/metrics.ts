@@ -1,6 +1,30 @@
-import type { Verdict } from "../platform/db/columns.ts";
+import type { Expectation, HandoffReason, Verdict } from "../platform/db/columns.ts";
 
-/** A case, as far as it has run. */
+/** The agent's answer to a case. */
+interface Outcome {
+  answer: string;
+  handoffReason: HandoffReason | null;
+  /** The ids of the sources and curated answers that the answer cites. */
+  cited: readonly string[];
+}
+
+/** Compares the agent's answer to a case with what is expected of it. */
+export function verdictOf({ source_id: sourceId, answer_contains: contained, refusal }: Expectation, outcome: Outcome): Verdict {
+  const { answer, handoffReason, cited } = outcome;
+  if (handoffReason === "model_failure") return "failed";
+  if (refusal === true) return handoffReason === null ? "wrong" : "right";
+  if (handoffReason !== null) return "refused";
+  const isCited = sourceId === undefined || cited.includes(sourceId);
+  const isSaid = contained === undefined || plain(answer).includes(plain(contained));
+  return isCited && isSaid ? "right" : "wrong";
+}
+
+/** The text without differences in case and white space. */
+function plain(text: string): string {
+  return text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
+}
+
+/** A case and its result. The verdict is null until the case has run. */
 export interface Measured {
   question: string;
   previous: readonly string[];
@@ -11,23 +35,23 @@ export interface Measured {
 
 const BUCKETS = 5;
 
-/** How good the answers of an evaluation are, of the cases that have run. A figure of no case is null. */
+/** Measures the cases that have run. A figure is null if no case counts toward it. */
 export function metricsOf(cases: readonly Measured[]) {
   const judged = cases.filter(({ verdict }) => verdict !== null && verdict !== "failed");
-  const looked = cases.filter(({ sourceFound }) => sourceFound !== null);
-  // Whether what was said is right: a hand-off says nothing.
-  const said = judged.filter(({ verdict, confidence }) => confidence !== null && verdict !== "refused");
+  const searched = cases.filter(({ sourceFound }) => sourceFound !== null);
+  // A hand-off gives no answer that the confidence could be compared with.
+  const answered = judged.filter(({ verdict, confidence }) => confidence !== null && verdict !== "refused");
   return {
     accuracy: shareOf(judged, ({ verdict }) => verdict === "right"),
-    recall: shareOf(looked, ({ sourceFound }) => sourceFound === true),
-    recall_cases: looked.length,
-    brier: said.length === 0 ? null : average(said.map((one) => (one.confidence! - rightness(one)) ** 2)),
-    calibration: Array.from({ length: BUCKETS }, (_, at) => bucketOf(said, at)),
+    recall: shareOf(searched, ({ sourceFound }) => sourceFound === true),
+    recall_cases: searched.length,
+    brier: answered.length === 0 ? null : average(answered.map((one) => (one.confidence! - rightness(one)) ** 2)),
+    calibration: Array.from({ length: BUCKETS }, (_, at) => bucketOf(answered, at)),
   };
 }
 
-function bucketOf(said: readonly Measured[], at: number) {
-  const own = said.filter(({ confidence }) => Math.min(BUCKETS - 1, Math.floor(confidence! * BUCKETS)) === at);
+function bucketOf(answered: readonly Measured[], at: number) {
+  const own = answered.filter(({ confidence }) => Math.min(BUCKETS - 1, Math.floor(confidence! * BUCKETS)) === at);
   const confidence = own.length === 0 ? null : average(own.map((one) => one.confidence!));
   return {
     from: at / BUCKETS,
@@ -50,13 +74,13 @@ function average(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** A refusal leaves the question to a human; a wrong answer misleads. */
+/** A refusal ranks above a wrong answer: it leaves the question to a human, where a wrong answer misleads. */
 const RANKS: Record<Verdict, number | null> = { wrong: 0, refused: 1, right: 2, failed: null };
 
-/** What became of a case since an earlier run: `new` where that did not have it; null where one of both has no verdict. */
-export type Difference = "better" | "worse" | "same" | "new";
+/** How a case differs from the earlier run: `new` if that run did not have it, null if it has no verdict in one of them. */
+type Difference = "better" | "worse" | "same" | "new";
 
-/** Compares a case with those of an earlier run, by its question and those before it. */
+/** Returns a function that compares a case with the same case of an earlier run. */
 export function comparer(earlier: readonly Measured[]): (one: Measured) => { before: Verdict | null; change: Difference | null } {
   const byKey = new Map(earlier.map((one) => [keyOf(one), one]));
   return (one) => {
@@ -69,6 +93,7 @@ export function comparer(earlier: readonly Measured[]): (one: Measured) => { bef
   };
 }
 
+/** Two cases are the same if they ask the same question after the same ones. */
 function keyOf({ question, previous }: Measured): string {
   return JSON.stringify([...previous, question]);
 }

@@ -31,7 +31,7 @@ export const evaluationRoutes = createRouter("Evaluations");
 const params = z.object({ agent_id: uuid() });
 const evaluationParams = params.extend({ evaluation_id: uuid() });
 
-/** Evaluations of a workspace that wait or run: visitors' questions need the model too. */
+/** How many evaluations of a workspace may wait or run. Few, since visitors' questions need the model too. */
 const MAX_UNFINISHED = 3;
 
 const createEvaluationRoute = createRoute({
@@ -40,10 +40,13 @@ const createEvaluationRoute = createRoute({
   path: "/agents/{agent_id}/evaluations",
   summary: "Run questions against an agent",
   description:
-    "Each question is asked as a visitor would ask it: the same search, threshold, model and filters. No conversation, event or lead comes of it, no message of the quota is used, and no tool is called that changes something. It runs in the background; the ten latest runs of an agent are kept.",
+    "Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept.",
   ...needsScope("knowledge:write"),
   request: { params, body: jsonBody(evaluationInSchema) },
-  responses: { 202: jsonResponse(evaluationSchema, "The evaluation, which waits to run."), ...errorResponses(403, 404, 409, 413, 422) },
+  responses: {
+    202: jsonResponse(evaluationSchema, "The evaluation, which has not started yet."),
+    ...errorResponses(403, 404, 409, 413, 422),
+  },
 });
 
 evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
@@ -54,14 +57,13 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   const id = newId();
   const window = dayWindow("evaluation_cases", limits.evaluation_cases_per_day, nowMs);
   const row = { id, workspaceId, agentId, name, status: "pending" as const, casesCount: cases.length };
-  const {
-    before: [[agent], sent],
-    after: [[evaluation]],
-  } = await transact(db, {
+  const { before, after } = await transact(db, {
     before: [findAgentBrief(db, workspaceId, agentId), listSent(db, workspaceId, [window])],
     writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
     after: [findEvaluation(db, workspaceId, agentId, id)],
   });
+  const [[agent], sent] = before;
+  const [[evaluation]] = after;
   if (!agent) throw notFound("agent");
   if (!evaluation) {
     const full = fullWindow([window], sent, cases.length);
@@ -81,10 +83,10 @@ const addCaseRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
   summary: "Add a case to an evaluation",
-  description: `It runs in the background; the other cases keep their results. It takes the place of a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result, and one that failed also runs the rest. An evaluation has at most ${MAX_CASES} cases.`,
+  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases.`,
   ...needsScope("knowledge:write"),
   request: { params: evaluationParams, body: jsonBody(caseInSchema) },
-  responses: { 201: jsonResponse(caseSchema, "The case, which waits to run."), ...errorResponses(403, 404, 409, 413, 422) },
+  responses: { 201: jsonResponse(caseSchema, "The case, which has not run yet."), ...errorResponses(403, 404, 409, 413, 422) },
 });
 
 evaluationRoutes.openapi(addCaseRoute, async (c) => {
@@ -136,8 +138,8 @@ const getEvaluationRoute = createRoute({
   operationId: "getEvaluation",
   method: "get",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}",
-  summary: "The progress and results of an evaluation",
-  description: "With `compare_to`, each case says whether it became better or worse since that run.",
+  summary: "Get an evaluation with its results",
+  description: "With `compare_to`, each case shows whether it has become better or worse since that run.",
   ...needsScope("knowledge:read"),
   request: { params: evaluationParams, query: evaluationQuery },
   responses: { 200: jsonResponse(evaluationResultSchema, "The evaluation with all its cases."), ...errorResponses(403, 404, 422) },
@@ -163,7 +165,7 @@ const deleteEvaluationRoute = createRoute({
   method: "delete",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}",
   summary: "Cancel or delete an evaluation",
-  description: "One that runs ends; its results are deleted too.",
+  description: "Its results are deleted too. An evaluation that runs is cancelled.",
   ...needsScope("knowledge:write"),
   request: { params: evaluationParams },
   responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },

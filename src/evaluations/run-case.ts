@@ -6,14 +6,17 @@ import { TraceRecorder } from "../chat/trace.ts";
 import type { HistoryMessage, Model, Tool } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { truncate } from "../platform/text.ts";
+import { verdictOf } from "./metrics.ts";
 import type { CaseResult, EvaluationCase } from "./store.ts";
-import { verdictOf } from "./verdict.ts";
 
 const MAX_ANSWER_LENGTH = 1_000;
-/** Of a case's trace: that of 500 cases is read at once. */
+/** The largest trace of a case. Small, since the traces of up to 500 cases are read at once. */
 const MAX_TRACE_BYTES = 3 * 1_024;
 
-/** Asks an agent a case's question as a turn does, of which nothing is stored or counted, and holds the answer against what is expected. */
+/**
+ * Asks an agent the question of a case, and compares the answer with what is expected. The question is answered as in a turn, but
+ * nothing is stored or counted.
+ */
 export async function runCase(
   op: Operation,
   model: Model,
@@ -41,10 +44,10 @@ export async function runCase(
   };
 }
 
-/** A case is no conversation: tools that name one, or a visitor, are not offered. */
+/** A case has no conversation: tools that name a conversation or a visitor are not offered. */
 const NO_CONVERSATION = "";
 
-/** The agent's tools that change nothing. */
+/** The agent's own tools that only read. */
 function readingAgentTools(op: Operation, agent: AgentRow): Tool[] {
   const journal = { once: async () => ({ isKnown: false }) as const };
   return agentTools({ op, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null, readsOnly: true }, agent);

@@ -11,25 +11,25 @@ import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 
 type NewEvaluation = typeof evaluations.$inferInsert;
 
-/** A question with what is expected of its answer. */
+/** A question, and what is expected of its answer. */
 export interface EvaluationCase {
   question: string;
   previous: string[];
   expect: Expectation;
 }
 
-/** An evaluation of an agent. */
+/** The key of an evaluation, and the wake-up that runs its next cases. */
 export interface EvaluationKey {
   workspaceId: string;
   evaluationId: string;
 }
 
-/** How many of an agent's finished runs are kept, a new one included. */
+/** How many evaluations of an agent are kept, a new one included. */
 const KEPT_RUNS = 10;
 
 /**
- * Adds an evaluation with its cases, if the agent exists, the workspace has fewer than so many unfinished ones, and the day has room
- * for the cases; one with the same id stays as it is. The oldest finished runs of the agent are deleted.
+ * Adds an evaluation with its cases, if the agent exists, the workspace has fewer than `maxUnfinished` unfinished ones, and the day's
+ * limit has room for the cases. An evaluation with the same id is left unchanged. The agent's oldest finished evaluations are deleted.
  */
 export function createEvaluation(
   db: Database,
@@ -64,9 +64,9 @@ export function createEvaluation(
 }
 
 /**
- * Adds a case to an evaluation, in the place of one that asks the same, if the evaluation has room for it, no more than so many of the
- * workspace are unfinished with it, and the day has room. The evaluation waits to run what has not run.
- * @returns statements, the first of which gives back the case if it was added.
+ * Adds a case to an evaluation, or replaces the case that asks the same. It does so if the evaluation has room, the workspace then has
+ * at most `maxUnfinished` unfinished ones, and the day's limit has room. The evaluation becomes pending again.
+ * @returns statements, of which the first returns the case if it was added.
  */
 export function addCase(
   db: Database,
@@ -89,7 +89,7 @@ export function addCase(
   const condition = sql`${exists(evaluations, hasRoom)} AND ${mayBeSent(workspaceId, [window])}`;
   const notRun = { verdict: null, answer: null, confidence: null, sourceFound: null, trace: {} };
   const count = sql`(SELECT count(*) ${cases})`;
-  // Whoever runs the evaluation may be asking what is replaced, whose result must not become that of the new case.
+  // A running evaluation is restarted if a case was replaced: the result of the old case must not be stored for the new one.
   const isRunning = sql`${IS_UNFINISHED} AND ${count} > ${evaluations.casesCount}`;
   return [
     insertWhere(db, evaluationCases, row, condition)
@@ -119,7 +119,7 @@ function countUnfinished(workspaceId: string): SQL {
   return sql`(SELECT count(*) FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND ${IS_UNFINISHED})`;
 }
 
-/** Literal SQL: SQLite does not match the condition of a partial index with bound values. */
+/** Without bound values, which would keep SQLite from using the partial index on these statuses. */
 const IS_UNFINISHED = sql`status IN ('pending', 'running')`;
 
 /** One page of an agent's evaluations, newest first. */
@@ -146,8 +146,8 @@ export function findEvaluation(db: Database, workspaceId: string, agentId: strin
 }
 
 /** The cases of an evaluation, in their order. */
-export function listCases(db: Database, { workspaceId, evaluationId }: EvaluationKey) {
-  return db.select().from(evaluationCases).where(isOf({ workspaceId, evaluationId })).orderBy(asc(evaluationCases.position));
+export function listCases(db: Database, key: EvaluationKey) {
+  return db.select().from(evaluationCases).where(isOf(key)).orderBy(asc(evaluationCases.position));
 }
 
 /** The first cases that have not run. */
@@ -160,13 +160,13 @@ export function listNextCases(db: Database, key: EvaluationKey, limit: number) {
     .limit(limit);
 }
 
-/** A consumer's claim on an evaluation. */
+/** The claim of a consumer on an evaluation. It ends at `untilMs`. */
 export interface Lease {
   leaseId: string;
   untilMs: number;
 }
 
-/** Claims an evaluation that waits, or whose consumer died, unless its workspace is deleted. */
+/** Claims an unfinished evaluation whose lease is free or has ended, unless the workspace is deleted. */
 export function claimEvaluation(db: Database, key: EvaluationKey, { leaseId, untilMs }: Lease, nowMs: number) {
   const { leaseUntil, startedAt } = evaluations;
   return db
@@ -189,8 +189,8 @@ export type CaseResult = Pick<
 >;
 
 /**
- * Stores results, as long as the lease holds, and counts them; after the last one the evaluation is complete.
- * @returns statements, the last of which gives back the evaluation if the lease held.
+ * Stores and counts results, if the lease is still held. With the last result the evaluation is complete.
+ * @returns the writes of the cases, and the statement that follows them: it returns the evaluation if the lease was held.
  */
 export function recordResults(
   db: Database,
@@ -224,7 +224,7 @@ export function recordResults(
   };
 }
 
-/** Gives a claim back, so that the next consumer need not wait for its end. */
+/** Ends a lease, so that the next consumer need not wait until it expires. */
 export function releaseEvaluation(db: Database, key: EvaluationKey, leaseId: string) {
   return db
     .update(evaluations)
@@ -232,7 +232,7 @@ export function releaseEvaluation(db: Database, key: EvaluationKey, leaseId: str
     .where(and(isEvaluation(key), eq(evaluations.leaseId, leaseId)));
 }
 
-/** Ends an evaluation that is not complete. */
+/** Marks an unfinished evaluation as failed. */
 export function failEvaluationRow(db: Database, key: EvaluationKey, error: string, nowMs: number) {
   return db
     .update(evaluations)
@@ -251,7 +251,7 @@ export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: n
     .where(isNextInTurn(WAITING.evaluations, where, limit));
 }
 
-/** Deletes an evaluation of an agent, which ends it if it runs, or all of them. */
+/** Deletes one evaluation of an agent, or all of them. One that runs is cancelled. */
 export function eraseEvaluations(db: Database, workspaceId: string, agentId: string, evaluationId?: string) {
   const isErased = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
@@ -264,7 +264,7 @@ export function eraseEvaluations(db: Database, workspaceId: string, agentId: str
   ] as const;
 }
 
-/** SQL: how many cases of an evaluation have which verdict. */
+/** SQL: how many cases of an evaluation have each verdict, as JSON. */
 function countVerdicts({ workspaceId, evaluationId }: EvaluationKey): SQL {
   const counted = sql`SELECT verdict, count(*) AS cases FROM ${evaluationCases}
     WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId} AND verdict IS NOT NULL GROUP BY verdict`;

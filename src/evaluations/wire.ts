@@ -7,18 +7,21 @@ import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { comparer, metricsOf } from "./metrics.ts";
 
-/** Of an evaluation. */
+/** The most cases of an evaluation. */
 export const MAX_CASES = 500;
 const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 const expectSchema = z
   .object({
-    source_id: uuid().optional().meta({ description: "The source, or the curated answer, that the answer cites." }),
+    source_id: uuid().optional().meta({ description: "The source or the curated answer that the answer must cite." }),
     answer_contains: z.string().min(1).max(500).optional().meta({
-      description: "What the answer says, in whatever case and white space.",
+      description: "A text that the answer must contain. Case and white space do not matter.",
       example: "five working days",
     }),
-    refusal: z.boolean().optional().meta({ description: "True: the agent hands over, since it must not or cannot answer." }),
+    refusal: z
+      .boolean()
+      .optional()
+      .meta({ description: "True if the agent must hand over to a human, because it cannot or must not answer." }),
   })
   .superRefine(({ source_id: sourceId, answer_contains: contained, refusal }, ctx) => {
     const isAnswer = sourceId !== undefined || contained !== undefined;
@@ -27,13 +30,13 @@ const expectSchema = z
     if (isAnswer && refusal) ctx.addIssue({ code: "custom", ...valueErrorParams("a refusal has neither source_id nor answer_contains") });
   })
   .openapi("EvaluationExpectation", {
-    description: "What is expected. What is given must all hold; `refusal: false` alone means any answer.",
+    description: "What is expected of the answer. All given fields must hold; `refusal: false` alone means any answer.",
   });
 
 const questionSchema = () => z.string().min(1).max(2000).meta({ description: "The question.", example: "How long do refunds take?" });
 
 const previousSchema = () =>
-  z.array(z.string().min(1).max(2000)).max(10).meta({ description: "What the visitor wrote before it, oldest first.", example: [] });
+  z.array(z.string().min(1).max(2000)).max(10).meta({ description: "The visitor's previous messages, oldest first.", example: [] });
 
 const caseFields = { question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema };
 
@@ -43,7 +46,7 @@ export const caseInSchema = z.object(caseFields).openapi("EvaluationCaseIn", {
 
 export const evaluationInSchema = z
   .object({
-    name: z.string().min(1).max(120).nullable().default(null).meta({ description: "What it is called." }),
+    name: z.string().min(1).max(120).nullable().default(null).meta({ description: "Its name." }),
     cases: z
       .array(z.object(caseFields))
       .min(1)
@@ -66,16 +69,16 @@ export const evaluationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    name: z.string().nullable().meta({ description: "What it is called.", example: "After the new refund policy" }),
-    status: z.enum(EVALUATION_STATUSES).meta({ description: "How far it has come.", example: "running" }),
+    name: z.string().nullable().meta({ description: "Its name.", example: "After the new refund policy" }),
+    status: z.enum(EVALUATION_STATUSES).meta({ description: "Whether it waits, runs or has ended.", example: "running" }),
     cases_count: count("How many cases it has."),
     done_count: count("How many of them have run."),
-    right_count: count("As expected."),
-    wrong_count: count("Answered otherwise, or answered where a refusal is expected."),
-    refused_count: count("Handed over, where an answer is expected."),
-    failed_count: count("The model failed: they say nothing about the knowledge."),
-    error: z.string().nullable().meta({ description: "Why it failed; null where it did not.", example: null }),
-    started_at: timestamp().nullable().meta({ description: "When its first case ran." }),
+    right_count: count("Cases with the expected answer."),
+    wrong_count: count("Cases with another answer, or with an answer where a refusal is expected."),
+    refused_count: count("Cases that were handed over, where an answer is expected."),
+    failed_count: count("Cases in which the model failed. They say nothing about the knowledge."),
+    error: z.string().nullable().meta({ description: "Why it failed; null if it did not.", example: null }),
+    started_at: timestamp().nullable().meta({ description: "When its first case started." }),
     completed_at: timestamp().nullable().meta({ description: "When it ended." }),
     created_at: timestamp(),
   })
@@ -87,25 +90,25 @@ const share = (description: string) =>
   z
     .number()
     .nullable()
-    .meta({ description: `${description} Null where there is none.`, example: 0.9 });
+    .meta({ description: `${description} Null if there is no such case.`, example: 0.9 });
 
 const metricsSchema = z
   .object({
-    accuracy: share("The share of right cases, of those that did not fail."),
-    recall: share("Of the cases with a `source_id`: the share in which it was found, whether or not it was cited."),
+    accuracy: share("The share of right cases among those that did not fail."),
+    recall: share("Among the cases with a `source_id`, the share in which the search found it, whether or not the answer cites it."),
     recall_cases: count("How many cases have a `source_id`."),
-    brier: share("How far the confidence is from what is right, of the cases that are right or wrong: 0 is best, 0.25 knows nothing."),
+    brier: share("The Brier score of the confidence, among the cases that are right or wrong: 0 is best, 0.25 is as good as guessing."),
     calibration: z
       .array(
         z.object({
-          from: z.number().meta({ description: "The least confidence.", example: 0.8 }),
-          to: z.number().meta({ description: "The largest.", example: 1 }),
-          cases: count("How many right and wrong cases have it."),
+          from: z.number().meta({ description: "The lowest confidence of the range.", example: 0.8 }),
+          to: z.number().meta({ description: "The highest confidence of the range.", example: 1 }),
+          cases: count("How many right and wrong cases are in the range."),
           confidence: share("Their average confidence."),
-          right: share("The share of them that is right. Where the agent is calibrated it is about the confidence."),
+          right: share("The share of them that is right. If the agent is well calibrated, it is close to the confidence."),
         }),
       )
-      .meta({ description: "By confidence." }),
+      .meta({ description: "The cases by ranges of confidence." }),
   })
   .openapi("EvaluationMetrics");
 
@@ -117,40 +120,41 @@ export const caseSchema = z
     question: questionSchema(),
     previous: previousSchema(),
     expect: expectSchema,
-    verdict: verdictSchema().meta({ description: "What became of it; null until it has run.", example: "right" }),
+    verdict: verdictSchema().meta({ description: "The verdict; null until the case has run.", example: "right" }),
     answer: z
       .string()
       .nullable()
-      .meta({ description: "What the agent says: its first 1,000 characters.", example: "Refunds are paid within five working days." }),
+      .meta({ description: "The first 1,000 characters of the agent's answer.", example: "Refunds are paid within five working days." }),
     confidence: z.number().nullable().meta({ description: "0 to 1: how likely the agent thinks it is right.", example: 0.86 }),
     source_found: z
       .boolean()
       .nullable()
-      .meta({ description: "Whether the expected source is among what was found; null where none is expected.", example: null }),
-    before: verdictSchema().meta({ description: "What became of it in the run that this is compared with.", example: null }),
+      .meta({ description: "Whether the search found the expected source; null if none is expected.", example: null }),
+    before: verdictSchema().meta({ description: "The verdict in the run that this one is compared with.", example: null }),
     change: z.enum(["better", "worse", "same", "new"]).nullable().meta({
-      description: "Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict.",
+      description:
+        "The change since that run: right is better than refused, and refused is better than wrong. Null without a comparison or a verdict.",
       example: null,
     }),
-    trace: traceFactsSchema.nullable().meta({ description: "How it came about, in at most 3 KB; null until it has run." }),
+    trace: traceFactsSchema.nullable().meta({ description: "How the answer was found, in at most 3 KB; null until the case has run." }),
   })
   .openapi("EvaluationCase");
 
 export const evaluationResultSchema = evaluationSchema
   .extend({
-    metrics: metricsSchema.meta({ description: "Of the cases that have run." }),
+    metrics: metricsSchema.meta({ description: "The figures of the cases that have run." }),
     comparison: z
       .object({
-        evaluation_id: uuid().meta({ description: "The earlier run." }),
-        better: count("Cases that became better."),
-        worse: count("Cases that became worse."),
-        same: count("Cases that stayed as they were."),
-        new: count("Cases that it did not have."),
-        missing: count("Its cases that are missing here."),
+        evaluation_id: uuid().meta({ description: "The run that this one is compared with." }),
+        better: count("Cases that have become better."),
+        worse: count("Cases that have become worse."),
+        same: count("Cases that have not changed."),
+        new: count("Cases that the other run does not have."),
+        missing: count("Cases of the other run that are missing here."),
       })
       .nullable()
       .meta({
-        description: "The difference from the run named by `compare_to`; cases are matched by their question and those before it.",
+        description: "The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages.",
       }),
     cases: z.array(caseSchema).meta({ description: "All cases, in their order." }),
   })
@@ -176,7 +180,7 @@ export function toEvaluation(row: EvaluationRow): z.infer<typeof evaluationSchem
   });
 }
 
-/** An evaluation with its cases, compared with an earlier one. */
+/** The wire record of an evaluation with its cases, compared with an earlier one if it is given. */
 export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[], earlier?: { id: string; cases: readonly CaseRow[] }) {
   const compare = earlier && comparer(earlier.cases);
   const shown = cases.map((one) => toCase(one, compare?.(one)));

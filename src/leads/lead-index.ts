@@ -22,19 +22,19 @@ export interface IndexedLead extends SearchText {
   createdAtMs: number;
 }
 
-/** A search for leads: the text to find, the filters, and the page. */
+/** A search for leads: the text to find, the filters and the page. */
 export interface LeadQuery extends LeadFilter, Page {
   q: string;
 }
 
-export interface LeadHits {
-  /** One more than `limit` when there is another page. */
+interface LeadHits {
+  /** The ids of the page, and one more if there is another page. */
   ids: string[];
-  /** Of the whole list, whatever the page. */
+  /** How many leads match, on all pages. */
   total: number;
 }
 
-/** What a total was counted for. */
+/** A total in memory, with the search that it was counted for. */
 interface Counted {
   term: SearchTerm;
   agentId: string | undefined;
@@ -43,9 +43,9 @@ interface Counted {
 }
 
 /**
- * A position is the lead's time and its rank among the leads of that millisecond, so that it has the order of the list and a
- * page of a common text reads only the newest leads. `agent_mark` narrows a full-text search to one agent, or a few: it is one
- * trigram, which no lead's text contains. Secure-delete removes the words of erased leads immediately.
+ * The position of a lead is its time and its rank among the leads of that millisecond. Positions have the order of the list, so a page
+ * of a common text reads only the newest leads. `agent_mark` narrows a full-text search to one agent or a few: it is a trigram that
+ * no lead's text contains. Secure-delete removes the words of erased leads immediately.
  */
 const SCHEMA = `
 CREATE TABLE leads (
@@ -65,7 +65,7 @@ const UNINDEX = `INSERT INTO lead_index (lead_index, rowid, text, digits, agent_
   SELECT 'delete', position, text, digits, agent_mark FROM leads WHERE ${LISTED}`;
 const COLUMNS = "lead_id AS id, agent_id AS agentId, created_at AS createdAtMs, text, digits";
 
-/** Bindings are floating point numbers, and FTS5 skips to a row only by an integer. */
+/** Cast, since bound numbers are floats and FTS5 seeks a row only by an integer. */
 const SINCE = `CAST(?4 * ${POSITIONS_PER_MS} AS INTEGER)`;
 const UNTIL = `CAST(?5 * ${POSITIONS_PER_MS} + ${POSITIONS_PER_MS - 1} AS INTEGER)`;
 const MATCHES = "(instr(leads.text, ?1) OR instr(leads.digits, ?2)) AND (?3 IS NULL OR agent_id = ?3)";
@@ -78,23 +78,23 @@ const SCANNED_TOTAL = `SELECT count(*) AS total FROM leads WHERE position >= ${S
 const INDEXED_PAGE = `SELECT lead_id AS id FROM lead_index CROSS JOIN leads ON position = lead_index.rowid
   WHERE lead_index MATCH ?9 AND lead_index.rowid BETWEEN ${SINCE} AND ${UNTIL} AND ${PAGED}
   ORDER BY lead_index.rowid DESC LIMIT ?7 OFFSET ?8`;
-/** Reads no texts: a full-text phrase matches exactly the leads that contain it. */
+/** This does not compare texts: a full-text phrase matches exactly the leads that contain it. */
 const INDEXED_TOTAL = `SELECT count(*) AS total FROM lead_index WHERE lead_index MATCH ?5 AND rowid >= ${SINCE}
   AND (?3 IS NULL OR EXISTS (SELECT 1 FROM leads WHERE position = lead_index.rowid AND agent_id = ?3))`;
 
-/** How many of the newest leads show how common a trigram is. */
+/** The number of newest leads from which it is estimated how common a trigram is. */
 const SAMPLE = 100;
-/** How many totals are kept in memory. Each is compared with every new lead. */
+/** How many totals are kept in memory. Every new lead is compared with each of them. */
 const MAX_TOTALS = 1_000;
 
 /**
- * The lead search of one workspace. D1 holds the leads themselves. SQLite's trigram index finds a text of three characters or
- * more, which takes 1 to 5 ms for 200,000 leads; a shorter text needs a scan of the leads, newest first, which takes up to 90 ms
- * if few leads contain it. So does the first count of a common text. Every method is idempotent.
+ * The lead search of one workspace. D1 holds the leads themselves. SQLite's trigram index finds a text of three or more characters,
+ * in 1 to 5 ms for 200,000 leads. A shorter text needs a scan of the leads, newest first, which takes up to 90 ms if few leads contain
+ * it; so does the first count of a common text. Every method is idempotent.
  */
 export class LeadIndex extends DurableObject<Env> {
   private readonly sql: SqlStorage;
-  /** Totals of recent searches, since counting is what takes longer with more leads. */
+  /** The totals of recent searches: counting is the part of a search that takes longer with more leads. */
   private readonly totals = new LruCache<string, Counted>(MAX_TOTALS);
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -102,25 +102,25 @@ export class LeadIndex extends DurableObject<Env> {
     this.sql = ctx.storage.sql;
   }
 
-  /** Adds leads. A lead never changes, so one that is already indexed stays as it is. */
+  /** Adds leads. A lead never changes, so one that is already indexed is skipped. */
   async put(leads: IndexedLead[]): Promise<void> {
     const added = this.ctx.storage.transactionSync(() => {
-      // Created with the first lead, so that a search leaves an empty object empty.
-      if (!this.hasTable("leads")) this.sql.exec(SCHEMA);
+      // The tables are created with the first lead, so that a search in an empty object stores nothing.
+      if (!this.hasTables()) this.sql.exec(SCHEMA);
       return leads.filter((lead) => this.add(lead));
     });
-    for (const counted of this.totals.values()) counted.total += added.filter((lead) => isCounted(lead, counted)).length;
+    for (const counted of this.totals.values()) counted.total += added.filter((lead) => matches(lead, counted)).length;
   }
 
   /** Removes leads. */
   async remove(leadIds: string[]): Promise<void> {
     this.totals.clear();
-    if (this.hasTable("leads")) this.ctx.storage.transactionSync(() => this.delete(leadIds));
+    if (this.hasTables()) this.ctx.storage.transactionSync(() => this.delete(leadIds));
   }
 
   /** Finds leads, newest first. */
   async search({ q, agentId, sinceMs = 0, limit, offset, cursor }: LeadQuery): Promise<LeadHits> {
-    if (!this.hasTable("leads")) return { ids: [], total: 0 };
+    if (!this.hasTables()) return { ids: [], total: 0 };
     const term = toSearchTerm(q);
     const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
     const parameters = [term.text, term.digits, agentId ?? null, sinceMs, atMs, id, limit + 1, offset];
@@ -132,7 +132,7 @@ export class LeadIndex extends DurableObject<Env> {
     return { ids, total: isWholeList ? ids.length : this.total(term, agentId, sinceMs) };
   }
 
-  /** Removes everything, with its workspace. */
+  /** Removes everything, when the workspace is erased. */
   async erase(): Promise<void> {
     this.totals.clear();
     await this.ctx.storage.deleteAll();
@@ -160,9 +160,8 @@ export class LeadIndex extends DurableObject<Env> {
   }
 
   private sample(): SearchText[] {
-    return this.sql
-      .exec<{ text: string; digits: string }>(`SELECT text, digits FROM leads ORDER BY position DESC LIMIT ${SAMPLE}`)
-      .toArray();
+    const query = `SELECT text, digits FROM leads ORDER BY position DESC LIMIT ${SAMPLE}`;
+    return this.sql.exec<{ text: string; digits: string }>(query).toArray();
   }
 
   private total(term: SearchTerm, agentId: string | undefined, sinceMs: number): number {
@@ -177,21 +176,21 @@ export class LeadIndex extends DurableObject<Env> {
     return total;
   }
 
-  private hasTable(name: string): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name).toArray().length > 0;
+  private hasTables(): boolean {
+    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'leads'").toArray().length > 0;
   }
 }
 
-/** Narrows a full-text expression to the leads of one agent, and of others with the same mark. */
+/** Narrows a full-text expression to the leads of one agent, and of other agents with the same mark. */
 function ofAgent(expression: string, agentId: string | undefined): string {
   return agentId === undefined ? expression : `${expression} AND agent_mark : "${AGENT_MARK}${agentId.slice(-4, -2)}"`;
 }
 
-function isCounted(lead: IndexedLead, { term, agentId, sinceMs }: Counted): boolean {
+function matches(lead: IndexedLead, { term, agentId, sinceMs }: Counted): boolean {
   return (agentId === undefined || agentId === lead.agentId) && lead.createdAtMs >= sinceMs && contains(lead, term);
 }
 
-/** The object that searches a workspace's leads. */
+/** The object that indexes the leads of a workspace. */
 export function leadIndexOf({ env, meter, workspaceId }: Operation): DurableObjectStub<LeadIndex> {
   meter.countObjectHop();
   return objectOf(env, env.LEADS, workspaceId);

@@ -28,7 +28,7 @@ export interface NewLead {
   sourceUrl: string | null;
 }
 
-/** One page of leads, newest first, plus one row when there is another page, and the total. With `q` the index decides which. */
+/** One page of leads, newest first, plus one row if there is another page, and the total. With `q`, the index finds them. */
 export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
   const { db, workspaceId } = op;
   const { q, ...rest } = query;
@@ -47,16 +47,15 @@ export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q
 type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "agent_not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
 
 /**
- * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored all the same and the sweep
- * indexes it later.
- * @param limit how many leads visitors may leave; without it, any number.
+ * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored and the sweep indexes it later.
+ * @param limit the limit of leads by visitors; without it, any number may be added.
  * @param id makes the call idempotent: a lead with the same id is added once.
  */
 export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLimit, id = op.newId()): Promise<AddResult> {
   const { db, workspaceId, nowMs } = op;
   const windows = limit ? windowsOf(limit, nowMs) : [];
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
-  // The event takes the lead's identifier, so that erasing the lead finds it.
+  // The event has the id of the lead, so that the erasure of the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
   const write = () =>
     transact(db, {
@@ -68,7 +67,7 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
       ],
       after: [findLead(db, workspaceId, id)],
     });
-  // A visitor whose lead was stored although the write failed would leave it twice: the same write again finds it.
+  // Repeated once: if the write failed after it was stored, the visitor would otherwise submit the lead a second time.
   const { before, written, after } = await write().catch(write);
   await wakeDeliveries(op.env, written);
   const [[lead]] = after;
@@ -84,22 +83,22 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
   return { outcome: "added", lead };
 }
 
-/** Indexes leads of one workspace that their own requests could not index. */
+/** Indexes leads of one workspace that could not be indexed when they were added. */
 export async function indexLeads(op: Operation, rows: readonly LeadRow[]): Promise<void> {
   await putLeads(op, rows);
   await confirmIndexed(op, rows);
 }
 
-/** Indexes leads of an import. */
+/** Indexes leads that a backup brought. */
 export async function restoreLeads(op: Operation, leadIds: readonly string[]): Promise<void> {
   const [rows] = await op.db.batch([listLeads(op.db, op.workspaceId, [...leadIds])]);
   if (rows.length > 0) await putLeads(op, rows);
 }
 
 /**
- * Erases leads, the index first: if this dies half-way, the rows are still found and erasing them again completes it.
- * @param along statements for the same transaction as the rows.
- * @returns how many leads were erased, and what the other statements returned.
+ * Erases leads, first in the index: if the Worker dies half-way, the rows are still there, and the next erasure finds them.
+ * @param along statements that run in the same transaction.
+ * @returns how many leads were erased, and the results of `along`.
  */
 export async function eraseLeads(op: Operation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
   if (leadIds.length === 0) return { leads: 0, others: [] };
@@ -117,7 +116,7 @@ async function putLeads(op: Operation, rows: readonly LeadRow[]): Promise<void> 
   await leadIndexOf(op).put(indexed);
 }
 
-/** Marks leads as indexed, and removes from the index those that were erased in the meantime. */
+/** Marks leads as indexed, and removes those from the index that were erased in the meantime. */
 async function confirmIndexed(op: Operation, rows: readonly LeadRow[]): Promise<void> {
   const { db, workspaceId, nowMs } = op;
   const ids = rows.map(({ id }) => id);

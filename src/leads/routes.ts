@@ -14,7 +14,7 @@ const listLeadsRoute = createRoute({
   method: "get",
   path: "/leads",
   summary: "List and search leads, newest first",
-  description: "With `Accept: text/csv` all of them that fit, as a CSV file.",
+  description: "With `Accept: text/csv`, all matching leads as a CSV file.",
   ...needsScope("leads:read"),
   request: { query: leadQuery },
   responses: { 200: orCsv(jsonResponse(leadPageSchema, "A page of leads, newest first.")), ...errorResponses(403, 422) },

@@ -14,19 +14,19 @@ export interface SearchText {
   digits: string;
 }
 
-/** What a search looks for: a substring of the text or, unless null, of the digits. */
+/** The text to find: a substring of `text` or, unless it is null, of `digits`. */
 export interface SearchTerm {
   text: string;
   digits: string | null;
 }
 
-/** Of a longer term the index looks up only the rarest trigrams: some of the others are in every lead. */
+/** The index looks up only the rarest trigrams of a longer term, since some trigrams are in every lead. */
 const MAX_TRIGRAMS = 4;
 
 const FIELD_SEPARATOR = "\u001f";
-/** Starts what the index adds to a lead's text to tell agents apart. */
+/** The first character of the mark by which the index distinguishes agents. */
 export const AGENT_MARK = "\u001e";
-/** Replaced by U+FFFD in folded text, so that a term never matches across two fields, or an agent's mark. */
+/** Replaced by U+FFFD in folded text, so that a term never matches across two fields or matches the mark of an agent. */
 const RESERVED = new RegExp(`[\\0${AGENT_MARK}${FIELD_SEPARATOR}]`, "g");
 
 /** Characters that separate the digits of a formatted phone number. */
@@ -54,14 +54,14 @@ export function contains({ text, digits }: SearchText, term: SearchTerm): boolea
   return text.includes(term.text) || (term.digits !== null && digits.includes(term.digits));
 }
 
-/** An FTS5 expression for the leads that contain the term, by a trigram index of their texts and digits. */
+/** An FTS5 expression that matches exactly the leads that contain the term. */
 export function exactMatch({ text, digits }: SearchTerm): string {
   return eitherColumn(quote(text), digits && quote(digits));
 }
 
 /**
- * An FTS5 expression that matches the leads that contain the term, and few others, and is fast for a long and rare term.
- * @param sample some leads, which show how common a trigram is.
+ * An FTS5 expression that matches the leads that contain the term and few others. It is fast for long and rare terms.
+ * @param sample some leads, from which it is estimated how common a trigram is.
  */
 export function candidateMatch({ text, digits }: SearchTerm, sample: readonly SearchText[]): string {
   const inTexts = rarestTrigrams(text, (trigram) => sample.filter((lead) => lead.text.includes(trigram)).length);
@@ -69,7 +69,7 @@ export function candidateMatch({ text, digits }: SearchTerm, sample: readonly Se
   return eitherColumn(inTexts, inDigits);
 }
 
-/** Whether the term has trigrams, without which the index cannot find it. */
+/** Whether the term is long enough for the trigram index. */
 export function hasTrigrams({ text }: SearchTerm): boolean {
   return trigramsOf(text).length > 0;
 }
@@ -95,13 +95,13 @@ function quote(phrase: string): string {
 
 /** Normalizes a text so that differences in case and in the composition of accents do not matter. */
 function fold(text: string): string {
-  // Upper case first: it maps ß to SS and ı to I. Lower-casing İ leaves a combining dot, which is removed.
+  // Upper case comes first, since it maps ß to SS and ı to I. Lower-casing İ leaves a combining dot, which is removed.
   const lower = text.toWellFormed().toUpperCase().toLowerCase().normalize("NFC").replaceAll("i\u0307", "i");
-  // A final sigma depends on its place in the word, which a substring does not have.
+  // The form of a final sigma depends on its place in the word, which a substring does not show.
   return lower.replaceAll("ς", "σ").replace(RESERVED, "\ufffd");
 }
 
-/** The names and values of nested fields. Iterative, because the caller decides how deep they are nested. */
+/** The names and values of nested fields. It does not recurse, because callers decide how deeply fields are nested. */
 function leavesOf(customFields: Record<string, unknown>): string[] {
   const leaves: string[] = [];
   const stack: unknown[] = [customFields];

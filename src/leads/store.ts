@@ -14,7 +14,7 @@ export interface LeadFilter {
   sinceMs?: number | undefined;
 }
 
-/** One page of leads, newest first, plus one row when there is another page; then the total. */
+/** One page of leads, newest first, plus one row if there is another page; then the total. */
 export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter, { limit, offset, cursor }: Page) {
   const after = cursor && sql`(${leads.createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
   return [
@@ -37,12 +37,11 @@ export function listLeads(db: Database, workspaceId: string, leadIds: readonly s
     .where(isAmong(leads, workspaceId, leadIds));
 }
 
-/** One lead. */
 export function findLead(db: Database, workspaceId: string, leadId: string) {
   return findOwn(db, leads, workspaceId, leadId);
 }
 
-/** Adds a lead if the workspace has the agent, and each window has room. */
+/** Adds a lead if the workspace has the agent and each rate-limit window has room. */
 export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly VisitorWindow[]) {
   const { workspaceId, agentId } = lead;
   const condition = sql`${agentExists(workspaceId, agentId)} AND ${mayBeSent(workspaceId, windows)}`;
@@ -76,7 +75,7 @@ export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readon
     .returning({ id: leads.id });
 }
 
-/** Sums the counters that triggers maintain: one row for each agent. */
+/** Sums the counters that triggers maintain, one row for each agent. */
 function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
   const isAgent = agentId === undefined ? undefined : eq(leadCounts.agentId, agentId);
   return db

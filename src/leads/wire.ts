@@ -6,23 +6,26 @@ import type { LeadRow } from "./leads.ts";
 
 const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** Fields of a contact form besides the usual ones, by name. */
+/** The custom fields of a contact form, by name. */
 export type CustomFields = Record<string, z.infer<typeof customFieldSchema>>;
 
 export const leadSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    conversation_id: uuid().nullable().meta({ description: "The conversation that it was left in." }),
-    visitor_id: uuid().nullable().meta({ description: "Who left it." }),
+    conversation_id: uuid().nullable().meta({ description: "The conversation in which it was left." }),
+    visitor_id: uuid().nullable().meta({ description: "The visitor who left it." }),
     name: z.string().nullable().meta({ description: "Their name.", example: "Ann Lee" }),
     email: z.string().nullable().meta({ description: "Their email address.", example: "ann@example.com" }),
     phone: z.string().nullable().meta({ description: "Their phone number.", example: "+44 20 7946 0123" }),
-    message: z.string().nullable().meta({ description: "What they want.", example: "Please call me about the team plan." }),
+    message: z.string().nullable().meta({ description: "Their message.", example: "Please call me about the team plan." }),
     custom_fields: z
       .record(z.string(), customFieldSchema)
       .meta({ description: "Further fields of the form, by name.", example: { company: "Acme", seats: 12 } }),
-    source_url: z.string().nullable().meta({ description: "The page that it was left on.", example: "https://www.example.com/pricing" }),
+    source_url: z
+      .string()
+      .nullable()
+      .meta({ description: "The URL of the page on which it was left.", example: "https://www.example.com/pricing" }),
     created_at: timestamp(),
   })
   .openapi("Lead");
@@ -32,10 +35,11 @@ export const leadPageSchema = cursorPageOf(leadSchema, "LeadPage");
 export const leadQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
   q: z.string().max(200).optional().meta({
-    description: "Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone.",
+    description:
+      "Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone.",
     example: "ann@",
   }),
-  created_since: timeQuery().optional().meta({ description: "Only leads left at or after it." }),
+  created_since: timeQuery().optional().meta({ description: "Only leads left at or after this time." }),
 });
 
 /** The wire record of a lead. */

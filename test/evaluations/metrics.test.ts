@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { comparer, type Measured, metricsOf } from "../../src/evaluations/metrics.ts";
-import { verdictOf } from "../../src/evaluations/verdict.ts";
+import { comparer, type Measured, metricsOf, verdictOf } from "../../src/evaluations/metrics.ts";
 import type { Expectation, HandoffReason, Verdict } from "../../src/platform/db/columns.ts";
 
 const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
