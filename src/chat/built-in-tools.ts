@@ -9,10 +9,10 @@ import type { Question } from "./question.ts";
 import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
 import type { Search } from "./trace.ts";
 
-/** How many passages an answer is made of, and a search by the model adds. */
+/** How many passages the search for a question returns at most, and each search by the model. */
 const MAX_PASSAGES = 5;
 const MAX_QUERY_LENGTH = 300;
-/** Fewer digits are no phone number, and any text may contain them. */
+/** A shorter run of digits is no phone number, and may stand in any text. */
 const MIN_PHONE_DIGITS = 5;
 
 interface SearchContext {
@@ -20,12 +20,12 @@ interface SearchContext {
   question: Pick<Question, "agentId" | "filter">;
 }
 
-/** The question that tools help to answer. */
+/** What the built-in tools need to know of a turn. */
 export interface ToolContext extends SearchContext {
   question: Question;
   visitorId: string | null;
-  /** What the visitor wrote in this conversation since it was last resolved. */
-  written: readonly string[];
+  /** The visitor's messages in this conversation since it was last resolved. */
+  visitorMessages: readonly string[];
 }
 
 /**
@@ -44,10 +44,10 @@ function searchKnowledge({ op, question }: SearchContext, query: string, previou
   return searchIndex({ ...op, agentId }, { question: query, previousQuestions, limit: MAX_PASSAGES }, filter);
 }
 
-/** What the visitor last asked, of all they wrote: small talk between two questions does not part them. */
+/** The visitor's last questions, oldest first. Small talk is left out. */
 export function lastQuestions(written: readonly string[]): string[] {
   const questions: string[] = [];
-  // Newest first: the rest of a long conversation is not read.
+  // From the newest on, so that the rest of a long conversation is not analysed.
   for (const text of written.toReversed()) {
     if (smallTalkOf(text, "") === undefined) questions.unshift(withoutSmallTalk(text, ""));
     if (questions.length === MAX_PREVIOUS_QUESTIONS) break;
@@ -60,7 +60,7 @@ export function builtInTools(context: ToolContext): Tool[] {
   return [...readingTools(context), collectLead(context)];
 }
 
-/** Those of them that change nothing. */
+/** The built-in tools that change nothing. */
 export function readingTools(context: SearchContext): Tool[] {
   return [searchTool(context), requestHuman];
 }
@@ -108,17 +108,17 @@ function collectLead(context: ToolContext): Tool {
   };
 }
 
-/** Stores only what the visitor wrote: no page and no tool result can make the agent store somebody else's address. */
-async function createLead({ op, question, visitorId, written }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
+/** Stores contact details that the visitor wrote, and no others: a page or a tool's result cannot make the agent store an address. */
+async function createLead({ op, question, visitorId, visitorMessages }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
   const [email, phone] = [textOf(input["email"]), textOf(input["phone"])];
-  const said = written.join("\n").toLowerCase();
+  const said = visitorMessages.join("\n").toLowerCase();
   const isGiven = (email === null || said.includes(email.toLowerCase())) && (phone === null || hasPhone(said, phone));
   if (!isGiven || (email === null && phone === null))
     return { kind: "note", text: "Nothing was kept: ask the visitor for an email address or a phone number." };
   const { agentId, conversationId, answerId } = question;
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
-  // The answer's identifier, so that a turn that runs again stores the lead once.
+  // With the answer's id, a turn that runs again stores the lead once.
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
   if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");
