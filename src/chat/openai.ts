@@ -1,6 +1,7 @@
+import type { StreamEvent, StreamFormat } from "./stream-formats.ts";
 import type { ChatAnswer } from "./wire.ts";
 
-/** What all parts of a completion begin with. */
+/** The fields with which a completion and each of its chunks begin. */
 export interface CompletionHead {
   id: string;
   created: number;
@@ -8,27 +9,44 @@ export interface CompletionHead {
   model: string;
 }
 
-/** The service counts messages, not tokens. */
-export const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+/** Streams of OpenAI, and of the AI SDK, end with it. */
+export const DONE = "[DONE]";
 
-/** An answer as a chat completion of OpenAI, with the service's own fields beside. */
+/** The service counts messages, not tokens. */
+const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+
+/** Returns an answer as a chat completion of OpenAI, which also has the service's own fields. */
 export function toCompletion(head: CompletionHead, { answer: content, ...fields }: ChatAnswer) {
   const message = { role: "assistant" as const, content, refusal: null };
   const choice = { index: 0, message, logprobs: null, finish_reason: "stop" as const };
   return { ...head, object: "chat.completion" as const, choices: [choice], usage: NO_USAGE, ...fields };
 }
 
-/** A part of a streamed completion. */
-export function completionChunk(head: CompletionHead, choices: object[], fields: object) {
-  return { ...head, object: "chat.completion.chunk", choices, ...fields };
+/** Returns an event as the data of OpenAI's stream: chunks of the completion, and the end. */
+export function completionChunks(
+  { event, data }: StreamEvent,
+  { head, includesUsage }: Extract<StreamFormat, { name: "openai" }>,
+): (object | typeof DONE)[] {
+  const chunk = (choices: object[], fields: object) => ({ ...head, object: "chat.completion.chunk", choices, ...fields });
+  const choice = (delta: object, finishReason: "stop" | null = null) => [{ index: 0, delta, logprobs: null, finish_reason: finishReason }];
+  // Clients that ask for the usage expect the field in every chunk, and its numbers in the last one.
+  const noUsageYet = includesUsage ? { usage: null } : {};
+  switch (event) {
+    case "start":
+      return [chunk(choice({ role: "assistant", content: "" }), { ...data, ...noUsageYet })];
+    case "delta":
+      return [chunk(choice({ content: data.text }), noUsageYet)];
+    case "done": {
+      const { answer: _, ...fields } = data;
+      const end = chunk(choice({}, "stop"), { ...fields, ...noUsageYet });
+      return [end, ...(includesUsage ? [chunk([], { usage: NO_USAGE })] : []), DONE];
+    }
+    case "error":
+      return [{ error: { ...data.error, ...completionError(500) } }];
+  }
 }
 
-/** What a part adds to the completion's only choice. */
-export function choiceDelta(delta: { role?: "assistant"; content?: string }, finishReason: "stop" | null = null) {
-  return [{ index: 0, delta, logprobs: null, finish_reason: finishReason }];
-}
-
-/** What OpenAI's errors have beside code and message. @param param the path of the field that is wrong. */
+/** Returns the fields that OpenAI's errors have beside code and message. @param param the path of the field that is wrong. */
 export function completionError(status: number, param: string | null = null) {
   const types: Record<number, string> = {
     401: "authentication_error",

@@ -5,7 +5,7 @@ import { agents, conversations, emailThreads, workspaces } from "../platform/db/
 import { insertWhere } from "../platform/db/sql.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
-import { resolveVisitorId } from "./store.ts";
+import { resolveVisitorId } from "./visitor-store.ts";
 
 /** A conversation that the team starts. */
 export interface StartedConversation extends ConversationKey {

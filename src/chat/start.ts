@@ -14,7 +14,7 @@ import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import type { QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
-import { upsertVisitor } from "./store.ts";
+import { upsertVisitor } from "./visitor-store.ts";
 
 /** The first message of a conversation, from the team. */
 export interface FirstMessage {

@@ -1,5 +1,4 @@
 import { and, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
 import {
   conversationExists,
@@ -20,13 +19,14 @@ import type { Database } from "../platform/db/client.ts";
 import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
+import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transactNamed } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { Answer } from "./answer.ts";
-import { type Question, questionKeyOf, type QuestionVisitor } from "./question.ts";
+import { type Question, questionKeyOf } from "./question.ts";
+import { belongsToVisitor, mergedVisitorId, resolveVisitorId, upsertVisitor } from "./visitor-store.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** How many of the visitor's earlier messages a search takes into account. */
@@ -48,9 +48,9 @@ interface StoreConditions {
 type CheckedQuestion = Question & StoreConditions;
 
 /**
- * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
- * depends on the same condition, and running the batch again changes nothing.
- * @param options `isSmallTalk` says whether the answer may name what the agent knows.
+ * The first batch of a turn: reads what the answer needs, and stores the question if it may be asked. Each write depends on the
+ * same condition (`isAdmitted`), and running the batch again changes nothing.
+ * @param options `isSmallTalk` also reads the names of the agent's sources, which an answer to small talk mentions.
  */
 export async function beginTurn(
   db: Database,
@@ -62,9 +62,8 @@ export async function beginTurn(
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const checked = { ...storedPart(question), ...conditions };
   const values = { question: checked, windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
-  // Something is computed with the hashes, which only a turn that waited has.
+  // A compiled statement takes values as they are, and the condition on the hashes is computed from them.
   const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
-  // Names of sources are for small talk alone: a question is answered from what they hold.
   const topics = isSmallTalk && { topics: listTopics(db, question) };
   const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
   const found = await transactNamed(db, { before: { ...before, ...topics, ...sent }, ...batch });
@@ -81,7 +80,7 @@ export async function beginTurn(
   };
 }
 
-/** No statement uses the filter and the earlier messages, whose names and numbers, which callers choose, would be shapes of their own. */
+/** Leaves out fields that no statement uses: statements are compiled for each shape of their values, and callers choose the shapes of these. */
 function storedPart({ filter: _filter, earlier: _earlier, ...question }: Question): Question {
   return question;
 }
@@ -102,7 +101,7 @@ function buildBegin(db: Database, { question, windows, emailKey, eventId }: Begi
   return {
     before: {
       agent: findAgent(db, workspaceId, agentId),
-      // A new conversation has no history, and its state is that of after the writes, which an earlier attempt has made or this one.
+      // A new conversation has no history, and its state is read after the writes.
       ...(!isNew && { continued: findConversationState(db, question), history: listHistory(db, question) }),
     },
     writes: [
@@ -117,8 +116,8 @@ function buildBegin(db: Database, { question, windows, emailKey, eventId }: Begi
 }
 
 /**
- * What the first batch found: the agent, the conversation that the turn continues, the state of either that or the new one, its
- * last messages, the window of visitors' messages that was full, and the turn's own messages.
+ * The result of the first batch: the agent, the conversation that the turn continues, the state of that or of the new one, its last
+ * messages, the window of visitors' messages that was full, and the turn's own messages as far as they are stored.
  */
 export type TurnState = Awaited<ReturnType<typeof beginTurn>>;
 
@@ -135,7 +134,7 @@ function findConversationState(db: Database, question: CheckedQuestion) {
     .where(isConversation(question));
 }
 
-/** Of a conversation: its status, and why it was handed off. */
+/** The columns of a conversation's status and of its hand-off. */
 function stateColumns(question: Question) {
   return {
     status: sql<ConversationStatus>`${conversations.status}`.as("conversation_status"),
@@ -144,17 +143,16 @@ function stateColumns(question: Question) {
   };
 }
 
-/** A column of the conversation's hand-off that is not resolved; NULL where there is none. */
+/** SQL: a column of the conversation's unresolved hand-off; NULL where there is none. */
 function openHandoff({ workspaceId, conversationId }: Question, column: SQL): SQL {
   return sql`(SELECT ${column} FROM ${handoffs} WHERE conversation_id = ${conversationId} AND workspace_id = ${workspaceId} AND status <> 'resolved')`;
 }
 
-/** The reason of the hand-off that no human has accepted yet; NULL where there is none. */
+/** SQL: the reason of the hand-off that no human has accepted yet; NULL where there is none. */
 function pendingReason(question: Question): SQL {
   return openHandoff(question, sql`CASE WHEN status = 'pending' THEN reason END`);
 }
 
-/** Names of sources. */
 function listTopics(db: Database, { workspaceId, agentId }: Question) {
   return db
     .select({ name: sources.name })
@@ -164,7 +162,7 @@ function listTopics(db: Database, { workspaceId, agentId }: Question) {
     .limit(MAX_TOPICS);
 }
 
-/** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
+/** The last messages since the conversation was reopened, newest first. A question that an earlier attempt stored, and what follows it, is left out. */
 function listHistory(db: Database, question: Question) {
   const { conversationId, questionId } = question;
   const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;
@@ -203,7 +201,7 @@ function createConversation(db: Database, question: Question, isAdmitted: SQL) {
   return insertWhere(db, conversations, row, isAdmitted).onConflictDoNothing();
 }
 
-/** Writing to a resolved conversation opens it again; a visitor who had no name has one from now on. */
+/** Opens a resolved conversation again, and gives one that is nobody's yet to the visitor. */
 function continueConversation(db: Database, question: Question, isAdmitted: SQL) {
   const where = sql`${isAdmitted} AND NOT ${exists(messages, eq(messages.id, question.questionId))}`;
   const visitorId = visitorIdOf(question);
@@ -218,8 +216,8 @@ function continueConversation(db: Database, question: Question, isAdmitted: SQL)
 }
 
 /**
- * A question counts where the agent is to answer it. Past the quota and while the agent is paused, a question to humans is
- * still stored for them.
+ * Stores the question. It counts toward the quota where the agent is to answer it. A question to humans is stored even past the
+ * quota and while the agent is paused, and does not count.
  */
 function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
   const { workspaceId, conversationId, visitor, nowMs } = question;
@@ -253,17 +251,18 @@ function listTurnMessages(db: Database, question: Question) {
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
-/** An answer, with its author and its time. */
-type FinishedAnswer = Answer & { agentName: string; nowMs: number };
-
 /**
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
  * @returns the conversation's new status, undefined if it was erased, the reason of its open hand-off, and what was written.
  */
-export async function finishTurn(db: Database, question: Question, { handoff, citations, ...given }: FinishedAnswer) {
+export async function finishTurn(
+  db: Database,
+  question: Question,
+  { handoff, citations, ...given }: Answer & { agentName: string; nowMs: number },
+) {
   const { nowMs } = given;
   const answer = { ...given, citations: JSON.stringify(citations), needsHuman: handoff !== null };
-  // Who tries the agent out in the playground does not wait for the team.
+  // A conversation in the playground never waits for the team.
   const isWaiting = handoff !== null && question.channel !== "playground";
   const eventId = newId(shardOf(question.workspaceId), nowMs);
   const [first, ...rest] = compiledFinish(db, { question: storedPart(question), answer, isWaiting, eventId });
@@ -299,7 +298,7 @@ const compiledFinish = compiled((db, { question, answer, isWaiting, eventId }: F
   ] as const;
 });
 
-/** At the time of its conversation's last message, which it is. */
+/** Stores the answer at the time of the conversation's last message, which `recordAnswer` has just set. */
 function addAnswer(db: Database, question: Question, { text, citations, confidence, needsHuman, agentName }: FinishValues["answer"]) {
   const { workspaceId, conversationId, agentId } = question;
   const answer = {
@@ -324,7 +323,7 @@ function handOff(db: Database, question: Question, handoff: NonNullable<Answer["
   return createHandoff(db, { ...question, nowMs }, { ...handoff, triggerMessageId: question.questionId, questionKey });
 }
 
-/** A question that our side fails to answer does not count. */
+/** Takes a question out of the quota, since the service failed to answer it or a human does. */
 export function refundQuota(db: Database, { workspaceId, questionId }: Question) {
   return db
     .update(messages)
@@ -339,7 +338,7 @@ function mayBeAnswered({ workspaceId, agentId, quota }: Question): SQL {
   return sql`(${isActive} AND coalesce(${used}, 0) < ${quota.limit})`;
 }
 
-/** The condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
+/** SQL condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
 function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]): SQL {
   const { workspaceId, agentId, conversationId } = question;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
@@ -353,24 +352,24 @@ function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]
       AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked})) AND ${isWithin}`;
 }
 
-/** Whether the visitor was not erased while the question waited. */
+/** SQL condition: the visitor was not erased while the question waited. */
 function isNotErased({ workspaceId, subjectHashes, nowMs }: CheckedQuestion): SQL {
   return subjectHashes ? sql`NOT ${erasureExists(workspaceId, nowMs, subjectHashes)}` : sql`TRUE`;
 }
 
-/** Whether a conversation with so many messages has room for a question and its answer. */
+/** SQL condition: a conversation with that many messages has room for a question and its answer. */
 function hasRoom({ maxMessages, ignoresLimits }: CheckedQuestion, messageCount: SQL): SQL {
   return ignoresLimits ? sql`TRUE` : sql`${messageCount} + 2 <= ${maxMessages}`;
 }
 
-/** The author of the question: its visitor, else that of the conversation. */
+/** SQL: the id of the question's visitor, or of the conversation's where the question names nobody. */
 function visitorIdOf({ workspaceId, conversationId, visitor }: Question): SQL {
   return visitor
     ? resolveVisitorId(workspaceId, visitor.anonId)
     : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
 }
 
-/** A message, and the reason of the last hand-off up to it. */
+/** The columns of a message, and the reason of the last hand-off up to it. */
 export const storedAnswerColumns = {
   ...getTableColumns(messages),
   handoffReason: sql<HandoffReason | null>`(SELECT h.reason FROM ${handoffs} h WHERE h.workspace_id = "messages"."workspace_id"
@@ -379,17 +378,16 @@ export const storedAnswerColumns = {
   ),
 };
 
-/** An answer that is stored, with the reason of the hand-off that it announced. */
 export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
 
-/** A stored answer on the wire, as it was first given; `status` is the conversation's current status. */
+/** Returns a stored answer as it was first given, except for the status, which is the conversation's current one. */
 export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
   const { id, conversationId, content, confidence, needsHuman } = stored;
   const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
   return { ...fields, conversation_id: conversationId, message_id: id, status, handoff_reason: needsHuman ? stored.handoffReason : null };
 }
 
-/** An agent's answer, if it is this conversation's. */
+/** Finds an agent's answer in a conversation. */
 export const findAnswer = compiled((db, workspaceId: string, conversationId: string, messageId: string) =>
   db
     .select(storedAnswerColumns)
@@ -397,90 +395,7 @@ export const findAnswer = compiled((db, workspaceId: string, conversationId: str
     .where(isAnswer(workspaceId, conversationId, messageId)),
 );
 
-/** SQL condition on `messages`: it is an agent's answer, in this conversation. */
+/** SQL condition on `messages`: the message is an agent's answer in this conversation. */
 export function isAnswer(workspaceId: string | SQL, conversationId: string, messageId: string): SQL {
   return and(isOwn(messages, workspaceId, messageId), eq(messages.conversationId, conversationId), eq(messages.role, "assistant"))!;
-}
-
-// --- Visitors --------------------------------------------------------------------------------------------------------
-
-/** Adds the turn's visitor or updates their profile, and merges the anonymous visitor that turned out to be them. */
-export function upsertVisitor(
-  db: Database,
-  question: Pick<Question, "workspaceId" | "visitorId" | "nowMs">,
-  visitor: QuestionVisitor & { emailKey: string | null },
-  isAdmitted: SQL,
-) {
-  const { workspaceId, nowMs } = question;
-  const { joins, isProfileVerified, ...who } = visitor;
-  const emailVerified = isProfileVerified && who.email !== null;
-  const row = { id: question.visitorId, workspaceId, ...who, emailVerified, createdAt: nowMs, updatedAt: nowMs };
-  const merged = (column: SQLiteColumn) => {
-    const given = sql`excluded.${sql.identifier(column.name)}`;
-    return isProfileVerified ? sql`coalesce(${given}, ${column})` : sql`coalesce(${column}, ${given})`;
-  };
-  const upsert = insertWhere(db, visitors, row, isAdmitted).onConflictDoUpdate({
-    target: [visitors.workspaceId, visitors.anonId],
-    set: {
-      name: merged(visitors.name),
-      email: merged(visitors.email),
-      emailKey: merged(visitors.emailKey),
-      // A proven email replaces any other, and no other replaces it.
-      emailVerified: sql`max(${visitors.emailVerified}, excluded.email_verified)`,
-      updatedAt: nowMs,
-    },
-  });
-  return [upsert, ...(joins === null ? [] : mergeVisitor(db, question, { joins, anonId: who.anonId }, isAdmitted))];
-}
-
-/**
- * Gives an anonymous visitor's records to the person. Its row stays and points to the person, so that its identifier and
- * its token remain valid.
- */
-function mergeVisitor(
-  db: Database,
-  question: Pick<Question, "workspaceId" | "nowMs">,
-  { joins, anonId }: { joins: string; anonId: string },
-  isAdmitted: SQL,
-) {
-  const { workspaceId, nowMs } = question;
-  const person = resolveVisitorId(workspaceId, anonId);
-  const isMerged = exists(visitors, isOwn(visitors, workspaceId, joins), eq(visitors.mergedInto, person));
-  const own = sql`(SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id = ${joins})`;
-  const isAnonymous = and(isNull(visitors.externalId), isNull(visitors.mergedInto));
-  return [
-    db
-      .update(visitors)
-      .set({ mergedInto: person, updatedAt: nowMs })
-      .where(and(isOwn(visitors, workspaceId, joins), isAnonymous, isAdmitted)),
-    db
-      .update(messages)
-      .set({ authorId: person })
-      .where(and(eq(messages.workspaceId, workspaceId), sql`conversation_id IN ${own}`, eq(messages.authorId, joins), isMerged)),
-    db
-      .update(conversations)
-      .set({ visitorId: person, begunBy: joins })
-      .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.visitorId, joins), isMerged)),
-    db
-      .update(leads)
-      .set({ visitorId: person })
-      .where(and(eq(leads.workspaceId, workspaceId), eq(leads.visitorId, joins), isMerged)),
-  ];
-}
-
-/** The visitor with this anonymous id, or the one that it was merged into. */
-export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
-  return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
-}
-
-/** The visitor with this anonymous id if it was merged into another: it may go on with conversations that it starts. */
-function mergedVisitorId({ workspaceId }: Question, { anonId }: QuestionVisitor): SQL {
-  return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
-}
-
-/** Whether the turn may continue a conversation of this visitor: nobody's yet, its own visitor's, or of one that it merges. */
-function belongsToVisitor({ workspaceId, visitor }: Question, visitorId: SQL): SQL {
-  if (!visitor) return sql`TRUE`;
-  const person = resolveVisitorId(workspaceId, visitor.anonId);
-  return sql`coalesce(${visitorId} IS NULL OR ${visitorId} = ${person} OR ${visitorId} = ${visitor.joins}, FALSE)`;
 }

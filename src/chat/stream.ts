@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 15_000;
 const FAILED =
   "Something failed on our side. The question is stored and will be answered: resume the stream with the id of its last event.";
 
-/** What is known of an answer before its first word. */
+/** The fields of an answer that are known before its first word. */
 export interface StreamStart {
   conversationId: string;
   /** The agent's message; null where a human has the conversation and the agent stays silent. */
@@ -18,19 +18,16 @@ export interface StreamStart {
   visitorId: string | null;
 }
 
-/**
- * An answer while it is written, shared by all its readers. Each reader takes new text at its own pace; the writer waits
- * for none of them.
- */
+/** An answer while it is written. Any number of readers take its text, each at their own pace; the writer waits for none of them. */
 export class AnswerStream {
-  /** Undefined until the question is stored and will be answered. */
+  /** Undefined until the question is stored. */
   started: StreamStart | undefined;
   /** The text so far. Answers have a length limit, so this is bounded. */
   text = "";
   outcome: ChatAnswer | "failed" | undefined;
   private change = Promise.withResolvers<void>();
 
-  /** The finished stream of a stored answer. */
+  /** Returns the finished stream of a stored answer. */
   static of(answer: ChatAnswer): AnswerStream {
     const stream = new AnswerStream();
     stream.start({ conversationId: answer.conversation_id, messageId: answer.message_id, visitorId: null });
@@ -113,15 +110,15 @@ export function findPosition(text: string, eventId: string | undefined): (Stream
 
 // --- Readers ---------------------------------------------------------------------------------------------------------
 
-/** Who reads a stream, and from where, in a form that can be passed to a Durable Object. */
+/** The reader of a stream, in a form that can be passed to a Durable Object. */
 export interface StreamCaller {
-  /** For errors and the log. */
+  /** Named by the error event and the log. */
   requestId: string;
   /** The id of the last event that the caller has of this answer. */
   lastEventId?: string | undefined;
   /** The visitor whose token `start` and `done` hold; undefined over the API. */
   visitor?: AnswerVisitor | undefined;
-  /** What the events are written in; the service's own form by default. */
+  /** The format of the events; undefined for the service's own. */
   format?: StreamFormat | undefined;
 }
 
@@ -131,7 +128,7 @@ export function hasWholeAnswer(stream: AnswerStream, lastEventId: string | undef
 }
 
 /**
- * An answer as Server-Sent Events for one reader. Each read makes one event of all text that was written since the last
+ * Returns an answer as Server-Sent Events for one reader. Each read makes one event of all text that was written since the last
  * read: a slow reader gets fewer, longer events, and none are queued.
  */
 export function readStream(
@@ -141,26 +138,18 @@ export function readStream(
   heartbeatMs = HEARTBEAT_MS,
 ): ReadableStream<Uint8Array> {
   const reader = new StreamReader(env, stream, caller, heartbeatMs);
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    type: "bytes",
-    async pull(controller) {
-      const { text, isLast } = await reader.next();
-      if (reader.isCancelled) return;
-      controller.enqueue(encoder.encode(text));
-      if (isLast) controller.close();
-    },
-    cancel: () => reader.cancel(),
-  });
+  return new ReadableStream({ type: "bytes", pull: (controller) => reader.pull(controller), cancel: () => reader.cancel() });
 }
 
+const encoder = new TextEncoder();
+
 class StreamReader {
-  /** Undefined until `start` is sent, which begins the answer: text of an earlier attempt does not count. */
+  /** Undefined until `start` is sent: a new answer begins with it, and text of an earlier attempt does not count. */
   private position: StreamPosition | undefined;
   /** Ends the wait for the next change; its argument says whether there was one. */
   private wake: ((isChanged: boolean) => void) | undefined;
   private readonly heartbeat: IdleTimer;
-  isCancelled = false;
+  private isCancelled = false;
 
   constructor(
     private readonly env: TokenEnv,
@@ -173,21 +162,23 @@ class StreamReader {
     this.heartbeat = new IdleTimer(heartbeatMs, () => this.wake?.(false));
   }
 
-  /** The next events, as soon as there is new text; after a while without any, a comment as heartbeat. */
-  async next(): Promise<{ text: string; isLast: boolean }> {
-    while (!this.isCancelled) {
+  /** Sends the next events as soon as there are any, and a comment as a heartbeat after a while without. */
+  async pull(controller: ReadableByteStreamController): Promise<void> {
+    for (let isChanged = true; isChanged;) {
       // Read before the events, so that no change in between is missed.
-      const { changed } = this.stream;
-      const isLast = this.stream.outcome !== undefined;
+      const { changed, outcome } = this.stream;
       const events = await this.newEvents();
-      if (isLast) this.heartbeat.stop();
-      if (events.length > 0) {
+      if (outcome !== undefined) this.heartbeat.stop();
+      if (events.length > 0 && !this.isCancelled) {
         this.heartbeat.reset();
-        return { text: events.map((event) => formatEvent(event, this.caller.format)).join(""), isLast };
+        controller.enqueue(encoder.encode(events.map((event) => formatEvent(event, this.caller.format)).join("")));
+        if (outcome !== undefined) controller.close();
+        return;
       }
-      if (!(await this.isChanged(changed))) return { text: formatComment("still answering"), isLast: false };
+      isChanged = !this.isCancelled && (await this.isChanged(changed));
+      if (this.isCancelled) return;
     }
-    return { text: "", isLast: true };
+    controller.enqueue(encoder.encode(formatComment("still answering")));
   }
 
   cancel(): void {

@@ -490,7 +490,7 @@ describe("a call that changes something is made once", () => {
       ...fixture,
       ask: async (changes: Partial<Question> = {}) => session().ask(fixture.ask(changes)),
       /** The next call of a step of the turn fails. */
-      failOnce: (step: "begin" | "finish") =>
+      failOnce: (step: "storeQuestion" | "storeAnswer") =>
         runInDurableObject(session(), (live) => {
           const { runner } = live as unknown as { runner: Record<typeof step, () => Promise<unknown>> };
           vi.spyOn(runner, step).mockRejectedValueOnce(new Error(`${step} failed`));
@@ -540,10 +540,10 @@ describe("a call that changes something is made once", () => {
     );
     await behave({ body: "It is cancelled." });
     const [questionId, answerId] = [newId(shardOf(workspace.id), Date.now()), newId(shardOf(workspace.id), Date.now())];
-    await failOnce("finish");
+    await failOnce("storeAnswer");
     await expect(ask({ questionId, answerId })).rejects.toThrow();
     // The repeated request waits for the attempt before it, which fails too.
-    await failOnce("begin");
+    await failOnce("storeQuestion");
     await ask({ questionId, answerId });
     expect(await received()).toHaveLength(1);
     expect(await answers()).toEqual([HANDED_OFF]);
@@ -573,10 +573,12 @@ describe("a call that changes something is made once", () => {
       new OpenAiStandIn((_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled."))),
     );
     const question = ask();
-    const finish = vi.spyOn(runner as unknown as { finish: () => Promise<never> }, "finish").mockRejectedValueOnce(new Error("D1_ERROR"));
+    const storeAnswer = vi
+      .spyOn(runner as unknown as { storeAnswer: () => Promise<never> }, "storeAnswer")
+      .mockRejectedValueOnce(new Error("D1_ERROR"));
     await expect(run(question, runner)).rejects.toThrow("D1_ERROR");
     expect(await run(question, runner)).toMatchObject({ answer: "Cancelled." });
-    expect(finish).toHaveBeenCalledTimes(2);
+    expect(storeAnswer).toHaveBeenCalledTimes(2);
     expect(await received()).toHaveLength(1);
   });
 

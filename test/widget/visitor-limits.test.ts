@@ -95,7 +95,7 @@ describe("leads a day", () => {
     const question = { ...visitorQuestion(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
     const collect = async (answerId: string) => {
       const op = newOperation(env, new Meter(), workspace.id, question.nowMs);
-      const context = { op, question: { ...question, answerId }, visitorId: null, written: ["I am ada@example.com"] };
+      const context = { op, question: { ...question, answerId }, visitorId: null, visitorMessages: ["I am ada@example.com"] };
       return builtInTools(context)
         .find(({ name }) => name === "collect_lead")!
         .run({ email: "ada@example.com" }, new AbortController().signal);
