@@ -1,7 +1,7 @@
 import { rerankerFor } from "../models/retrieval-models.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
-import { CrawlStorage } from "./crawl/crawl-store.ts";
-import type { PageStore } from "./crawl/page-store.ts";
+import { deleteCrawl } from "./crawl/crawl-store.ts";
+import { listPages, type PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { type DumpCursor, type DumpedRow, type DumpPage, IndexDump } from "./index-dump.ts";
@@ -25,20 +25,16 @@ export type Sized<Progress extends { done: boolean }> = Progress extends { done:
 export class AgentKnowledge {
   readonly ingestion: TextIngestion;
   readonly crawls: SiteCrawl;
-  readonly pages: PageStore;
   readonly answers: CuratedAnswers;
   readonly vectors: VectorSync;
   readonly store: IndexStore;
-  private readonly crawlStorage: CrawlStorage;
   private readonly dump: IndexDump;
   private readonly passages: HybridSearch;
 
   constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
     this.store = new IndexStore(storage, () => this.vectors.wake());
     this.ingestion = new TextIngestion(this.store);
-    this.crawlStorage = new CrawlStorage(this.store);
-    this.crawls = new SiteCrawl(this.crawlStorage);
-    this.pages = this.crawlStorage.pages;
+    this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
     this.dump = new IndexDump(this.store);
     this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
@@ -52,8 +48,14 @@ export class AgentKnowledge {
 
   /** Removes all of a source: its text, its pages and every generation of its index. */
   removeSource(sourceId: string): void {
-    this.crawlStorage.removeSource(sourceId);
+    if (this.store.isEmpty) return;
+    this.store.write(() => deleteCrawl(this.store, sourceId));
     this.ingestion.remove(sourceId);
+  }
+
+  /** Lists a source's pages in the order in which they were found; `states` null means all. */
+  listPages(sourceId: string, states: readonly PageState[] | null, page: { limit: number; offset: number }) {
+    return listPages(this.store, sourceId, states, page);
   }
 
   /** Passages and curated answers for a question. */

@@ -81,7 +81,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     states: readonly PageState[] | null,
     page: { limit: number; offset: number },
   ): Promise<{ pages: ListedPage[]; total: number }> {
-    return this.knowledge.pages.list(sourceId, states, page);
+    return this.knowledge.listPages(sourceId, states, page);
   }
 
   /** Removes all of a source: its text, its pages and every generation of its index. */

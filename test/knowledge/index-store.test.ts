@@ -1,27 +1,28 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { CrawlStorage } from "../../src/knowledge/crawl/crawl-store.ts";
+import { CrawlStore } from "../../src/knowledge/crawl/crawl-store.ts";
 import { IndexStore } from "../../src/knowledge/indexing/store.ts";
 import { newIndex } from "./agent-index.ts";
 
 /** The stores of an unused object, made beside those of the object. */
-function inNewStorage<T>(work: (store: IndexStore, crawls: CrawlStorage) => T): Promise<T> {
+function inNewStorage<T>(work: (store: IndexStore, crawls: CrawlStore) => T): Promise<T> {
   return runInDurableObject(newIndex(), (_, { storage }) => {
     const store = new IndexStore(storage);
-    return work(store, new CrawlStorage(store));
+    return work(store, new CrawlStore(store, SOURCE));
   });
 }
 
+const SOURCE = { id: "s", type: "website", url: "https://example.com", maxPages: 1, maxBytes: 1_000, syncNumber: 1 } as const;
 const ANSWER = { id: "a", question: "Where?", answer: "Here." };
 
 test("the first write may contain others", async () => {
   await inNewStorage((store, crawls) => {
     store.write(() => {
       store.write(() => store.putAnswer(ANSWER));
-      store.write(() => crawls.crawls.start("s", 1, "https://example.com"));
+      store.write(() => crawls.start("https://example.com"));
     });
     expect(store.findAnswer("a")).toMatchObject({ question: "Where?" });
-    expect(crawls.crawls.find("s")).toMatchObject({ syncNumber: 1 });
+    expect(crawls.find()).toMatchObject({ syncNumber: 1 });
   });
 });
 
@@ -32,7 +33,7 @@ test("a first write that fails leaves an empty object, which the next one may wr
       throw new Error("full");
     };
     expect(() => store.write(fail)).toThrow("full");
-    expect([store.isEmpty, crawls.crawls.find("s")]).toEqual([true, undefined]);
+    expect([store.isEmpty, crawls.find()]).toEqual([true, undefined]);
     store.write(() => store.putAnswer(ANSWER));
     expect([store.isEmpty, store.size.answers]).toEqual([false, 1]);
   });

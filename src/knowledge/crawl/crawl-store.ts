@@ -2,29 +2,8 @@ import type { IndexStore } from "../indexing/store.ts";
 import { PageStore } from "./page-store.ts";
 import type { CrawlEnd, CrawlSource } from "./protocol.ts";
 
-/** The stores of an agent's object, as a crawl uses them. */
-export class CrawlStorage {
-  readonly crawls: CrawlStore;
-  readonly pages: PageStore;
-
-  constructor(readonly index: IndexStore) {
-    this.crawls = new CrawlStore(index);
-    this.pages = new PageStore(index);
-  }
-
-  /** Removes a source's crawl and pages. */
-  removeSource(sourceId: string): void {
-    if (this.index.isEmpty) return;
-    this.index.write(() => {
-      this.pages.removeSource(sourceId);
-      this.crawls.removeSource(sourceId);
-    });
-  }
-}
-
 /** The last crawl of a source; its row stays when the crawl ends. */
 export interface CrawlRow {
-  sourceId: string;
   syncNumber: number;
   phase: "crawling" | "indexing" | "done";
   /** Scheme and host that the crawl stays on. */
@@ -35,75 +14,81 @@ export interface CrawlRow {
   failuresInARow: number;
 }
 
-/** Queries on crawls, on the pauses and leases of hosts, and on the counts of a crawl. */
+/** Queries on the crawl of one source in one sync, on the pauses and leases of hosts, and on the counts of a crawl. */
 export class CrawlStore {
-  constructor(private readonly storage: IndexStore) {}
+  readonly pages: PageStore;
 
-  find(sourceId: string): CrawlRow | undefined {
-    if (this.storage.isEmpty) return undefined;
-    const query = `SELECT source_id AS sourceId, sync_number AS syncNumber, phase, origin, robots, failures_in_a_row AS failuresInARow
-      FROM crawls WHERE source_id = ?`;
-    return this.storage.all<CrawlRow>(query, sourceId)[0];
+  constructor(
+    readonly index: IndexStore,
+    readonly source: CrawlSource,
+  ) {
+    this.pages = new PageStore(index, source);
   }
 
-  /** Starts the crawl of a sync in place of the one before. */
-  start(sourceId: string, syncNumber: number, origin: string): CrawlRow {
-    this.storage.run(
+  /** The last crawl of the source, which may be that of an earlier sync. */
+  find(): CrawlRow | undefined {
+    if (this.index.isEmpty) return undefined;
+    const query = `SELECT sync_number AS syncNumber, phase, origin, robots, failures_in_a_row AS failuresInARow
+      FROM crawls WHERE source_id = ?`;
+    return this.index.all<CrawlRow>(query, this.source.id)[0];
+  }
+
+  /** Starts the crawl of this sync in place of the one before. */
+  start(origin: string): CrawlRow {
+    const { id, syncNumber } = this.source;
+    this.index.run(
       "INSERT OR REPLACE INTO crawls (source_id, sync_number, phase, origin) VALUES (?, ?, 'crawling', ?)",
-      sourceId,
+      id,
       syncNumber,
       origin,
     );
-    return { sourceId, syncNumber, phase: "crawling", origin, robots: null, failuresInARow: 0 };
+    return { syncNumber, phase: "crawling", origin, robots: null, failuresInARow: 0 };
   }
 
   /** Stores a crawl's changed row. */
-  save({ sourceId, phase, origin, robots, failuresInARow }: CrawlRow): void {
+  save({ phase, origin, robots, failuresInARow }: CrawlRow): void {
     const query = "UPDATE crawls SET phase = ?, origin = ?, robots = ?, failures_in_a_row = ? WHERE source_id = ?";
-    this.storage.run(query, phase, origin, robots, failuresInARow, sourceId);
+    this.index.run(query, phase, origin, robots, failuresInARow, this.source.id);
   }
 
-  /** Stores how a crawl ended, for a caller that dies before recording it and asks again; its counts are no longer needed. */
-  finish(sourceId: string, end: CrawlEnd): void {
-    this.storage.run("UPDATE crawls SET phase = 'done', result = ? WHERE source_id = ?", JSON.stringify(end), sourceId);
-    this.storage.run("DELETE FROM variant_groups WHERE source_id = ?", sourceId);
+  /** Stores how the crawl ended, for a caller that dies before recording it and asks again; the counts are no longer needed. */
+  finish(end: CrawlEnd): void {
+    this.index.run("UPDATE crawls SET phase = 'done', result = ? WHERE source_id = ?", JSON.stringify(end), this.source.id);
+    this.index.run("DELETE FROM variant_groups WHERE source_id = ?", this.source.id);
   }
 
   /** How a crawl that is done ended. */
-  readEnd(sourceId: string): CrawlEnd {
-    const { result } = this.storage.all<{ result: string }>("SELECT result FROM crawls WHERE source_id = ?", sourceId)[0]!;
-    return JSON.parse(result) as CrawlEnd;
+  readEnd(): CrawlEnd {
+    const [row] = this.index.all<{ result: string }>("SELECT result FROM crawls WHERE source_id = ?", this.source.id);
+    return JSON.parse(row!.result) as CrawlEnd;
   }
 
   // --- Hosts ---
 
-  /** When this source may fetch from a host: not while another source has its lease. Unix milliseconds. */
-  nextFetchAtMs(host: string, sourceId: string): number {
-    const query = "SELECT next_fetch_at AS nextAtMs, held_by AS heldBy, held_until AS heldUntilMs FROM hosts WHERE host = ?";
-    const [row] = this.storage.all<{ nextAtMs: number; heldBy: string | null; heldUntilMs: number }>(query, host);
-    if (!row) return 0;
-    const isLeasedByOther = row.heldBy !== null && row.heldBy !== sourceId;
-    return isLeasedByOther ? Math.max(row.nextAtMs, row.heldUntilMs) : row.nextAtMs;
+  /** The time from which this source may fetch from a host, in Unix milliseconds: not while another source has its lease. */
+  nextFetchAtMs(host: string): number {
+    const query = "SELECT iif(held_by <> ?, max(next_fetch_at, held_until), next_fetch_at) AS atMs FROM hosts WHERE host = ?";
+    return this.index.all<{ atMs: number }>(query, this.source.id, host)[0]?.atMs ?? 0;
   }
 
   /** Leases a host to this source until a time, or until it is released. */
-  leaseHost(host: string, sourceId: string, untilMs: number): void {
-    this.storage.run(
+  leaseHost(host: string, untilMs: number): void {
+    this.index.run(
       `INSERT INTO hosts (host, next_fetch_at, held_by, held_until) VALUES (?, 0, ?, ?)
         ON CONFLICT (host) DO UPDATE SET held_by = excluded.held_by, held_until = excluded.held_until`,
       host,
-      sourceId,
+      this.source.id,
       untilMs,
     );
   }
 
-  releaseHost(host: string, sourceId: string): void {
-    this.storage.run("UPDATE hosts SET held_by = NULL WHERE host = ? AND held_by = ?", host, sourceId);
+  releaseHost(host: string): void {
+    this.index.run("UPDATE hosts SET held_by = NULL WHERE host = ? AND held_by = ?", host, this.source.id);
   }
 
   /** Lets no source fetch from a host before a time. */
   pauseHost(host: string, untilMs: number): void {
-    this.storage.run(
+    this.index.run(
       `INSERT INTO hosts (host, next_fetch_at, held_until) VALUES (?, ?, 0)
         ON CONFLICT (host) DO UPDATE SET next_fetch_at = max(next_fetch_at, excluded.next_fetch_at)`,
       host,
@@ -111,28 +96,33 @@ export class CrawlStore {
     );
   }
 
-  // --- Counts of a crawl, in which traps are recognised ---
+  /** Removes hosts that are neither paused nor leased. */
+  deleteIdleHosts(nowMs: number): void {
+    this.index.run("DELETE FROM hosts WHERE next_fetch_at < ?1 AND (held_by IS NULL OR held_until < ?1)", nowMs);
+  }
 
-  readCounts({ id, syncNumber }: Pick<CrawlSource, "id" | "syncNumber">, keys: readonly string[]): Map<string, number> {
+  // --- Counts of a crawl, by which traps are recognised ---
+
+  readCounts(keys: readonly string[]): Map<string, number> {
     const query = `SELECT group_key AS key, pages AS count FROM variant_groups
       WHERE source_id = ? AND run = ? AND group_key IN (SELECT value FROM json_each(?))`;
-    const rows = this.storage.all<{ key: string; count: number }>(query, id, syncNumber, JSON.stringify(keys));
+    const { id, syncNumber } = this.source;
+    const rows = this.index.all<{ key: string; count: number }>(query, id, syncNumber, JSON.stringify(keys));
     return new Map(rows.map(({ key, count }) => [key, count]));
   }
 
-  saveCounts({ id, syncNumber }: Pick<CrawlSource, "id" | "syncNumber">, counts: ReadonlyMap<string, number>): void {
+  saveCounts(counts: ReadonlyMap<string, number>): void {
     const query = `INSERT OR REPLACE INTO variant_groups (source_id, group_key, run, pages)
       SELECT ?, value ->> 0, ?, value ->> 1 FROM json_each(?)`;
-    this.storage.run(query, id, syncNumber, JSON.stringify([...counts]));
+    this.index.run(query, this.source.id, this.source.syncNumber, JSON.stringify([...counts]));
   }
+}
 
-  removeSource(sourceId: string): void {
-    for (const table of ["variant_groups", "crawls"]) this.storage.run(`DELETE FROM ${table} WHERE source_id = ?`, sourceId);
-    this.storage.run("UPDATE hosts SET held_by = NULL WHERE held_by = ?", sourceId);
+/** Removes a source's crawl and pages. */
+export function deleteCrawl(index: IndexStore, sourceId: string): void {
+  index.run("DELETE FROM page_texts WHERE page_id IN (SELECT id FROM pages WHERE source_id = ?)", sourceId);
+  for (const table of ["pages", "page_blocks", "variant_groups", "crawls"]) {
+    index.run(`DELETE FROM ${table} WHERE source_id = ?`, sourceId);
   }
-
-  /** Removes hosts that are neither paused nor leased. */
-  deleteIdleHosts(nowMs: number): void {
-    this.storage.run("DELETE FROM hosts WHERE next_fetch_at < ? AND (held_by IS NULL OR held_until < ?)", nowMs, nowMs);
-  }
+  index.run("UPDATE hosts SET held_by = NULL WHERE held_by = ?", sourceId);
 }

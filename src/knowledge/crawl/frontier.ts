@@ -1,5 +1,5 @@
-import type { CrawlRow, CrawlStorage } from "./crawl-store.ts";
-import { type PageRow, VARIANT } from "./page-store.ts";
+import type { CrawlRow, CrawlStore } from "./crawl-store.ts";
+import { type FoundCounts, type PageRow, type PageStore, VARIANT } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import { parseRobots, type RobotsRules } from "./robots.ts";
 import type { Traps } from "./traps.ts";
@@ -8,11 +8,11 @@ import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf } from "
 /** URLs stored per page of the limit, since some are skipped or fail; a bound for endless sites. */
 const FOUND_PER_PAGE = 5;
 const MIN_FOUND = 1_000;
-/** Pages dropped as endless leave room for others, so often. */
+/** How many times the limit of URLs may be dropped as endless before they take the room of others. */
 const ROOM_AGAIN = 2;
-/** The share of all URLs that may differ in one variable before any of them was read. */
+/** The share of all URLs that may differ in one variable before any of these is read. */
 const VARIANTS_SHARE = 1 / 4;
-/** Pages listed as skipped because robots.txt forbids them. */
+/** The most pages that are listed as forbidden by robots.txt. */
 const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
 const MAX_HOPS = 10;
@@ -23,28 +23,31 @@ export const START_DEPTH = 0;
 const SITEMAP_DEPTH = 1;
 const FIRST_LINK_DEPTH = 2;
 
-/** The page that a redirect leads to, or why it leads to none. */
+/** The page that a redirect leads to, or the reason why it leads to none. */
 export type RedirectTarget = { id: number } | { reason: string };
 
 interface Found {
   depth: number;
   hops?: number;
-  /** Whether a sitemap lists them. */
+  /** Whether a sitemap lists the pages. */
   inSitemap?: boolean;
 }
 
-/** The URLs of one crawl: decides which belong to it and adds them to the queue. */
+/** Decides which URLs belong to a crawl, and adds them to its queue. */
 export class Frontier {
-  private readonly found: { open: number; endless: number; forbidden: number; sitemaps: number };
+  private readonly pages: PageStore;
+  private readonly source: CrawlSource;
+  private readonly found: FoundCounts;
   private rules: RobotsRules | undefined;
 
   constructor(
-    private readonly storage: CrawlStorage,
-    private readonly source: CrawlSource,
+    { pages, source }: CrawlStore,
     private readonly crawl: CrawlRow,
     private readonly traps: Traps,
   ) {
-    this.found = storage.pages.countFound(source.id, source.syncNumber);
+    this.pages = pages;
+    this.source = source;
+    this.found = pages.countFound();
     if (crawl.robots !== null) this.rules = rulesOf(crawl.origin, crawl.robots);
   }
 
@@ -53,7 +56,10 @@ export class Frontier {
     return this.rules?.delayInSeconds ?? 0;
   }
 
-  /** Adds the first URLs of a crawl. Takes a normalised URL. */
+  /**
+   * Adds the first URLs of a crawl.
+   * @param startUrl is normalised.
+   */
   addRoots(startUrl: string): void {
     if (this.source.type === "website") this.addRobots();
     this.add({ key: pageKey(startUrl), url: startUrl, kind: "page", depth: START_DEPTH, hops: 0 });
@@ -63,9 +69,8 @@ export class Frontier {
   useRobots(text: string): void {
     this.crawl.robots = text;
     this.rules = rulesOf(this.crawl.origin, text);
-    const first = this.storage.pages.findFirstWaiting(this.source.id);
-    if (first?.kind === "page" && !this.rules.isAllowed(first.url))
-      this.storage.pages.update(first.id, { state: "skipped", reason: "robots" });
+    const first = this.pages.findFirstWaiting();
+    if (first?.kind === "page" && !this.rules.isAllowed(first.url)) this.pages.update(first.id, { state: "skipped", reason: "robots" });
     const named = this.rules.sitemaps;
     for (const sitemap of named.length > 0 ? named : [new URL("/sitemap.xml", this.crawl.origin).href]) this.addSitemap(sitemap);
   }
@@ -79,8 +84,8 @@ export class Frontier {
   }
 
   /**
-   * Adds pages of the site, except those that are no text or look endless.
-   * @returns the identifiers of those that belong to the crawl.
+   * Adds pages of the site, except those that hold no text or look endless.
+   * @returns the identifiers of the pages that belong to the crawl, whether they are new or not.
    */
   addPages(href: readonly string[], { depth, hops = 0, inSitemap = false }: Found): number[] {
     if (this.source.type !== "website") return [];
@@ -91,7 +96,7 @@ export class Frontier {
       const key = pageKey(url);
       if (!urls.has(key)) urls.set(key, onSite(url, this.crawl));
     }
-    const known = this.storage.pages.findIdsByKey(this.source.id, this.source.syncNumber, [...urls.keys()]);
+    const known = this.pages.findIdsByKey([...urls.keys()]);
     const unknown = [...urls].filter(([key, url]) => !known.has(key) && reasonToSkip(url) === null).slice(0, this.room);
     // A sitemap is finite, so its pages are in no trap.
     const kinds = inSitemap
@@ -107,7 +112,7 @@ export class Frontier {
     return [...known.values(), ...added];
   }
 
-  /** Adds what a page or a sitemap links to. */
+  /** Adds the pages that a page or a sitemap links to. */
   addLinks({ kind, depth }: Pick<PageRow, "kind" | "depth">, urls: readonly string[]): number[] {
     return this.addPages(urls, { depth: Math.max(FIRST_LINK_DEPTH, depth + 1), inSitemap: kind === "sitemap" });
   }
@@ -118,7 +123,7 @@ export class Frontier {
     const hops = page.hops + 1;
     if (url === null) return { reason: "bad_redirect" };
     if (hops > MAX_HOPS) return { reason: "too_many_redirects" };
-    if (pageKey(url) === page.key) return this.followRespelled(page, url, hops);
+    if (pageKey(url) === page.key) return this.followSamePage(page, url, hops);
     if (page.depth === START_DEPTH && !isOfSite(url, this.crawl)) return this.moveToHost(url, hops);
     if (page.depth === START_DEPTH) this.useOriginOf(url);
     const [id] = this.addPages([url], { depth: page.depth, hops });
@@ -126,15 +131,15 @@ export class Frontier {
     return { reason: isOfSite(url, this.crawl) ? "not_a_page" : "other_host" };
   }
 
-  /** A redirect to another spelling of the same page, which is fetched under that one. */
-  private followRespelled(page: PageRow, url: string, hops: number): RedirectTarget {
+  /** Follows a redirect to another URL of the same page, under which it is then fetched. */
+  private followSamePage(page: PageRow, url: string, hops: number): RedirectTarget {
     if (url === page.url) return { reason: "redirect_loop" };
     if (page.depth === START_DEPTH) this.useOriginOf(url);
-    this.storage.pages.update(page.id, { url, hops, leases: 0 });
+    this.pages.update(page.id, { url, hops, leases: 0 });
     return { id: page.id };
   }
 
-  /** Fetches the site with the scheme and the `www.` to which its start page redirects. */
+  /** Fetches the site under the scheme and the host, with or without `www.`, to which its start page redirects. */
   private useOriginOf(url: string): void {
     if (!isOfSite(url, this.crawl)) return;
     this.crawl.origin = siteOf(url).origin;
@@ -144,8 +149,8 @@ export class Frontier {
   /** Continues the crawl on another host, with that host's robots.txt. */
   private moveToHost(url: string, hops: number): RedirectTarget {
     const key = pageKey(url);
-    if (this.storage.pages.findIdsByKey(this.source.id, this.source.syncNumber, [key]).has(key)) return { reason: "redirect_loop" };
-    this.storage.pages.skipWaiting(this.source.id, "other_host");
+    if (this.pages.findIdsByKey([key]).has(key)) return { reason: "redirect_loop" };
+    this.pages.skipWaiting("other_host");
     this.crawl.origin = siteOf(url).origin;
     this.crawl.robots = null;
     this.rules = undefined;
@@ -159,16 +164,15 @@ export class Frontier {
   }
 
   private addUnlessForbidden(page: Pick<PageRow, "key" | "url" | "depth" | "hops">, kind: "page" | "variant"): number | undefined {
-    const { id, syncNumber } = this.source;
     if (this.rules?.isAllowed(page.url) === false) {
       if (this.found.forbidden >= MAX_FORBIDDEN) return undefined;
       this.found.forbidden++;
-      return this.storage.pages.addSkipped(id, syncNumber, page, "robots");
+      return this.pages.findOrAdd({ ...page, kind: "page", state: "skipped", reason: "robots" });
     }
     return this.add({ ...page, kind: "page" }, kind === "variant" ? VARIANT : null);
   }
 
-  /** How many more URLs are stored. */
+  /** How many more URLs may be stored. */
   private get room(): number {
     const { open, endless } = this.found;
     return Math.max(0, this.mostFound - open - Math.max(0, endless - ROOM_AGAIN * this.mostFound));
@@ -180,13 +184,13 @@ export class Frontier {
 
   private add(page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">, reason: string | null = null): number {
     if (page.kind === "page") this.found.open++;
-    return this.storage.pages.findOrAdd(this.source.id, this.source.syncNumber, { ...page, reason });
+    return this.pages.findOrAdd({ ...page, state: "waiting", reason });
   }
 }
 
 let cached: { origin: string; text: string; rules: RobotsRules } | undefined;
 
-/** Parsing the rules costs more than a check, so those of the last crawl are cached. */
+/** Parses the rules of a robots.txt. Parsing costs more than a check, so the rules of the last crawl are cached. */
 function rulesOf(origin: string, text: string): RobotsRules {
   if (cached?.origin !== origin || cached.text !== text) {
     cached = { origin, text, rules: parseRobots(new URL("/robots.txt", origin).href, text) };

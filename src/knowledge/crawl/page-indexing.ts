@@ -2,58 +2,51 @@ import { dropBoilerplate, isRepeated } from "../extract/boilerplate.ts";
 import { ChunkCursor, CHUNKS_PER_STEP, newChunk, titleTermsOf } from "../indexing/ingest.ts";
 import type { Generation } from "../indexing/store.ts";
 import { utf8Length } from "../../platform/text.ts";
-import type { CrawlStorage } from "./crawl-store.ts";
+import type { CrawlStore } from "./crawl-store.ts";
 import type { UnindexedPage } from "./page-store.ts";
-import type { CrawlSource } from "./protocol.ts";
 
 /** Indexes the pages that a crawl has read as a new generation, and then makes it the live one. */
 export class PageIndexing {
-  /** The page that the last step did not finish. */
+  /** The position in the page that the last step did not finish. */
   private cursor: ChunkCursor | undefined;
-
-  constructor(private readonly storage: CrawlStorage) {}
 
   /**
    * Indexes some of the pages whose text was read.
    * @returns whether pages are left.
    */
-  step(source: CrawlSource): boolean {
-    const { indexed: readPages } = this.storage.pages.countPages(source.id, source.syncNumber);
+  step(store: CrawlStore): boolean {
+    const { indexed: readPages } = store.pages.countPages();
     for (let left = CHUNKS_PER_STEP; left > 0;) {
-      const page = this.storage.pages.findUnindexed(source.id);
+      const page = store.pages.findUnindexed();
       if (!page) return false;
       // A page without chunks costs time, too.
-      left -= Math.max(1, this.indexChunks(source, page, readPages, left));
+      left -= Math.max(1, this.indexChunks(store, page, readPages, left));
     }
     return true;
   }
 
-  /** Commits a crawl: its generation becomes the live one. A site without changes keeps its live generation. */
-  switchLive({ id, syncNumber }: CrawlSource): void {
-    const { index, pages } = this.storage;
-    if (!pages.isUnchanged(id, syncNumber)) {
-      const generation = this.generationOf(id, syncNumber);
-      pages.commit(id, syncNumber, generation.id);
-      index.switchLive(id, generation.id);
+  /** Makes a crawl's generation the live one. A site without changes keeps its live generation. */
+  switchLive(store: CrawlStore): void {
+    if (!store.pages.isUnchanged()) {
+      const { id } = generationOf(store);
+      store.pages.commit(id);
+      store.index.switchLive(store.source.id, id);
     }
-    pages.updateDocumentUrls(id, syncNumber);
-    for (const blocks of pages.clearUnusedBlocks(id, syncNumber)) pages.countBlocks(id, blocks, -1);
-    pages.deleteUnusedBlocks(id);
-    pages.deleteGone(id, syncNumber);
+    store.pages.finish();
   }
 
-  /** @returns how many chunks it made. */
-  private indexChunks(source: CrawlSource, page: UnindexedPage, readPages: number, most: number): number {
-    const { index, pages } = this.storage;
-    const generation = this.generationOf(source.id, source.syncNumber);
+  /** @returns how many chunks were added. */
+  private indexChunks(store: CrawlStore, page: UnindexedPage, readPages: number, most: number): number {
+    const { index, pages } = store;
+    const { id: generationId } = generationOf(store);
     const { url, title, hash } = page;
-    const document = { sourceId: source.id, generationId: generation.id, type: "page" as const, url, title, hash };
+    const document = { sourceId: store.source.id, generationId, type: "page" as const, url, title, hash };
     const documentId = page.builtId ?? index.createDocument({ ...document, textBytes: utf8Length(page.text) });
-    const next = this.cursorAt(source.id, page, documentId, readPages).next(most);
+    const next = this.cursorAt(store, page, documentId, readPages).next(most);
     const titleTerms = titleTermsOf(title);
     index.addChunks(
       documentId,
-      generation.id,
+      generationId,
       next.map((chunk) => newChunk(chunk, titleTerms)),
     );
     if (next.length === most) {
@@ -67,16 +60,15 @@ export class PageIndexing {
   }
 
   /** A cursor after the page's chunks that are indexed already. */
-  private cursorAt(sourceId: string, page: UnindexedPage, documentId: number, readPages: number): ChunkCursor {
-    const indexed = page.builtId === null ? 0 : this.storage.index.countChunks(documentId);
+  private cursorAt({ index, pages }: CrawlStore, page: UnindexedPage, documentId: number, readPages: number): ChunkCursor {
+    const indexed = page.builtId === null ? 0 : index.countChunks(documentId);
     if (this.cursor?.id === documentId && this.cursor.position === indexed) return this.cursor;
-    const counts = this.storage.pages.countPagesPerBlock(sourceId, page.blocks);
+    const counts = pages.countPagesPerBlock(page.blocks);
     const text = dropBoilerplate(page.text, (block) => isRepeated({ pages: readPages, holding: counts.get(block) ?? 0 }));
     return (this.cursor = new ChunkCursor(documentId, text, indexed));
   }
+}
 
-  private generationOf(sourceId: string, run: number): Generation {
-    const { index } = this.storage;
-    return index.findGeneration(sourceId, "building") ?? index.createGeneration(sourceId, String(run), `crawl:${run}`);
-  }
+function generationOf({ index, source: { id, syncNumber } }: CrawlStore): Generation {
+  return index.findGeneration(id, "building") ?? index.createGeneration(id, String(syncNumber), `crawl:${syncNumber}`);
 }

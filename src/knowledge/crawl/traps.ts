@@ -1,45 +1,41 @@
-import type { CrawlStorage } from "./crawl-store.ts";
-import type { CrawlSource } from "./protocol.ts";
+import type { CrawlStore } from "./crawl-store.ts";
 import type { TextSketch } from "./sketch.ts";
 import { pageKey } from "./urls.ts";
 import { type Variable, variablesOf } from "./variables.ts";
 
 /*
- * Endless parts of sites: calendars, session identifiers, combinations of filters. A variable of URLs is a trap when many pages in a
- * row that differ from others only in it say nothing new; then of pages that differ only in it one is read.
+ * Recognises endless parts of sites: calendars, session identifiers, combinations of filters. A variable of URLs is a trap when many
+ * pages in a row that differ from others only in this variable have no new text. Of the pages that differ only in a trap, one is read.
  */
 
-/** So many pages in a row may say nothing new before a variable is a trap. */
+/** The number of pages in a row without new text that makes a variable a trap. */
 const PATIENCE = 24;
-/** A list may show only what was read elsewhere, and yet lead to more. */
+/** The same for page numbers: the pages of a list may repeat what was read elsewhere, and yet link to new pages. */
 const PATIENCE_WITH_LISTS = 120;
-/** A site that has spent its patience gets little for each further variable: more for one that brought new pages. */
+/** After one trap was found, each further variable gets one page of patience, and one more for so many new pages that it led to. */
 const NEW_PAGES_PER_PATIENCE = 10;
-/** A text is new by this share of its shingles, or by so many of them: a page may be mostly menus. */
+/** A text is new if this share of its shingles is, or this number of them: a page may consist mostly of menus. */
 const NEW_SHARE = 0.2;
 const NEW_SHINGLES = 10;
-/** The pages that may wait for each one of a variable that was new, beyond its first ones. */
+/** The number of further pages of a variable that may wait for each of its pages that had new text. */
 const FOUND_PER_NEW = 5;
 
 const FOUND = 1;
 const READ = 2;
 
-/** A URL of a crawl: a page of its own; a variant of others, to be read if its variables are no traps; or too many. */
+/** A page of its own, a variant of other pages that is read unless a variable is a trap, or a page that is left out. */
 export type UrlKind = "page" | "variant" | "endless";
 
-/** What a crawl knows of the variables of its URLs, which are normalised. */
+/** The counts of a crawl for the variables of its URLs, which are normalised. */
 export class Traps {
   private counts = new Map<string, number>();
   private readonly changed = new Map<string, number>();
 
-  constructor(
-    private readonly storage: CrawlStorage,
-    private readonly source: Pick<CrawlSource, "id" | "syncNumber">,
-  ) {}
+  constructor(private readonly store: Pick<CrawlStore, "readCounts" | "saveCounts">) {}
 
   /**
-   * Says of each of some new URLs what it is, and counts it as found.
-   * @param most how many variants in one variable are found before any of them was read.
+   * Returns the kinds of new URLs, and counts them as found.
+   * @param most the number of variants in one variable that may be found before any of them is read.
    */
   admit(urls: readonly string[], most: number): UrlKind[] {
     const all = this.load(urls);
@@ -58,13 +54,13 @@ export class Traps {
     return kinds;
   }
 
-  /** Whether each of some variants that wait has turned out to be one of too many. */
+  /** Returns for each of these waiting variants whether it has turned out to be endless. */
   areEndless(urls: readonly string[]): boolean[] {
     return this.load(urls).map(({ variables }) => variables.some((variable) => this.isTrap(variable) && this.isRead(variable)));
   }
 
-  /** Learns from a page that was read whether those variables matter in which it differs from pages that were read before. */
-  learn(url: string, { shingles, oneOf }: TextSketch): void {
+  /** Counts a page that was read for each variable in which it differs from pages that were read before. */
+  notePage(url: string, { shingles, oneOf }: TextSketch): void {
     const seen = shingles.map((shingle) => `text ${shingle}`);
     const [page] = this.load([url], seen);
     const unseen = seen.filter((key) => this.countOf(key) === 0);
@@ -80,7 +76,7 @@ export class Traps {
     this.save();
   }
 
-  /** Notes a page that is unchanged since the last crawl, whose text is not at hand. */
+  /** Counts a page that is unchanged since the last crawl as read. Its text is not known here. */
   noteUnchanged(url: string): void {
     const [page] = this.load([url]);
     for (const key of page!.keys) this.set(key, READ);
@@ -103,19 +99,19 @@ export class Traps {
 
   // --- Counts ---
 
-  private load(urls: readonly string[], others: readonly string[] = []): PageCounts[] {
-    const pages = urls.map((url): PageCounts => {
+  private load(urls: readonly string[], others: readonly string[] = []): PageKeys[] {
+    const pages = urls.map((url): PageKeys => {
       const variables = variablesOf(url);
       return { variables, keys: [pageKey(url), ...variables.map(({ rest }) => rest)].map(pageCount) };
     });
     const keys = pages.flatMap((page) => [...page.keys, ...page.variables.flatMap((variable) => Object.values(countsOf(variable)))]);
-    this.counts = this.storage.crawls.readCounts(this.source, [...new Set([...keys, ...others, WASTED])]);
+    this.counts = this.store.readCounts([...new Set([...keys, ...others, WASTED])]);
     this.changed.clear();
     return pages;
   }
 
   private save(): void {
-    this.storage.crawls.saveCounts(this.source, this.changed);
+    this.store.saveCounts(this.changed);
   }
 
   private countOf(key: string): number {
@@ -133,16 +129,16 @@ export class Traps {
   }
 }
 
-/** A URL's variables, and the keys of the counts that say whether it, or one that differs in one of them, was found or read. */
-interface PageCounts {
+/** A URL's variables, and the keys under which the URL and its variants are marked as found or read. */
+interface PageKeys {
   variables: Variable[];
   keys: string[];
 }
 
-/** How many pages of the crawl said nothing new. */
+/** The key for the number of pages of the crawl without new text. */
 const WASTED = "wasted";
 
-/** The keys of a variable's counts: variants found, variants that said something new, and those in a row that did not. */
+/** The keys of a variable's counts: variants found, variants with new text, and variants in a row without. */
 function countsOf({ name }: Variable) {
   return { found: `found ${name}`, fresh: `new ${name}`, same: `same ${name}` };
 }
