@@ -1,7 +1,7 @@
 // `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See docs/backup-and-restore.md.
 import { parseArgs } from "node:util";
 import { exportTo, stdoutSink } from "./backup/export.ts";
-import { operatorOf } from "./backup/operator.ts";
+import { createOperator } from "./backup/operator.ts";
 import { abandonImport, importFile, verifyFile } from "./backup/restore.ts";
 import { errorText, UserError, withUsage } from "./shared/cli.ts";
 import { type OperatorTarget, resolveOperatorTarget } from "./shared/service.ts";
@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
     say(USAGE);
     return 0;
   }
-  const operator = operatorOf(command.url, command.token, say);
+  const operator = createOperator(command.url, command.token, say);
   switch (command.action) {
     case "export":
       await exportTo(operator, command.workspaceId, stdoutSink(), say);

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { UserError } from "../shared/cli.ts";
+import { call, type Client } from "../shared/service.ts";
 import { type End, totalOf } from "./lines.ts";
-import type { Operator } from "./operator.ts";
 
 /** A few megabytes: an answer is held until all of it has come, so that one that breaks off is asked for again. */
 const PAGES_A_REQUEST = 20;
@@ -38,12 +38,12 @@ export function fileSink(path: string): Sink {
 }
 
 /** Writes a workspace's export, answer by answer. */
-export async function exportTo(operator: Operator, workspaceId: string, sink: Sink, say: (text: string) => void): Promise<void> {
+export async function exportTo(operator: Client, workspaceId: string, sink: Sink, say: (text: string) => void): Promise<void> {
   let cursor: string | undefined;
   for (let request = 1; ; request++) {
     const more = cursor === undefined ? "" : `&cursor=${cursor}`;
-    const path = `/workspaces/${encodeURIComponent(workspaceId)}/export?pages=${PAGES_A_REQUEST}${more}`;
-    const text = await operator.send("GET", path);
+    const path = `/operator/v1/workspaces/${encodeURIComponent(workspaceId)}/export?pages=${PAGES_A_REQUEST}${more}`;
+    const text = await call<string>(operator, "GET", path);
     const lastAt = text.lastIndexOf("\n", text.length - 2) + 1;
     const last = parse(text.slice(lastAt));
     await sink.write(last.type === "end" ? text : text.slice(0, lastAt));
@@ -60,5 +60,5 @@ export async function exportTo(operator: Operator, workspaceId: string, sink: Si
 function parse(line: string): End | { type: "continue"; cursor: string } {
   const value = line.endsWith("\n") ? (JSON.parse(line) as { type: string }) : { type: "" };
   if (value.type === "end" || value.type === "continue") return value as ReturnType<typeof parse>;
-  throw new UserError("The answer broke off: its last line tells neither the end nor where to go on. Export again.");
+  throw new UserError("The answer broke off: its last line is neither the end nor a cursor. Export again.");
 }

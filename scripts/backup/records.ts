@@ -1,9 +1,9 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "../shared/service.ts";
+import { type Client, createClient } from "../shared/service.ts";
 import { exportTo } from "./export.ts";
 import { combine, emptySum, type Frame, hashOf } from "./lines.ts";
-import { type Operator, operatorOf } from "./operator.ts";
+import { createOperator } from "./operator.ts";
 import { abandonImport, importFile } from "./restore.ts";
 
 /** A service, and the token of its operator. */
@@ -25,7 +25,7 @@ export interface Backup {
 }
 
 /** Reads the export of a small workspace. */
-export async function readBackup(operator: Operator, workspaceId: string): Promise<Backup> {
+export async function readBackup(operator: Client, workspaceId: string): Promise<Backup> {
   let text = "";
   const sink = { write: async (part: string) => void (text += part), end: async () => undefined };
   await exportTo(operator, workspaceId, sink, () => undefined);
@@ -62,7 +62,7 @@ const RETRY_MS = 500;
 export async function replaceWorkspace({ url, operatorToken }: Deployment, file: string): Promise<void> {
   const { workspace_id: id } = JSON.parse((await readFile(file, "utf8")).split("\n", 1)[0]!) as Frame["header"];
   await createClient(url, operatorToken).send("DELETE", `/operator/v1/workspaces/${id}`);
-  const operator = operatorOf(url, operatorToken, () => undefined);
+  const operator = createOperator(url, operatorToken);
   for (const deadline = Date.now() + ERASURE_LIMIT_MS; ; await sleep(RETRY_MS)) {
     try {
       return await importFile(operator, file, () => undefined);

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { call, type Client } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
 import { checkFile, combine, emptySum, type Frame, hashOf, readRecords, type RecordLine, totalOf } from "./lines.ts";
-import type { Operator } from "./operator.ts";
 
 /** As the service takes them at once: so many, and no more bytes, save for a single record. */
 const MAX_RECORDS = 250;
@@ -19,17 +19,17 @@ interface State {
  * Puts a file's workspace into a deployment. Run again it goes on; once the workspace is there, it changes nothing.
  * @throws UserError with what the service says against it.
  */
-export async function importFile(operator: Operator, file: string, say: (text: string) => void): Promise<void> {
+export async function importFile(operator: Client, file: string, say: (text: string) => void): Promise<void> {
   say(`Reading ${file} …`);
   const frame = await checkFile(file);
   const { header, end } = frame;
   say(`${totalOf(end)} records of workspace ${header.workspace_id}, exported at ${header.exported_at}.`);
-  const path = `/workspaces/${header.workspace_id}/import`;
+  const path = `/operator/v1/workspaces/${header.workspace_id}/import`;
   const warned = new Set<string>();
   let sent = 0;
   for await (const batch of batchesOf(file)) {
     const body = `{"header":${JSON.stringify(header)},"records":[${batch.join()}]}`;
-    const { state, warnings } = JSON.parse(await operator.send("POST", path, body)) as State;
+    const { state, warnings } = await call<State>(operator, "POST", path, body);
     for (const warning of warnings) {
       if (!warned.has(warning)) say(`WARNING: ${warning}`);
       warned.add(warning);
@@ -41,11 +41,11 @@ export async function importFile(operator: Operator, file: string, say: (text: s
   await complete(operator, frame, say);
 }
 
-async function complete(operator: Operator, { header, end }: Frame, say: (text: string) => void): Promise<void> {
+async function complete(operator: Client, { header, end }: Frame, say: (text: string) => void): Promise<void> {
   say("Comparing what came in with the file …");
-  const body = JSON.stringify({ header, end });
+  const path = `/operator/v1/workspaces/${header.workspace_id}/import/complete`;
   for (;;) {
-    const { state } = JSON.parse(await operator.send("POST", `/workspaces/${header.workspace_id}/import/complete`, body)) as State;
+    const { state } = await call<State>(operator, "POST", path, { header, end });
     if (state === "complete") return say(`Imported: all ${totalOf(end)} records are there as they were, and the workspace is in use.`);
   }
 }
@@ -67,8 +67,8 @@ async function* batchesOf(file: string): AsyncGenerator<string[]> {
 }
 
 /** Gives an import up: what came in is erased. */
-export async function abandonImport(operator: Operator, workspaceId: string, say: (text: string) => void): Promise<void> {
-  await operator.send("DELETE", `/workspaces/${encodeURIComponent(workspaceId)}/import`);
+export async function abandonImport(operator: Client, workspaceId: string, say: (text: string) => void): Promise<void> {
+  await call(operator, "DELETE", `/operator/v1/workspaces/${encodeURIComponent(workspaceId)}/import`);
   say("Given up. What came in is being erased; the workspace can be imported again when that is over.");
 }
 
@@ -78,7 +78,7 @@ const MAX_GROUPS_READ_A_TYPE = 8;
 const MAX_SHOWN_A_TYPE = 3;
 
 /** Compares a deployment's workspace with a file, record by record; false where they differ. */
-export async function verifyFile(operator: Operator, file: string, say: (text: string) => void): Promise<boolean> {
+export async function verifyFile(operator: Client, file: string, say: (text: string) => void): Promise<boolean> {
   const { header } = await checkFile(file);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   try {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { buildService, type RunningWorker, startWorker } from "../../bench/service.ts";
 import { call, type Client, createClient } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
-import { operatorOf } from "./operator.ts";
+import { createOperator } from "./operator.ts";
 import { importFile, verifyFile } from "./restore.ts";
 
 /*
@@ -153,7 +153,7 @@ void test("a workspace moves to another deployment, and its API answers the same
   const say = (text: string) => void said.push(text);
   const workspace = await createWorkspace(first);
   const file = join(folder, "desk.ndjson");
-  const [from, to] = [operatorOf(first.url, first.token, say), operatorOf(second.url, second.token, say)];
+  const [from, to] = [createOperator(first.url, first.token, say), createOperator(second.url, second.token, say)];
   await exportTo(from, workspace.workspaceId, fileSink(file), say);
   const before = await answersOf(first, workspace);
   assert.ok(Object.keys(before).length > 20);
@@ -183,7 +183,7 @@ void test("a workspace moves to another deployment, and its API answers the same
 
 void test("a file that was cut or changed is not sent", async () => {
   const file = join(folder, "desk.ndjson");
-  const operator = { url: "", send: () => assert.fail("something was sent") };
+  const operator = { send: () => assert.fail("something was sent") };
   const text = await readFile(file, "utf8");
   const damaged = join(folder, "damaged.ndjson");
   await writeFile(damaged, text.slice(0, text.lastIndexOf("\n", text.length - 2)));

@@ -1,8 +1,8 @@
 import { WORKERS_AI_MODELS } from "../../src/models/limits.ts";
 import type { CloudflareApi, Reply } from "./api.ts";
-import type { Finding } from "./check.ts";
+import { type Finding, missing, note, ok } from "./findings.ts";
 import type { Project } from "./project.ts";
-import { indexProblem } from "./resources.ts";
+import { type Index, indexProblem, type Queue } from "./resources.ts";
 
 const DOCS = "https://developers.cloudflare.com";
 
@@ -11,11 +11,10 @@ function dashboard(accountId: string, page: string): string {
   return `https://dash.cloudflare.com/${accountId}/${page}`;
 }
 
-/** What is said where the login may not read something that a deployment changes. */
-function unreadable(subject: string, { status }: Reply<unknown>, permission: string): Finding {
-  const refused = status === 401 || status === 403;
-  const text = refused ? `the login may not read it: give the token the permission ${permission}` : `the API answered ${status}: try again`;
-  return { subject, state: "missing", text };
+/** The text for what the API refuses to show. */
+function unreadable({ status }: Reply<unknown>, permission: string): string {
+  const isRefused = status === 401 || status === 403;
+  return isRefused ? `the login may not read it: give the token the permission ${permission}` : `the API answered ${status}: try again`;
 }
 
 const PAID_PLAN = `Workers Paid ($5 a month) is needed: the free plan ends a request after 10 ms of CPU and 50 subrequests (${DOCS}/workers/platform/limits/)`;
@@ -35,99 +34,89 @@ export async function checkPlan(api: CloudflareApi): Promise<Finding> {
   const plansPage = dashboard(api.accountId, "workers/plans");
   const { result } = await api.read<Subscription[]>("subscriptions");
   if (!result) {
-    const text = `${PAID_PLAN}. Whether the account has it, the login may not read (permission Billing: Read): look at ${plansPage}`;
-    return { subject, state: "note", text };
+    return note(
+      subject,
+      `${PAID_PLAN}. Whether the account has it, the login may not read (permission Billing: Read): look at ${plansPage}`,
+    );
   }
   const plans = result.map(({ rate_plan: plan }) => `${plan?.id} ${plan?.public_name}`);
-  if (plans.some((plan) => WORKERS_PLAN.test(plan) && !FREE_PLAN.test(plan))) return { subject, state: "ok", text: "paid" };
-  if (plans.some((plan) => ENTERPRISE_PLAN.test(plan)))
-    return {
-      subject,
-      state: "note",
-      text: `an Enterprise plan: whether it has Workers without the limits of the free plan, ${plansPage} shows`,
-    };
-  return { subject, state: "missing", text: `${PAID_PLAN}. Choose it at ${plansPage}` };
+  if (plans.some((plan) => WORKERS_PLAN.test(plan) && !FREE_PLAN.test(plan))) return ok(subject, "paid");
+  if (!plans.some((plan) => ENTERPRISE_PLAN.test(plan))) return missing(subject, `${PAID_PLAN}. Choose it at ${plansPage}`);
+  return note(subject, `an Enterprise plan: whether it has Workers without the limits of the free plan, ${plansPage} shows`);
 }
 
-/** What a Worker of the account binds. */
+/** The bindings of a Worker of the account. */
 export interface WorkerSettings {
   bindings?: { queue_name?: string }[];
 }
 
-/** Whether a Worker is this service, and not another of the same name: it has one of its queues. */
+/** Whether a Worker is this service, and not another one of the same name: this service is bound to one of its queues. */
 export function isOwnWorker({ bindings }: WorkerSettings, queues: string[]): boolean {
   return bindings?.some(({ queue_name: queue }) => queue !== undefined && queues.includes(queue)) ?? false;
 }
 
-/** Whether Workers may be deployed, and by whom the Worker's name is taken. */
+/** Whether Workers may be deployed, and whether the Worker's name is free. */
 export async function checkWorker(api: CloudflareApi, { worker, queues, hosts }: Project): Promise<Finding[]> {
-  const [subdomain, settings] = await Promise.all([
+  const [subdomain, { result: settings }] = await Promise.all([
     api.read<{ subdomain?: string }>("workers/subdomain"),
     api.read<WorkerSettings>(`workers/scripts/${worker}/settings`),
   ]);
-  const subject = "Workers";
-  if (subdomain.status !== 200 && subdomain.status !== 404) return [unreadable(subject, subdomain, "Workers Scripts: Edit")];
-  const name = subdomain.result?.subdomain;
-  const address: Finding =
-    name || hosts.length > 0
-      ? { subject, state: "ok", text: name ? `on ${name}.workers.dev` : "no workers.dev name; the routes of the configuration are used" }
-      : {
-          subject,
-          state: "missing",
-          text: `the account has no workers.dev name yet: open ${dashboard(api.accountId, "workers-and-pages")} once`,
-        };
-  return [address, nameOf(worker, settings, queues)];
+  if (subdomain.status !== 200 && subdomain.status !== 404) return [missing("Workers", unreadable(subdomain, "Workers Scripts: Edit"))];
+  return [addressFinding(api, subdomain.result?.subdomain, hosts), nameFinding(worker, settings, queues)];
 }
 
-function nameOf(worker: string, { result }: Reply<WorkerSettings>, queues: string[]): Finding {
+function addressFinding({ accountId }: CloudflareApi, name: string | undefined, hosts: string[]): Finding {
+  if (name) return ok("Workers", `on ${name}.workers.dev`);
+  if (hosts.length > 0) return ok("Workers", "no workers.dev name; the routes of the configuration are used");
+  return missing("Workers", `the account has no workers.dev name yet: open ${dashboard(accountId, "workers-and-pages")} once`);
+}
+
+function nameFinding(worker: string, settings: WorkerSettings | undefined, queues: string[]): Finding {
   const subject = `Worker ${worker}`;
-  if (!result) return { subject, state: "ok", text: "the name is free" };
-  return isOwnWorker(result, queues)
-    ? { subject, state: "ok", text: "deployed before; it gets a new version" }
-    : { subject, state: "missing", text: "the name is taken by another Worker: set another `name` in wrangler.toml" };
+  if (!settings) return ok(subject, "the name is free");
+  if (isOwnWorker(settings, queues)) return ok(subject, "deployed before; it gets a new version");
+  return missing(subject, "the name is taken by another Worker: set another `name` in wrangler.toml");
 }
 
 /** Which of the databases exist. */
 export async function checkDatabases(api: CloudflareApi, { databases }: Project): Promise<Finding> {
-  const found = await api.list<{ name: string }>("d1/database");
+  const reply = await api.list<{ name: string }>("d1/database");
+  if (!reply.result) return missing("D1", unreadable(reply, "D1: Edit"));
   return existing(
     "D1",
-    found,
-    "D1: Edit",
-    ({ name }) => name,
+    reply.result.map(({ name }) => name),
     databases.map(({ name }) => name),
   );
 }
 
 /** Which of the queues exist. */
 export async function checkQueues(api: CloudflareApi, { queues }: Project): Promise<Finding> {
-  const found = await api.list<{ queue_name: string }>("queues");
-  return existing("Queues", found, "Queues: Edit", ({ queue_name: name }) => name, queues);
-}
-
-function existing<T>(subject: string, reply: Reply<T[]>, permission: string, nameOfOne: (one: T) => string, wanted: string[]): Finding {
-  if (!reply.result) return unreadable(subject, reply, permission);
-  const names = new Set(reply.result.map(nameOfOne));
-  const taken = wanted.filter((name) => names.has(name));
-  if (taken.length === wanted.length)
-    return { subject, state: "ok", text: wanted.length === 1 ? `${wanted[0]} exists` : `all ${wanted.length} exist` };
-  const text = `${wanted.length - taken.length} to create${taken.length === 0 ? "" : `; in use as they are: ${taken.join(", ")}`}`;
-  return { subject, state: "ok", text };
+  const reply = await api.list<Queue>("queues");
+  if (!reply.result) return missing("Queues", unreadable(reply, "Queues: Edit"));
+  return existing(
+    "Queues",
+    reply.result.map(({ queue_name: name }) => name),
+    queues,
+  );
 }
 
 /** Whether the indexes that exist have the right shape. */
 export async function checkIndexes(api: CloudflareApi, { indexes, dimensions }: Project): Promise<Finding[]> {
   if (indexes.length === 0) return [];
-  const subject = "Vectorize";
-  const reply = await api.read<{ name: string; config: { dimensions?: number; metric?: string } }[]>("vectorize/v2/indexes");
-  if (!reply.result) return [unreadable(subject, reply, "Vectorize: Edit")];
-  const problem = reply.result.filter(({ name }) => indexes.includes(name)).map((index) => indexProblem(index, dimensions));
-  const wrong = problem.find((text) => text !== undefined);
-  if (wrong !== undefined) return [{ subject, state: "missing", text: wrong }];
-  return [existing(subject, reply, "", ({ name }) => name, indexes)];
+  const reply = await api.read<Index[]>("vectorize/v2/indexes");
+  if (!reply.result) return [missing("Vectorize", unreadable(reply, "Vectorize: Edit"))];
+  const names = reply.result.map(({ name }) => name);
+  const problems = reply.result.flatMap((index) => (indexes.includes(index.name) && indexProblem(index, dimensions)) || []);
+  return [problems[0] ? missing("Vectorize", problems[0]) : existing("Vectorize", names, indexes)];
 }
 
-/** Whether the models on Workers AI that the configuration uses are there. */
+function existing(subject: string, found: string[], wanted: string[]): Finding {
+  const taken = wanted.filter((name) => found.includes(name));
+  if (taken.length === wanted.length) return ok(subject, wanted.length === 1 ? `${wanted[0]} exists` : `all ${wanted.length} exist`);
+  return ok(subject, `${wanted.length - taken.length} to create${taken.length === 0 ? "" : `; in use as they are: ${taken.join(", ")}`}`);
+}
+
+/** Whether the account offers the models on Workers AI that the configuration uses. */
 export async function checkAi(api: CloudflareApi, { uses, vars }: Project): Promise<Finding[]> {
   const models = [
     ...(vars["OPENAI_MODEL"] ? [] : [WORKERS_AI_MODELS.language]),
@@ -135,19 +124,18 @@ export async function checkAi(api: CloudflareApi, { uses, vars }: Project): Prom
     ...(vars["RERANK_PASSAGES"] === "true" ? [WORKERS_AI_MODELS.reranker] : []),
   ];
   if (!uses.ai || models.length === 0) return [];
-  const subject = "Workers AI";
   const replies = await Promise.all(
     models.map((model) => api.read<{ name: string }[]>(`ai/models/search?search=${model.split("/").at(-1)}`)),
   );
   const refused = replies.find(({ result }) => !result);
-  if (refused) return [{ ...unreadable(subject, refused, "Workers AI: Read"), state: "note" }];
+  if (refused) return [note("Workers AI", unreadable(refused, "Workers AI: Read"))];
   const gone = models.filter((model, index) => !replies[index]?.result?.some(({ name }) => name === model));
   if (gone.length > 0) {
-    const text = `not in the account's catalogue: ${gone.join(", ")}. Name other models: OPENAI_BASE_URL and OPENAI_MODEL, OPENAI_EMBEDDING_MODEL`;
-    return [{ subject, state: "missing", text }];
+    const remedy = "Name other models: OPENAI_BASE_URL and OPENAI_MODEL, OPENAI_EMBEDDING_MODEL";
+    return [missing("Workers AI", `not in the account's catalogue: ${gone.join(", ")}. ${remedy}`)];
   }
   const quota = `text generation is limited to 300 requests a minute unless Cloudflare raised it (${DOCS}/workers-ai/platform/limits/)`;
-  return [{ subject, state: "ok", text: `${models.join(", ")}; ${quota}` }];
+  return [ok("Workers AI", `${models.join(", ")}; ${quota}`)];
 }
 
 /** What to do where Analytics Engine is off. */
@@ -155,18 +143,12 @@ export function metricsRemedy(accountId: string): string {
   return `switch it on at ${dashboard(accountId, "workers/analytics-engine")}, or deploy without the metrics: \`npm run deploy -- --without metrics\``;
 }
 
-/** Whether Analytics Engine is on. It refuses to answer where it is off, and where the login may not read analytics: the second is ruled out. */
+/** Whether Analytics Engine is on. It refuses a query where it is off, and where the login may not read analytics. */
 export async function checkMetrics(api: CloudflareApi, { uses }: Project): Promise<Finding[]> {
   if (!uses.metrics) return [];
   const subject = "Analytics Engine";
-  if ((await api.askMetrics("SHOW TABLES")) === 200) return [{ subject, state: "ok", text: "on" }];
+  if ((await api.queryMetrics("SHOW TABLES")) === 200) return [ok(subject, "on")];
   const remedy = metricsRemedy(api.accountId);
-  if (await api.mayReadAnalytics()) return [{ subject, state: "missing", text: `off: ${remedy}` }];
-  return [
-    {
-      subject,
-      state: "note",
-      text: `whether it is on, the login may not read (permission Account Analytics: Read). If it is off, ${remedy}`,
-    },
-  ];
+  if (await api.mayReadAnalytics()) return [missing(subject, `off: ${remedy}`)];
+  return [note(subject, `whether it is on, the login may not read (permission Account Analytics: Read). If it is off, ${remedy}`)];
 }

@@ -1,5 +1,5 @@
 import type { CloudflareApi } from "./api.ts";
-import type { Finding } from "./check.ts";
+import { fault, type Finding, missing, note, ok } from "./findings.ts";
 import type { Project } from "./project.ts";
 
 interface Zone {
@@ -12,18 +12,16 @@ interface Zone {
 export async function checkHosts(api: CloudflareApi, { hosts }: Project): Promise<Finding[]> {
   if (hosts.length === 0) return [];
   const { result: zones } = await api.listZones<Zone>();
-  if (!zones) return [{ subject: "Domains", state: "note", text: "the login may not read them: give the token the permission Zone: Read" }];
+  if (!zones) return [note("Domains", "the login may not read them: give the token the permission Zone: Read")];
   return hosts.map((host) => hostFinding(host, zones));
 }
 
 function hostFinding(host: string, zones: Zone[]): Finding {
   const subject = `Domain ${host}`;
   const zone = zones.find(({ name }) => host === name || host.endsWith(`.${name}`));
-  if (zone?.status === "active") return { subject, state: "ok", text: `in the zone ${zone.name}` };
-  const text = zone
-    ? `the zone ${zone.name} is ${zone.status}: set its name servers at the registrar`
-    : "its zone is not in this account: add the domain at https://dash.cloudflare.com/?to=/:account/add-site";
-  return { subject, state: "missing", text };
+  if (zone?.status === "active") return ok(subject, `in the zone ${zone.name}`);
+  if (zone) return missing(subject, `the zone ${zone.name} is ${zone.status}: set its name servers at the registrar`);
+  return missing(subject, "its zone is not in this account: add the domain at https://dash.cloudflare.com/?to=/:account/add-site");
 }
 
 interface Rule {
@@ -34,21 +32,19 @@ interface Rule {
 
 const ROUTING_DOCS = 'docs/email.md, "Set up a mailbox"';
 
-/** Whether mail that Email Routing hands to the Worker may be answered: replies come to an address with a token behind a plus. */
+/** Whether mail that Email Routing hands to the Worker can be answered: replies go to an address with a token after a plus. */
 export async function checkMail(api: CloudflareApi, { uses, worker }: Project): Promise<Finding[]> {
   if (!uses.mail) return [];
   const { result: zones } = await api.listZones<Zone>();
-  const unread: Finding = {
-    subject: "Mail",
-    state: "note",
-    text: `the login may not read Email Routing (permissions Zone: Read, Email Routing Rules: Read, Zone Settings: Read); see ${ROUTING_DOCS}`,
-  };
-  if (!zones) return [unread];
-  const found = await Promise.all(zones.map((zone) => zoneFindings(api, zone, worker)));
-  if (zones.length > 0 && found.every((findings) => findings === undefined)) return [unread];
+  const found = await Promise.all(zones?.map((zone) => zoneFindings(api, zone, worker)) ?? [undefined]);
   const findings = found.flatMap((one) => one ?? []);
   if (findings.length > 0) return findings;
-  return [{ subject: "Mail", state: "note", text: `no address is routed to the Worker. For mail, see ${ROUTING_DOCS}` }];
+  const isUnread = found.length > 0 && found.every((one) => one === undefined);
+  const permissions = "permissions Zone: Read, Email Routing Rules: Read, Zone Settings: Read";
+  const reason = isUnread
+    ? `the login may not read Email Routing (${permissions}); see`
+    : "no address is routed to the Worker. For mail, see";
+  return [note("Mail", `${reason} ${ROUTING_DOCS}`)];
 }
 
 interface SendingDomain {
@@ -57,7 +53,7 @@ interface SendingDomain {
   enabled: boolean;
 }
 
-/** A finding for each zone that hands mail to the Worker; undefined where that may not be read. */
+/** What was found about the mail of a zone; nothing where it hands none to the Worker, undefined where the login may not read that. */
 async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: string): Promise<Finding[] | undefined> {
   const [settings, rules, sending] = await Promise.all([
     api.readZone<{ enabled?: boolean; support_subaddress?: boolean }>(id, "email/routing"),
@@ -76,10 +72,10 @@ async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: stri
   const hosts = isCatchAll ? [name] : [...new Set(addresses.map((address) => address.slice(address.indexOf("@") + 1)))];
   const problem = routingProblem(settings.result, isCatchAll) ?? sendingProblem(hosts, sending.result);
   const subject = `Mail ${name}`;
-  if (problem !== undefined) return [{ subject, state: "fault", text: `${routed}, but ${problem}` }];
-  if (sending.result) return [{ subject, state: "ok", text: `${routed}, replies with it` }];
+  if (problem !== undefined) return [fault(subject, `${routed}, but ${problem}`)];
+  if (sending.result) return [ok(subject, `${routed}, replies with it`)];
   const unread = `whether it may send answers, the login may not read (permission Email Sending: Read); see ${ROUTING_DOCS}`;
-  return [{ subject, state: "note", text: `${routed}, replies with it; ${unread}` }];
+  return [note(subject, `${routed}, replies with it; ${unread}`)];
 }
 
 function routingProblem(settings: { enabled?: boolean; support_subaddress?: boolean }, isCatchAll: boolean): string | undefined {
@@ -88,7 +84,7 @@ function routingProblem(settings: { enabled?: boolean; support_subaddress?: bool
   return "replies to it bounce: switch on subaddressing in the dashboard, Email Routing, Settings";
 }
 
-/** A domain that is not onboarded may receive mail, and its answers are refused. */
+/** A domain that is not onboarded receives mail, but its answers are refused. */
 function sendingProblem(hosts: string[], domains: SendingDomain[] | undefined): string | undefined {
   const maySend = (host: string) =>
     domains?.some(({ name, enabled }) => enabled && (name === host || name === `*.${host.slice(host.indexOf(".") + 1)}`));

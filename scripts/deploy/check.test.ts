@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { newDeployment, parseOptions } from "./deployment.ts";
-import { createHarness, SMALL_PROJECT, simulateEarlierDeployment, writeSmallProject } from "./harness.ts";
-import { readProject } from "./project.ts";
-import { Wrangler } from "./wrangler.ts";
+import { createHarness, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
 import type { Zone } from "./stand-in/products.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
@@ -114,11 +111,13 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match(output, /Workers plan: note – an Enterprise plan/);
   });
 
-  void test("which of several accounts is meant has to be said", async (t) => {
-    const options = parseOptions(["--check", `--config=${join(writeSmallProject(t), "wrangler.toml")}`]);
-    const project = readProject(options);
-    const deployment = { ...newDeployment(options, project, new Wrangler(project), () => undefined), hasAccount: true };
-    await assert.rejects(check.run(deployment), /several accounts: set CLOUDFLARE_ACCOUNT_ID/);
+  void test("several accounts need CLOUDFLARE_ACCOUNT_ID, which says which one is meant", async (t) => {
+    const { cloudflare, deploy } = await createHarness(t);
+    cloudflare.accounts.push({ id: "f".repeat(32), name: "Another" });
+    const { code, output } = await deploy("--check");
+    assert.equal(code, 1);
+    assert.match(output, /several accounts: set CLOUDFLARE_ACCOUNT_ID/);
+    assert.doesNotMatch(output, /^Check$/m);
   });
 
   void test("a custom domain needs an active zone in the account", async (t) => {

@@ -3,26 +3,14 @@ import { checkAi, checkDatabases, checkIndexes, checkMetrics, checkPlan, checkQu
 import { checkHosts, checkMail } from "./check-domains.ts";
 import type { Step } from "./deployment.ts";
 
-/**
- * What the check found: `ok`; a `note` that the operator should know; a `fault` in a part that a deployment does not need; or
- * what is `missing`, without which a deployment would fail or the service not work.
- */
-export interface Finding {
-  subject: string;
-  state: "ok" | "note" | "fault" | "missing";
-  /** What was found, and where something is to be done, what and where. */
-  text: string;
-}
-
-/** Reads the account before anything is made: what is missing there is named at once, with what to do. It changes nothing. */
+/** Reads the account before anything is created, and names everything that is missing there. It changes nothing. */
 export const check: Step = {
   title: "Check",
   next: "Nothing was made. Where the check is wrong about your account, `npm run deploy -- --skip-check` goes on without it.",
-  run: async ({ api, hasAccount, options, project, say }) => {
+  run: async ({ api, options, project, say }) => {
     if (!api) {
-      const reason = hasAccount ? "there are several accounts: set CLOUDFLARE_ACCOUNT_ID to the id of one" : "not logged in";
-      if (options.check) throw new UserError(`The account cannot be read: ${reason}.`);
-      return say("the account", `not read: ${reason}`);
+      if (options.check) throw new UserError("The account cannot be read: not logged in.");
+      return say("the account", "not read: not logged in");
     }
     const findings = await Promise.all([
       checkPlan(api),

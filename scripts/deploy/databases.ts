@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jurisdictionOf, type Region } from "../../src/platform/db/regions.ts";
 import { UserError } from "../shared/cli.ts";
+import { required } from "./api.ts";
 import { type Deployment, ensure, type Step } from "./deployment.ts";
 import type { DatabaseBinding } from "./project.ts";
 import { type Wrangler, WranglerError } from "./wrangler.ts";
@@ -13,13 +14,13 @@ export interface Database {
   jurisdiction?: string | null;
 }
 
-/** Every shard's database. wrangler finds each by its name, so that no id has to be written down. */
+/** Every shard's database. wrangler finds each by its name, so the configuration holds no ids. */
 export const databases: Step = {
   title: "D1 databases",
   next: "A token needs the permission D1: Edit.",
   run: async (deployment) => {
-    const { hasAccount, project, wrangler } = deployment;
-    const found = hasAccount ? (JSON.parse((await wrangler.run("d1", "list", "--json")).stdout) as Database[]) : [];
+    const { api, project } = deployment;
+    const found = api ? required(await api.list<Database>("d1/database"), "D1 databases") : [];
     for (const database of project.databases) await ensureDatabase(deployment, database, found);
   },
 };
@@ -33,7 +34,7 @@ async function ensureDatabase(deployment: Deployment, bound: DatabaseBinding, fo
       `SHARD_REGIONS says ${jurisdiction} for ${binding}, but ${name} was created in ${existing.jurisdiction ?? "no jurisdiction"}, and stays there. Take that out, and bind another database for ${jurisdiction}.`,
     );
   }
-  if (deployment.hasAccount && id !== undefined && !existing) {
+  if (deployment.api && id !== undefined && !existing) {
     throw new UserError(
       `The account has no database with the database_id of ${binding}. Take the id out of the configuration, so that ${name} is found or made by its name, or log in to the right account.`,
     );
@@ -42,7 +43,7 @@ async function ensureDatabase(deployment: Deployment, bound: DatabaseBinding, fo
   await ensure(deployment, `${binding}: ${name}${region ? ` in ${region}` : ""}`, { exists: existing !== undefined, create });
 }
 
-/** Where D1 has no databases, it takes the place that Cloudflare creates the objects of that hint in. */
+/** Regions in which D1 has no databases, with the one where Cloudflare creates their Durable Objects. */
 const D1_LOCATIONS: Partial<Record<Region, string>> = { sam: "enam", afr: "weur", me: "weur" };
 
 function placeFlags(region: Region | undefined): string[] {
@@ -72,7 +73,7 @@ export const migrations: Step = {
   },
 };
 
-/** Answers what was done. */
+/** Applies the missing migrations of a database. Returns the state to print. */
 async function apply(wrangler: Wrangler, database: DatabaseBinding): Promise<string> {
   const { binding, migrations: files } = database;
   try {
@@ -93,7 +94,7 @@ function isCutInTwo(error: unknown): boolean {
   return error instanceof WranglerError && error.hasCode(7500) && error.message.includes("incomplete input");
 }
 
-/** Imports the migrations that the ledger lacks, each whole or not at all, its row in the ledger included. Answers how many. */
+/** Imports the migrations that the ledger lacks, each whole or not at all, with its row in the ledger. Returns how many. */
 async function importMissing(
   wrangler: Wrangler,
   { binding, ledger, migrations: files, migrationsDirectory }: DatabaseBinding,

@@ -9,85 +9,48 @@ export interface Deployment {
   options: Options;
   project: Project;
   wrangler: Wrangler;
-  /** Whether the account can be asked what it has. Only a dry run goes on without. */
-  hasAccount: boolean;
-  /** The API of the account; undefined where nobody is logged in, or it is not known to which of several accounts this goes. */
+  /** The account's API; undefined before the login is known, and in a dry run without a login. */
   api: CloudflareApi | undefined;
-  /** Whether the Worker was there before this run. */
+  /** Whether the Worker existed before this run. */
   hasWorker: boolean;
-  /** What this run made in the account so far. */
+  /** What this run created in the account so far. */
   created: string[];
   /** The secrets that the Worker lacks, with the values that it gets. */
   missingSecrets: Record<string, string>;
-  /** Where the service answers, once it is known. */
+  /** The URL of the service, once it is known. */
   url: string | undefined;
-  /** Tells the operator what became of a thing. */
+  /** Prints the state of a thing. */
   say: (thing: string, state: string) => void;
 }
 
 /** A run that has done nothing yet. */
 export function newDeployment(options: Options, project: Project, wrangler: Wrangler, say: Deployment["say"]): Deployment {
-  return {
-    options,
-    project,
-    wrangler,
-    say,
-    hasAccount: false,
-    api: undefined,
-    hasWorker: false,
-    created: [],
-    missingSecrets: {},
-    url: options.url,
-  };
+  const { url } = options;
+  return { options, project, wrangler, say, api: undefined, hasWorker: false, created: [], missingSecrets: {}, url };
 }
 
-/** A part of a deployment. Run again, it finds done what it did before. */
+/** A part of a deployment. A second run skips what the first one did. */
 export interface Step {
   title: string;
   run: (deployment: Deployment) => Promise<void>;
-  /** What the operator can do where it fails. */
+  /** What the operator can do where the step fails. */
   next: string;
 }
 
-/** Makes what does not exist; a dry run says so instead. */
+/** Creates what does not exist; a dry run only prints it. */
 export async function ensure(
-  { options, hasAccount, created, say }: Deployment,
+  { options, api, created, say }: Deployment,
   thing: string,
   { exists, create }: { exists: boolean; create: () => Promise<unknown> },
 ): Promise<void> {
   if (exists) return say(thing, "exists");
-  if (options.dryRun) return say(thing, hasAccount ? "would create" : "would create where it does not exist");
+  if (options.dryRun) return say(thing, api ? "would create" : "would create where it does not exist");
   await create();
   created.push(thing);
   say(thing, "created");
 }
 
-/** What `npm run deploy` was started with. */
-export interface Options {
-  dryRun: boolean;
-  help: boolean;
-  /** Only reads the account, and says what is missing. */
-  check: boolean;
-  /** Deploys although the check found something missing. */
-  skipCheck: boolean;
-  /** Lists what the account has of this deployment, and deletes it where `name` is given. */
-  remove: boolean;
-  /** The Worker's name, as what confirms a removal. */
-  name: string | undefined;
-  /** Deletes the data of workspaces too. */
-  withData: boolean;
-  /** Whether the service reports to Analytics Engine. */
-  metrics: boolean;
-  /** Where the service will answer; undefined: where wrangler says. */
-  url: string | undefined;
-  /** How long the service may take until it answers, in seconds; undefined: as long as its host may need. */
-  waitSeconds: number | undefined;
-  /** Another configuration file than wrangler.toml. */
-  config: string | undefined;
-  env: string;
-}
-
-/** A new version is everywhere within about a minute; a new host needs some more, for its name and its certificate. */
+/** A new version is everywhere within about a minute; a new host takes longer, for its name and its certificate. */
 export const WAIT_SECONDS = { known: 90, new: 300 };
 
 export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloudflare network. What exists stays as it is.
@@ -103,43 +66,33 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
   --env NAME       the environment of the configuration (production)
   --config FILE    another configuration file (wrangler.toml)`;
 
+/** The flags of `npm run deploy`, as USAGE describes them. */
+export type Options = ReturnType<typeof parseOptions>;
+
 /**
  * Reads the flags.
- * @throws UserError for one that it does not know.
+ * @throws UserError for an unknown flag or a wrong value.
  */
-export function parseOptions(args: readonly string[]): Options {
+export function parseOptions(args: readonly string[]) {
   const options = {
-    "dry-run": { type: "boolean" },
-    check: { type: "boolean" },
-    "skip-check": { type: "boolean" },
-    remove: { type: "boolean" },
+    "dry-run": { type: "boolean", default: false },
+    check: { type: "boolean", default: false },
+    "skip-check": { type: "boolean", default: false },
+    remove: { type: "boolean", default: false },
     name: { type: "string" },
-    "with-data": { type: "boolean" },
+    "with-data": { type: "boolean", default: false },
     without: { type: "string" },
-    help: { type: "boolean", short: "h" },
+    help: { type: "boolean", short: "h", default: false },
     url: { type: "string" },
     wait: { type: "string" },
     config: { type: "string", short: "c" },
-    env: { type: "string", short: "e" },
+    env: { type: "string", short: "e", default: "production" },
   } as const;
   const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
-  const waitSeconds = values.wait === undefined ? undefined : Number(values.wait);
-  if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${values.wait}".`);
-  if (values.url !== undefined && !URL.canParse(values.url)) throw new UserError(`--url takes a URL, not "${values.url}".`);
-  if (values.without !== undefined && values.without !== "metrics")
-    throw new UserError(`--without takes "metrics", not "${values.without}".`);
-  return {
-    dryRun: values["dry-run"] ?? false,
-    help: values.help ?? false,
-    check: values.check ?? false,
-    skipCheck: values["skip-check"] ?? false,
-    remove: values.remove ?? false,
-    name: values.name,
-    withData: values["with-data"] ?? false,
-    metrics: values.without === undefined,
-    url: values.url,
-    waitSeconds,
-    config: values.config,
-    env: values.env ?? "production",
-  };
+  const { "dry-run": dryRun, "skip-check": skipCheck, "with-data": withData, without, wait, ...others } = values;
+  const waitSeconds = wait === undefined ? undefined : Number(wait);
+  if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${wait}".`);
+  if (others.url !== undefined && !URL.canParse(others.url)) throw new UserError(`--url takes a URL, not "${others.url}".`);
+  if (without !== undefined && without !== "metrics") throw new UserError(`--without takes "metrics", not "${without}".`);
+  return { ...others, dryRun, skipCheck, withData, waitSeconds, metrics: without === undefined };
 }

@@ -159,7 +159,7 @@ async function runSome(steps: Step[], flags: string[], env: NodeJS.ProcessEnv) {
   const say = (thing: string, state: string) => void lines.push(`${thing}: ${state}\n`);
   const wrangler = new Wrangler(project, env);
   const api = new CloudflareApi(ACCOUNT.id, { type: "api_token", token: "token" }, env["CLOUDFLARE_API_BASE_URL"]);
-  const deployment = { ...newDeployment(options, project, wrangler, say), hasAccount: true, api };
+  const deployment = { ...newDeployment(options, project, wrangler, say), api };
   const failure = await runSteps(steps, deployment, () => undefined);
   return { failure, output: lines.join("") };
 }

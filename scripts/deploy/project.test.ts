@@ -7,11 +7,10 @@ import { VARIABLE_NAMES } from "../../src/platform/config.ts";
 import { ROOT } from "../shared/cli.ts";
 import { SECOND_SHARD, SMALL_PROJECT, writeSmallProject } from "./harness.ts";
 import { readProject } from "./project.ts";
-import { namesIn } from "./resources.ts";
 import { activeMs } from "./wrangler.ts";
 
 void test("wrangler.toml is the one list of what a deployment makes", () => {
-  const project = readProject({ config: undefined, env: "production" });
+  const project = readProject({ env: "production" });
   assert.equal(project.worker, "support-agent-service");
   assert.deepEqual(project.indexes, ["support-agent-chunks"]);
   assert.equal(project.dimensions, 1024);
@@ -24,7 +23,7 @@ void test("wrangler.toml is the one list of what a deployment makes", () => {
 });
 
 void test("the Worker is uploaded as it was built, with all its modules; another project's is left to wrangler", (t) => {
-  assert.deepEqual(readProject({ config: undefined, env: "production" }).workerArgs, ["dist/deployed/index.js", "--no-bundle"]);
+  assert.deepEqual(readProject({ env: "production" }).workerArgs, ["dist/deployed/index.js", "--no-bundle"]);
   assert.deepEqual(readProject(withMore(t, "")).workerArgs, []);
   const directory = writeSmallProject(t);
   const config = join(directory, "wrangler.toml");
@@ -65,12 +64,6 @@ void test("the vectors are as long as the model's", (t) => {
   const server = `OPENAI_BASE_URL = "https://api.example.com/v1"\nOPENAI_MODEL = "m"\nOPENAI_EMBEDDING_MODEL = "e"\n`;
   assert.equal(readProject(withVars(t, `${server}OPENAI_EMBEDDING_DIMENSIONS = "768"\n`)).dimensions, 768);
   assert.throws(() => readProject(withVars(t, server)), /OPENAI_EMBEDDING_DIMENSIONS is not set/);
-});
-
-void test("the names of wrangler's table are read by its head, and another form is refused", () => {
-  assert.deepEqual(namesIn("┌──┬──┐\n│ id │ name │ made │\n├──┼──┤\n│ 1 │ one │ x │\n│ 2 │ two │ x │\n└──┘\n"), ["one", "two"]);
-  assert.deepEqual(namesIn(""), []);
-  assert.throws(() => namesIn("│ id │ title │\n│ 1 │ one │"), /form that this command does not know/);
 });
 
 /** The small project with more at the end of its configuration. */

@@ -83,7 +83,7 @@ interface RawDatabase {
  * Reads an environment of the configuration as wrangler does.
  * @throws UserError with every problem that would keep the deployment from working.
  */
-export function readProject(options: { config: string | undefined; env: string; metrics?: boolean }): Project {
+export function readProject(options: { config?: string | undefined; env: string; metrics?: boolean }): Project {
   const original = resolve(ROOT, options.config ?? "wrangler.toml");
   const path = options.metrics === false ? withoutMetrics(original, options.env) : original;
   const config: RawConfig = readConfig({ config: path, env: options.env }, { hideWarnings: true });

@@ -1,12 +1,14 @@
 import { UserError } from "../shared/cli.ts";
+import { type CloudflareApi, required } from "./api.ts";
 import { type Deployment, ensure, type Step } from "./deployment.ts";
 
-/** How near two texts are is the angle between their vectors. */
+/** The similarity of two texts is the angle between their vectors. */
 const METRIC = "cosine";
-/** What searches filter by. Vectors that came before their metadata index are not in it: it is made with the index. */
+/** What searches filter by. It is created with the index, since vectors that are older than a metadata index are not in it. */
 const FILTERED = { property: "agent", type: "string" };
 
-interface Index {
+/** A Vectorize index of the account. */
+export interface Index {
   name: string;
   config: { dimensions?: number; metric?: string };
 }
@@ -16,20 +18,18 @@ export const vectors: Step = {
   title: "Vectorize",
   next: "A token needs the permission Vectorize: Edit.",
   run: async (deployment) => {
-    const { hasAccount, wrangler, project } = deployment;
-    const found = hasAccount ? (JSON.parse((await wrangler.run("vectorize", "list", "--json")).stdout) as Index[]) : [];
+    const { api, project } = deployment;
+    if (project.indexes.length === 0) return;
+    const found = api ? required(await api.read<Index[]>("vectorize/v2/indexes"), "Vectorize indexes") : [];
     for (const name of project.indexes) {
-      await ensureIndex(
-        deployment,
-        name,
-        found.find((index) => index.name === name),
-      );
+      const index = found.find((one) => one.name === name);
+      await ensureIndex(deployment, name, index);
     }
   },
 };
 
 async function ensureIndex(deployment: Deployment, name: string, found: Index | undefined): Promise<void> {
-  const { wrangler, project, say } = deployment;
+  const { api, wrangler, project, say } = deployment;
   const { dimensions } = project;
   const problem = found && indexProblem(found, dimensions);
   if (problem !== undefined) throw new UserError(problem);
@@ -37,7 +37,7 @@ async function ensureIndex(deployment: Deployment, name: string, found: Index | 
     exists: found !== undefined,
     create: () => wrangler.run("vectorize", "create", name, `--dimensions=${dimensions}`, `--metric=${METRIC}`, "--json"),
   });
-  const isFiltered = found !== undefined && (await filteredBy(deployment, name)).includes(FILTERED.property);
+  const isFiltered = api !== undefined && found !== undefined && (await filtersOf(api, name)).includes(FILTERED.property);
   await ensure(deployment, `metadata index ${FILTERED.property} of ${name}`, {
     exists: isFiltered,
     create: () =>
@@ -46,12 +46,12 @@ async function ensureIndex(deployment: Deployment, name: string, found: Index | 
   if (found && !isFiltered) say(name, "vectors that it holds already are not found: raise VECTORS_ROUND, so that they are made again");
 }
 
-async function filteredBy({ wrangler }: Deployment, name: string): Promise<string[]> {
-  const { stdout } = await wrangler.run("vectorize", "list-metadata-index", name, "--json");
-  return (JSON.parse(stdout) as { propertyName: string }[]).map(({ propertyName }) => propertyName);
+async function filtersOf(api: CloudflareApi, index: string): Promise<string[]> {
+  const reply = await api.read<{ metadataIndexes: { propertyName: string }[] }>(`vectorize/v2/indexes/${index}/metadata_index/list`);
+  return required(reply, "metadata indexes").metadataIndexes.map(({ propertyName }) => propertyName);
 }
 
-/** What keeps an index that exists from being used: it keeps the shape that it was made with. */
+/** Why an existing index cannot be used: an index keeps the shape that it was created with. */
 export function indexProblem({ name, config }: Index, dimensions: number): string | undefined {
   if (config.dimensions === dimensions && config.metric === METRIC) return undefined;
   return (
@@ -60,38 +60,22 @@ export function indexProblem({ name, config }: Index, dimensions: number): strin
   );
 }
 
-/** All queues of the configuration, those of dead letters among them. */
+/** A queue of the account. */
+export interface Queue {
+  queue_name: string;
+  consumers?: { script?: string; service?: string }[];
+}
+
+/** All queues of the configuration, including those for dead letters. */
 export const queues: Step = {
   title: "Queues",
   next: "A token needs the permission Queues: Edit.",
   run: async (deployment) => {
-    const found = deployment.hasAccount ? await listQueues(deployment) : new Set<string>();
-    for (const name of deployment.project.queues) {
-      await ensure(deployment, name, { exists: found.has(name), create: () => deployment.wrangler.run("queues", "create", name) });
+    const { api, project, wrangler } = deployment;
+    const found = api ? required(await api.list<Queue>("queues"), "queues") : [];
+    for (const name of project.queues) {
+      const exists = found.some((queue) => queue.queue_name === name);
+      await ensure(deployment, name, { exists, create: () => wrangler.run("queues", "create", name) });
     }
   },
 };
-
-/** wrangler lists queues page by page, as a table alone. It is read until nothing is missing, or a page shows nothing new. */
-async function listQueues({ wrangler, project }: Deployment): Promise<Set<string>> {
-  const names = new Set<string>();
-  for (let page = 1; ; page++) {
-    const known = names.size;
-    const { stdout } = await wrangler.run("queues", "list", `--page=${page}`);
-    for (const name of namesIn(stdout)) names.add(name);
-    if (names.size === known || project.queues.every((queue) => names.has(queue))) return names;
-  }
-}
-
-/**
- * The column of names in a table as wrangler draws it.
- * @throws UserError when what was printed is no such table.
- */
-export function namesIn(table: string): string[] {
-  const rows = table.split("\n").filter((line) => line.includes("│"));
-  const [head, ...body] = rows.map((line) => line.split("│").map((cell) => cell.trim()));
-  if (!head) return [];
-  const column = head.indexOf("name");
-  if (column < 0) throw new UserError("wrangler listed the queues in a form that this command does not know.");
-  return body.flatMap((cells) => cells[column] || []);
-}

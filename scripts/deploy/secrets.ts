@@ -1,9 +1,9 @@
 import { dirname, join, relative } from "node:path";
 import { ROOT, UserError } from "../shared/cli.ts";
 import { randomSecret, readDevVars, setDevVars } from "../shared/dev-vars.ts";
+import { required } from "./api.ts";
 import type { Deployment, Step } from "./deployment.ts";
 import { findValueProblems, type Project } from "./project.ts";
-import { WranglerError } from "./wrangler.ts";
 
 /**
  * The secrets that the Worker lacks. They are kept in a file of this machine before the Worker gets them, and taken from
@@ -13,14 +13,14 @@ export const secrets: Step = {
   title: "Secrets",
   next: "A token needs the permission Workers Scripts: Edit.",
   run: async (deployment) => {
-    const { options, project, hasAccount, say } = deployment;
-    const present = hasAccount ? await listSecrets(deployment) : new Set<string>();
+    const { options, project, api, say } = deployment;
+    const present = await listSecrets(deployment);
     const file = secretsFile(project);
     const kept = readDevVars(file);
     for (const name of project.secrets) {
       if (present.has(name)) say(name, "exists");
       else if (options.dryRun)
-        say(name, `would set${hasAccount ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
+        say(name, `would set${api ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
       else deployment.missingSecrets[name] = kept[name] || randomSecret();
     }
     keep(deployment, file, kept);
@@ -43,16 +43,14 @@ function keep({ project, missingSecrets, say }: Deployment, file: string, kept: 
   }
 }
 
+/** The names of the Worker's secrets; none before its first deployment. */
 async function listSecrets(deployment: Deployment): Promise<Set<string>> {
-  try {
-    const { stdout } = await deployment.wrangler.run("secret", "list", "--format=json");
-    deployment.hasWorker = true;
-    return new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
-  } catch (error) {
-    // Before its first deployment there is no Worker that could have any.
-    if (error instanceof WranglerError && /Worker "[^"]*".* not found/.test(error.message)) return new Set();
-    throw error;
-  }
+  const { api, project } = deployment;
+  const reply = await api?.read<{ name: string }[]>(`workers/scripts/${project.worker}/secrets`);
+  if (!reply || reply.status === 404) return new Set();
+  const found = required(reply, "secrets");
+  deployment.hasWorker = true;
+  return new Set(found.map(({ name }) => name));
 }
 
 /** Where secrets are kept that were made: beside the configuration, out of version control, for the owner alone. */

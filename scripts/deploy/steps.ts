@@ -26,23 +26,19 @@ const account: Step = {
   title: "Account",
   next: "Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.",
   run: async (deployment) => {
-    const found = await whoami(deployment);
-    deployment.hasAccount = found.loggedIn;
-    if (found.loggedIn) {
-      deployment.say(found.accounts?.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");
-      const id = accountIdOf(deployment, found);
-      if (id !== undefined) deployment.api = await CloudflareApi.open(deployment.wrangler, id);
+    const { options, project, say, wrangler } = deployment;
+    const { loggedIn, accounts = [] } = await whoami(deployment);
+    if (loggedIn) {
+      say(accounts.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");
+      const id = wrangler.env["CLOUDFLARE_ACCOUNT_ID"] ?? project.accountId ?? (accounts.length === 1 ? accounts[0]?.id : undefined);
+      if (id === undefined) throw new UserError("There are several accounts: set CLOUDFLARE_ACCOUNT_ID to the id of one.");
+      deployment.api = await CloudflareApi.open(wrangler, id);
       return;
     }
-    if (!deployment.options.dryRun) throw new UserError("wrangler is not logged in.");
-    deployment.say("Cloudflare", "not logged in: what follows is said without asking an account");
+    if (!options.dryRun) throw new UserError("wrangler is not logged in.");
+    say("Cloudflare", "not logged in: what follows is said without asking an account");
   },
 };
-
-/** The account that wrangler acts for; undefined where there are several and none is named. */
-function accountIdOf({ wrangler, project }: Deployment, { accounts = [] }: Whoami): string | undefined {
-  return wrangler.env["CLOUDFLARE_ACCOUNT_ID"] ?? project.accountId ?? (accounts.length === 1 ? accounts[0]?.id : undefined);
-}
 
 async function whoami({ wrangler, options }: Deployment): Promise<Whoami> {
   try {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { operatorOf } from "../backup/operator.ts";
+import { createOperator } from "../backup/operator.ts";
 import {
   type Backup,
   type BackupRecord,
@@ -47,7 +47,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Gives a workspace without conversations two days of them. @param file gets its backup: first without them, then with them. */
 export async function addPastDays(deployment: Deployment, client: Client, agentId: string, file: string): Promise<void> {
   const { workspace } = await call<{ workspace: { id: string } }>(client, "GET", "/api/v1/me");
-  const operator = operatorOf(deployment.url, deployment.operatorToken, () => undefined);
+  const operator = createOperator(deployment.url, deployment.operatorToken);
   await writeBackup(file, await readBackup(operator, workspace.id));
   // Counts outlive people who were erased: days that have some stay as they are.
   const { totals } = await call<{ totals: { conversations: number } }>(client, "GET", "/api/v1/analytics/overview?days=365");

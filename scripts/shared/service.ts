@@ -6,9 +6,12 @@ const REQUEST_MS = 30_000;
 const HEALTH_EVERY_MS = 250;
 const HEALTH_LIMIT_MS = 120_000;
 const PAGE_LIMIT = 100;
+/** The parts of an error that are shown. */
+const SHOWN_FIELDS = 5;
+const SHOWN_CHARACTERS = 200;
 
-/** What the service answered. */
-interface Answer {
+/** An answer of the service; JSON is parsed. */
+export interface Answer {
   status: number;
   body: unknown;
 }
@@ -20,17 +23,22 @@ export interface Client {
   send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
 }
 
-/** A client of the running service, with the operator's token or an API key; it throws a UserError where nothing answers. */
-export function createClient(url: string, token: string): Client {
+/**
+ * A client of an HTTP API; it throws a UserError where nothing answers.
+ * @param credentials the operator's token or an API key, or headers.
+ */
+export function createClient(url: string, credentials: string | Record<string, string>, timeoutMs = REQUEST_MS): Client {
+  const own = typeof credentials === "string" ? { Authorization: `Bearer ${credentials}` } : credentials;
   return {
     send: async (method, path, body) => {
-      const isForm = body instanceof FormData;
-      const headers = { Authorization: `Bearer ${token}`, ...(!isForm && { "Content-Type": "application/json" }) };
-      const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS) };
+      const isSentAsItIs = typeof body === "string" || body instanceof FormData;
+      const headers = { ...(!(body instanceof FormData) && { "Content-Type": "application/json" }), ...own };
+      const init = { method, headers, signal: AbortSignal.timeout(timeoutMs) };
       try {
-        const response = await fetch(url + path, body === undefined ? init : { ...init, body: isForm ? body : JSON.stringify(body) });
+        const response = await fetch(url + path, body === undefined ? init : { ...init, body: isSentAsItIs ? body : JSON.stringify(body) });
         const text = await response.text();
-        return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
+        const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+        return { status: response.status, body: isJson ? JSON.parse(text) : text };
       } catch (error) {
         throw new UserError(`${method} ${url}${path} was not answered: ${networkErrorText(error)}.`);
       }
@@ -52,8 +60,15 @@ export function networkErrorText(error: unknown): string {
  */
 export async function call<Body>(client: Client, method: Method, path: string, body?: unknown): Promise<Body> {
   const answer = await client.send(method, path, body);
-  if (answer.status >= 300) throw new UserError(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status >= 300) throw new UserError(`${method} ${path} ${describeAnswer(answer)}`);
   return answer.body as Body;
+}
+
+/** An answer that is an error, with the reason and the fields that the service names. */
+export function describeAnswer({ status, body }: Answer): string {
+  const { error, detail = [] } = (body ?? {}) as { error?: { message?: string }; detail?: { loc: string[]; msg: string }[] };
+  const fields = detail.slice(0, SHOWN_FIELDS).map(({ loc, msg }) => `\n  ${loc.join(".")}: ${msg}`);
+  return `answered ${status}: ${error?.message ?? JSON.stringify(body).slice(0, SHOWN_CHARACTERS)}${fields.join("")}`;
 }
 
 /** The first record of a list that fits, page by page. */

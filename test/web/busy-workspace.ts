@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { operatorOf } from "../../scripts/backup/operator.ts";
+import { createOperator } from "../../scripts/backup/operator.ts";
 import { type Backup, readBackup, replaceWorkspace, writeBackup } from "../../scripts/backup/records.ts";
 import { call, type Client, createClient } from "../../scripts/shared/service.ts";
 
@@ -32,10 +32,7 @@ export async function restoreBusyWorkspace(url: string, operatorToken: string): 
   const client = createClient(url, key);
   await call(client, "POST", `/api/v1/agents/${agent.id}/messages`, { message: "Where is my parcel?", user: { id: "u", name: "Ada" } });
   await call(client, "POST", `/api/v1/agents/${agent.id}/sources`, { type: "text", name: "Delivery", text: "Five days." });
-  const backup = await readBackup(
-    operatorOf(url, operatorToken, () => undefined),
-    small.id,
-  );
+  const backup = await readBackup(createOperator(url, operatorToken), small.id);
   const folder = await mkdtemp(join(tmpdir(), "busy-"));
   try {
     const file = join(folder, "workspace.ndjson");

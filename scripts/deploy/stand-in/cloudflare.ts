@@ -12,14 +12,8 @@ import { Workers } from "./workers.ts";
 
 /** The account that the stand-in is. */
 export const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Stand-in" };
-const ACCOUNT_ROUTES: Routes = [
-  [/^GET user\/tokens\/verify$/, () => ({ id: "token", status: "active" })],
-  [/^GET user$/, () => ({ id: "user", email: "operator@example.com" })],
-  [/^GET accounts$/, () => [ACCOUNT]],
-  [/^GET memberships$/, () => [{ id: "membership", account: ACCOUNT }]],
-];
 
-/** Where a POST only asks. */
+/** Paths to which a POST only asks. */
 const ASKING = /^(graphql|analytics_engine\/sql)$/;
 
 /**
@@ -27,6 +21,14 @@ const ASKING = /^(graphql|analytics_engine\/sql)$/;
  * real one would, and records every call. A call that it does not know is refused, so that a new one is noticed.
  */
 export class CloudflareStandIn {
+  /** The accounts of the login. */
+  readonly accounts = [ACCOUNT];
+  readonly routes: Routes = [
+    [/^GET user\/tokens\/verify$/, () => ({ id: "token", status: "active" })],
+    [/^GET user$/, () => ({ id: "user", email: "operator@example.com" })],
+    [/^GET accounts$/, () => this.accounts],
+    [/^GET memberships$/, () => this.accounts.map((account) => ({ id: "membership", account }))],
+  ];
   readonly d1: D1 = new D1();
   readonly queues: Queues = new Queues();
   readonly vectorize: Vectorize = new Vectorize();
@@ -101,7 +103,7 @@ export class CloudflareStandIn {
   #route(call: Call): unknown {
     const request = `${call.method} ${call.path}`;
     if (this.down?.test(request)) throw new ApiError(403, 10_000, "Authentication error");
-    for (const { routes } of [{ routes: ACCOUNT_ROUTES }, this.d1, this.queues, this.vectorize, this.workers, this.products]) {
+    for (const { routes } of [this, this.d1, this.queues, this.vectorize, this.workers, this.products]) {
       for (const [pattern, handle] of routes) {
         const found = pattern.exec(request);
         if (found) return handle(call, decodeURIComponent(found[1] ?? ""));
