@@ -5,8 +5,8 @@
  *   const { answer } = await client.askAgent({ agent_id, body: { message: "How long do refunds take?" } });
  */
 import { type Operations, ROUTES, type Schemas } from "./schema.ts";
-import { type AnswerKey, type Broken, followAnswer, type StreamEvent } from "./stream.ts";
-import { methodsOf, type MethodsFor, senderOf, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
+import { type AnswerKey, followAnswer, type ResumePoint, type StreamEvent } from "./stream.ts";
+import { createMethods, createSender, type MethodsFor, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
 
 export { paginate } from "./paginate.ts";
 export type { Operations, Schemas } from "./schema.ts";
@@ -19,14 +19,14 @@ export interface ClientOptions extends TransportOptions {
 }
 
 export interface CallOptions extends SignalOptions {
-  /** For a POST: one that is repeated with the same key and body is done once. One is made up for each call by default. */
+  /** A POST that is repeated with the same key and body takes effect once. By default each call gets a new key. */
   idempotencyKey?: string | undefined;
 }
 
-/** What a streamed answer says, in order: `start`, any number of `delta`, `done`. A second `start` means: begin anew. */
+/** The events of a streamed answer, in order: `start`, any number of `delta`, `done`. A second `start` discards what came before it. */
 export type AnswerEvent = StreamEvent<Schemas["ChatAnswer"]>;
 
-/** A question; whether to stream the answer is for the method to say. */
+/** A question. The method that is called decides whether the answer is streamed. */
 export interface Question {
   agent_id: string;
   body: Omit<Schemas["ChatIn"], "stream">;
@@ -34,33 +34,33 @@ export interface Question {
 
 type Methods = MethodsFor<Operations, CallOptions>;
 
-/** A method for each operation, by its operationId. Each throws an {@link ApiError} where the service answers one. */
+/** A method for each operation, named by its operationId. Each throws an {@link ApiError} if the service answers with an error. */
 export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion" | "resumeAnswer"> {
-  /** What OpenAI's own clients call, which stream it too. */
+  /** The operation that OpenAI's own clients call. To stream it, use one of them. */
   createChatCompletion(
     question: { body: Omit<Schemas["ChatCompletionIn"], "stream" | "stream_options"> },
     options?: CallOptions,
   ): Promise<Schemas["ChatCompletion"]>;
   askAgent(question: Question, options?: CallOptions): Promise<Schemas["ChatAnswer"]>;
-  /** Asks, and gives the answer as it is written. Where the connection breaks, it goes on from there. */
+  /** Asks a question and yields the answer as it is written. A broken connection is resumed where it stopped. */
   streamAnswer(question: Question, options?: CallOptions): AsyncIterable<AnswerEvent>;
-  /** Goes on with an answer's stream after the event with this id, or from its start. */
+  /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
   resumeAnswer(answer: AnswerKey, options?: CallOptions & { lastEventId?: string | undefined }): AsyncIterable<AnswerEvent>;
 }
 
-/** Makes a client of one workspace. */
+/** Creates a client for one workspace. */
 export function createClient(options: ClientOptions): Client {
   const surface: Surface = {
     routes: ROUTES,
     token: () => options.apiKey,
     idempotencyKey: (_, { idempotencyKey = crypto.randomUUID() }: CallOptions) => idempotencyKey,
   };
-  const send = senderOf(surface, options);
+  const send = createSender(surface, options);
   const resume = (answer: AnswerKey, own: SignalOptions, id: string | undefined) => send("resumeAnswer", { ...answer }, own, id);
-  const follow = (open: (id: string | undefined) => Promise<Response>, own: SignalOptions, from: Broken = {}) =>
+  const follow = (open: (id: string | undefined) => Promise<Response>, own: SignalOptions, from: ResumePoint = {}) =>
     followAnswer<Schemas["ChatAnswer"]>({ open, resume: (answer, id) => resume(answer, own, id), signal: own.signal, ...from }, options);
   return {
-    ...(methodsOf(surface, send) as Methods),
+    ...(createMethods(surface, send) as Methods),
     streamAnswer: ({ agent_id, body }, own = {}) => follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };

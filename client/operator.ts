@@ -1,11 +1,11 @@
 /*
- * A client of the operator's surface: workspaces, plans, keys, health, backups.
+ * A client of the operator API: workspaces, plans, keys, health, backups.
  *
  *   const operator = createOperatorClient({ baseUrl: "https://support.example.com", token: process.env.OPERATOR_TOKEN! });
  *   const workspace = await operator.createWorkspace({ body: { name: "Acme", slug: "acme", plan: "pro" } });
  */
 import { type Operations, ROUTES } from "./operator-schema.ts";
-import { methodsOf, type MethodsFor, senderOf, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
+import { createMethods, createSender, type MethodsFor, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
 
 export type { Operations, Schemas } from "./operator-schema.ts";
 export { paginate } from "./paginate.ts";
@@ -16,11 +16,11 @@ export interface OperatorClientOptions extends TransportOptions {
   token: string;
 }
 
-/** A method for each operation, by its operationId. Each throws an ApiError where the service answers one. */
+/** A method for each operation, named by its operationId. Each throws an ApiError if the service answers with an error. */
 export type OperatorClient = MethodsFor<Operations, SignalOptions>;
 
-/** Makes a client of a deployment's operator. A POST that nobody answers is not repeated: it may have been done. */
+/** Creates a client for the operator of a deployment. It does not repeat a POST that got no answer, which may have taken effect. */
 export function createOperatorClient(options: OperatorClientOptions): OperatorClient {
   const surface: Surface = { routes: ROUTES, token: () => options.token, idempotencyKey: () => undefined };
-  return methodsOf(surface, senderOf(surface, options)) as OperatorClient;
+  return createMethods(surface, createSender(surface, options)) as OperatorClient;
 }

@@ -1,4 +1,4 @@
-/** Which records of a list to read: those after a cursor, or from an offset on. */
+/** The position of a page in a list: after a cursor, or from an offset on. */
 export interface Place {
   limit?: number | undefined;
   offset?: number | undefined;
@@ -14,7 +14,7 @@ interface Page<Item> {
 
 const LARGEST_PAGE = 100;
 
-/** Every record of a list, page after page: `for await (const lead of paginate(client.listLeads, { q: "ann" })) …` */
+/** Yields every record of a list, page by page: `for await (const lead of paginate(client.listLeads, { q: "ann" })) …` */
 export async function* paginate<Item, Query extends Place | undefined>(
   list: (input: Query) => Promise<Page<Item>>,
   ...[query]: undefined extends Query ? [query?: NoInfer<Query>] : [query: NoInfer<Query>]

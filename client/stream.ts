@@ -1,35 +1,34 @@
 import { ApiError, DEFAULT_RETRIES, type SignalOptions, sleep, type TransportOptions, UNANSWERED_WAIT_SECONDS } from "./transport.ts";
 
-/** What a streamed answer says, in order: `start`, any number of `delta`, `done`. A second `start` means: begin anew. */
+/** The events of a streamed answer, in order: `start`, any number of `delta`, `done`. A second `start` discards what came before it. */
 export type StreamEvent<Answer, Start = {}> = { id: string } & (
   | ({ type: "start"; conversation_id: string; message_id: string | null } & Start)
   | { type: "delta"; text: string }
   | { type: "done"; answer: Answer }
 );
 
-/** Which answer a stream is of. */
+/** Identifies the answer of a stream. */
 export interface AnswerKey {
   conversation_id: string;
   message_id: string;
 }
 
-/** What is known of a stream that was broken before. */
-export interface Broken {
+/** The point at which a stream is resumed. */
+export interface ResumePoint {
   answer?: AnswerKey;
   lastEventId?: string | undefined;
 }
 
-/** How a stream is followed. */
-interface Following extends Broken, SignalOptions {
-  /** Opens it, after the last event that was read before. */
+interface AnswerStream extends ResumePoint, SignalOptions {
+  /** Opens the stream, after the last event that was read before. */
   open: (lastEventId: string | undefined) => Promise<Response>;
-  /** Takes it up again where it broke. */
+  /** Opens the stream again after its connection broke. */
   resume: (answer: AnswerKey, lastEventId: string | undefined) => Promise<Response>;
 }
 
-/** Reads an answer's stream to its end, and takes it up again where it breaks. */
+/** Reads the stream of an answer to its end, and resumes it when its connection breaks. */
 export async function* followAnswer<Answer, Start = {}>(
-  { open, resume, signal, answer, lastEventId }: Following,
+  { open, resume, signal, answer, lastEventId }: AnswerStream,
   { retries = DEFAULT_RETRIES, wait = sleep }: TransportOptions,
 ): AsyncGenerator<StreamEvent<Answer, Start>, void> {
   let response = await open(lastEventId);
@@ -43,7 +42,7 @@ export async function* followAnswer<Answer, Start = {}>(
         lastEventId = event.id;
         left = retries;
       }
-      // Nothing to come: the event that was known is the last one.
+      // There are no more events: the caller has read the last one.
       if (response.status === 204) return;
       if (left === 0 || !answer) throw new Error("The stream ended before the answer did.");
     } catch (error) {
@@ -55,9 +54,9 @@ export async function* followAnswer<Answer, Start = {}>(
 }
 
 /**
- * The events of a stream. The service ends lines with "\n", writes data on one line, and comments to keep the connection open.
- * @param onChunk called with each piece that arrives, comments included.
- * @throws ApiError, with the status 200, where the service reports that the answer failed.
+ * Reads the events of a stream. The service ends lines with "\n", writes data on one line, and sends comments to keep the connection open.
+ * @param onChunk called for each chunk that is received, including comments.
+ * @throws ApiError with the status 200 if the service reports that the answer failed.
  */
 export async function* readEvents<Answer, Start = {}>(
   response: Response,
@@ -80,7 +79,7 @@ export async function* readEvents<Answer, Start = {}>(
       }
     }
   } finally {
-    // Where reading failed there is nothing left to hang up.
+    // If reading failed, the connection is closed already.
     await reader.cancel().catch(() => undefined);
   }
 }

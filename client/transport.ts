@@ -1,63 +1,66 @@
 import type { Schemas } from "./widget-schema.ts";
 
-/** What a client of any surface of the service is made with. */
+/** The options of the client of any API of the service. */
 export interface TransportOptions {
-  /** Where the service is, without a path: "https://support.example.com". */
+  /** The address of the service, without a path: "https://support.example.com". */
   baseUrl: string;
-  /** How often a request is sent again that did not get through, or was told to wait. 2 by default. */
+  /** How often a request is repeated that failed or was asked to wait. 2 by default. */
   retries?: number | undefined;
-  /** The longest wait that is sat out, in seconds; past it the error is thrown. 60, a rate limit's whole window, by default. */
+  /**
+   * The longest wait that the service may ask for, in seconds; if it asks for more, the error is thrown. 60 by default, the window of the
+   * rate limit.
+   */
   maxWaitSeconds?: number | undefined;
-  /** What sends requests; the runtime's own by default. */
+  /** Sends requests; the runtime's `fetch` by default. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** What waits between two tries; a timer by default. It rejects with the signal's reason when that aborts. */
+  /** Waits between two attempts; a timer by default. It rejects with the signal's reason when the signal aborts. */
   wait?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
-  /** Called with each response as it arrives, also with those that are errors or lead to another try. */
+  /** Called with each response, including errors and responses that lead to another attempt. */
   onResponse?: ((response: ResponseInfo) => void) | undefined;
 }
 
-/** What a response says beside its body. */
+/** The facts of a response besides its body. */
 export interface ResponseInfo {
   operationId: string;
   status: number;
-  /** Among them `X-Request-Id`, and `X-Unknown-Fields` where the request had fields that the service does not know. */
+  /** They include `X-Request-Id`, and `X-Unknown-Fields` if the request had fields that the service does not know. */
   headers: Headers;
-  /** Null where something else than the service answered, such as a proxy, and on the surfaces that do not tell it. */
+  /** Null if something other than the service answered, such as a proxy, and for APIs that do not report it. */
   rateLimit: RateLimit | null;
 }
 
-/** The rate limit of the workspace, all its keys together. */
+/** The rate limit of the workspace, which all its keys share. */
 export interface RateLimit {
   /** Requests that may be made in any 60 seconds. */
   limit: number;
-  /** How many of them are left now. */
+  /** Requests that are left now. */
   remaining: number;
-  /** When all of them are left again, if nothing more is sent. */
+  /** When all requests are available again if no more are sent. */
   resetAt: Date;
 }
 
 export interface SignalOptions {
-  /** Ends the call, a wait between two tries included, with the signal's reason. */
+  /** Aborts the call, including a wait between two attempts, with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** Those of every surface: visitors meet all of them. */
+/** The error codes of every API. The visitors' API has all of them. */
 export type ErrorCode = Schemas["Error"]["error"]["code"];
 
-/** An answer that is an error. `message` says what to do; `code` is for programs. */
+/** An error that the service answered. `message` says what to do; `code` is for programs. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** "unexpected" where something else than the service answered, such as a proxy. */
+  /** "unexpected" if something other than the service answered, such as a proxy. */
   readonly code: ErrorCode | "unexpected";
-  /** The response's; 200 where a stream failed on its way. */
+  /** The status of the response; 200 if a stream failed after it began. */
   readonly status: number;
-  /** What to tell the service's operator. */
+  /** Quote this when you report the error to the operator of the service. */
   readonly requestId: string | null;
-  /** After how many seconds to try again, as the service says; null where it does not. */
+  /** The seconds to wait before the next attempt; null if the service names none. */
   readonly retryAfter: number | null;
-  /** The question that the service keeps and will answer, although the request failed: do not ask it again. */
+  /** The question that the service stored and will still answer, although the request failed: do not ask it again. */
   readonly kept: { conversation_id: string; message_id: string } | null;
-  /** Every failed check of a `validation_error`; else empty. */
+  /** The failed checks of a `validation_error`; empty for other errors. */
   readonly detail: Schemas["ValidationItem"][];
 
   constructor({ status, headers }: Pick<Response, "status" | "headers">, body: Partial<Schemas["ValidationError"]>) {
@@ -74,38 +77,38 @@ export class ApiError extends Error {
 
 export const DEFAULT_RETRIES = 2;
 const DEFAULT_MAX_WAIT_SECONDS = 60;
-/** Between two tries where nobody answered, and so nobody said how long. It is what the service's streams say. */
+/** The wait after an attempt that got no answer. The service's streams name the same time. */
 export const UNANSWERED_WAIT_SECONDS = 2;
 
-/** Parameters of path and query, and the body, of any operation. */
+/** The parameters of path and query, and the body, of any operation. */
 type Input = Record<string, unknown>;
 
-/** Sends an operation's request. */
+/** Sends the request of an operation. */
 export type Send = (id: string, input: Input, options: SignalOptions, lastEventId?: string) => Promise<Response>;
 
-/** What the clients of the surfaces differ in. */
+/** The differences between the APIs of the service. */
 export interface Surface {
   routes: Readonly<Record<string, readonly [method: string, path: string, body?: "form"]>>;
-  /** What it authenticates with now. */
+  /** The token that authenticates the next request. */
   token: () => string | undefined;
-  /** The key by which a repeated POST is done once; undefined where the operation takes none. */
+  /** The key with which a repeated POST takes effect once; undefined for an operation that takes none. */
   idempotencyKey: (id: string, options: object) => string | undefined;
 }
 
-/** Sends requests until one gets through. One that would be done twice is not sent again where nobody answered. */
-export function senderOf({ routes, token, idempotencyKey }: Surface, options: TransportOptions): Send {
+/** Creates the function that sends requests with retries. A request that got no answer is only repeated if it cannot take effect twice. */
+export function createSender({ routes, token, idempotencyKey }: Surface, options: TransportOptions): Send {
   const { baseUrl, retries = DEFAULT_RETRIES, maxWaitSeconds = DEFAULT_MAX_WAIT_SECONDS, wait = sleep } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init), onResponse } = options;
   return async (id, input, own, lastEventId) => {
     const { signal } = own;
     const [method, path, bodyType] = routes[id]!;
     const key = method === "POST" ? idempotencyKey(id, own) : undefined;
-    const bearsRepeating = method !== "POST" || key !== undefined;
+    const isRepeatable = method !== "POST" || key !== undefined;
     const init = { ...requestOf({ method, bodyType, token: token(), key, lastEventId }, input.body), ...(signal && { signal }) };
     const url = baseUrl.replace(/(?<!\/)\/+$/, "") + locationOf(path, input);
     for (let left = retries; ; left--) {
       const response = await fetch(url, init).catch((error: unknown) => {
-        if (left === 0 || signal?.aborted || !bearsRepeating) throw error;
+        if (left === 0 || signal?.aborted || !isRepeatable) throw error;
       });
       if (response) onResponse?.({ operationId: id, status: response.status, headers: response.headers, rateLimit: rateLimitOf(response) });
       if (response?.ok) return response;
@@ -117,7 +120,6 @@ export function senderOf({ routes, token, idempotencyKey }: Surface, options: Tr
   };
 }
 
-/** What a request is made of, beside its body. */
 interface RequestParts {
   method: string;
   bodyType: "form" | undefined;
@@ -132,13 +134,13 @@ function requestOf({ method, bodyType, token, key, lastEventId }: RequestParts, 
   if (key !== undefined) headers["Idempotency-Key"] = key;
   if (lastEventId !== undefined) headers["Last-Event-ID"] = lastEventId;
   if (body === undefined) return { method, headers };
-  // A form names its boundary itself.
+  // The runtime sets the content type of a form, which names its boundary.
   if (bodyType === "form") return { method, headers, body: formOf(body) };
   return { method, headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
-/** A method for each operation, by its operationId: it gives the record that is answered, or the text. */
-export function methodsOf({ routes }: Surface, send: Send): object {
+/** Creates a method for each operation, named by its operationId, which returns the answered record or text. */
+export function createMethods({ routes }: Surface, send: Send): object {
   const call = async (id: string, input: Input = {}, own: SignalOptions = {}) => {
     const response = await send(id, input, own);
     if (response.status === 204) return undefined;
@@ -150,8 +152,8 @@ export function methodsOf({ routes }: Surface, send: Send): object {
 }
 
 /**
- * A visitor's key of a question, by which the service answers it once however often it is sent. It is a UUIDv7, since it also says
- * when the question was asked. Pages without TLS have no `crypto.randomUUID`.
+ * Creates the idempotency key of a visitor's question. It is a UUIDv7, because it also says when the question was asked. Pages without
+ * TLS have no `crypto.randomUUID`.
  */
 export function newQuestionKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(10));
@@ -163,12 +165,12 @@ type Method<Given, Answer, Options> = {} extends Given
   ? (input?: Given, options?: Options) => Promise<Answer>
   : (input: Given, options?: Options) => Promise<Answer>;
 
-/** The methods of a surface, by its operations. */
+/** The methods of an API, by its operations. */
 export type MethodsFor<Operations extends { [Id in keyof Operations]: { input: unknown; answer: unknown } }, Options> = {
   [Id in keyof Operations]: Method<Operations[Id]["input"], Operations[Id]["answer"], Options>;
 };
 
-/** The fields of a form: files and texts as they are, all else as JSON. */
+/** Encodes a body as a form: files and texts as they are, other values as JSON. */
 function formOf(body: unknown): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body as object)) {
@@ -178,7 +180,7 @@ function formOf(body: unknown): FormData {
   return form;
 }
 
-/** Waits; rejects with the signal's reason when that aborts. */
+/** Waits; rejects with the signal's reason when the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -193,7 +195,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The seconds of a `Retry-After`; null without one, and where it is a date or 0, which the service never sends. */
+/** The seconds of `Retry-After`; null without the header, and if it is a date or 0, which the service never sends. */
 function secondsOf(headers: Headers): number | null {
   const seconds = Number(headers.get("Retry-After"));
   return seconds > 0 ? seconds : null;
@@ -205,7 +207,7 @@ function rateLimitOf({ headers }: Response): RateLimit | null {
   return { limit: Number(limit), remaining: Number(remaining), resetAt: new Date(Number(reset) * 1000) };
 }
 
-/** The path with its parameters filled in, and the others as its query. */
+/** Fills the parameters of a path in, and appends the others as its query. */
 function locationOf(path: string, input: Input): string {
   const query = new URLSearchParams();
   let filled = path;

@@ -3,25 +3,24 @@ import type { Schemas } from "./schema.ts";
 /** An event as a webhook endpoint receives it; `type` says what `data` is. */
 export type WebhookEvent = Schemas["WebhookEvent"];
 
-/** A request that is not a webhook of the service, or an old one: answer it with a 4xx status and do nothing else. */
+/** A request that is not a webhook of the service, or one that is too old. Answer it with a 4xx status and do nothing else. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
 }
 
-/** The headers of a request: those of `fetch`, or those of Node's `http` and others as a plain object. */
+/** The headers of a request, as `fetch` has them, or as a plain object, as Node's `http` has them. */
 type RequestHeaders = Pick<Headers, "get"> | Readonly<Record<string, string | string[] | undefined>>;
 
 const SECRET_PREFIX = "whsec_";
-/** How far the clocks may be apart, the time on the network included; Standard Webhooks advises it. */
+/** The largest difference between the timestamp and this machine's clock, as Standard Webhooks recommends it. */
 const TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Verifies the signature of a webhook, by https://www.standardwebhooks.com, and gives its event. An event may arrive more
- * than once, by the same `id`.
+ * Verifies the signature of a webhook (https://www.standardwebhooks.com) and returns its event. The same event, with the same `id`, may
+ * be delivered more than once.
  * @param body the raw body of the request: its text or bytes before any JSON parsing.
- * @param secret the endpoint's signing secret. While it is rotated either one is right.
- * @throws WebhookVerificationError where the headers are missing, the signature is another one, or the timestamp is more
- * than five minutes off.
+ * @param secret the endpoint's signing secret. For a day after a rotation the old one is valid too.
+ * @throws WebhookVerificationError if a header is missing, the signature does not match, or the timestamp is more than five minutes off.
  */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
@@ -35,7 +34,7 @@ export async function verifyWebhook(
     throw new WebhookVerificationError("The webhook's timestamp is more than five minutes from this machine's clock.");
   const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body);
   const expected = await sign(`${id}.${timestamp}.${text}`, secret);
-  // Each is compared, so that the time tells nothing.
+  // All signatures are compared, so that the time of the check reveals nothing about them.
   const matching = signatures.split(" ").filter((given) => equalInConstantTime(given, expected));
   if (matching.length === 0)
     throw new WebhookVerificationError("The webhook's signature does not match. Pass the raw body, and the secret of this endpoint.");
@@ -50,7 +49,7 @@ function headerOf(headers: RequestHeaders, name: string): string {
   return value;
 }
 
-/** The headers that the service sends with a webhook, signed now. */
+/** Signs a webhook with the current time, and returns the headers that the service sends with it. */
 export async function signWebhook(id: string, body: string, secret: string): Promise<Record<string, string>> {
   const timestamp = `${Math.floor(Date.now() / 1000)}`;
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": await sign(`${id}.${timestamp}.${body}`, secret) };
@@ -64,7 +63,7 @@ async function sign(text: string, secret: string): Promise<string> {
   return `v1,${btoa(String.fromCharCode(...mac))}`;
 }
 
-/** Whether two texts are equal; how long it takes tells no more than their lengths. */
+/** Compares two texts in a time that depends on their lengths alone. */
 function equalInConstantTime(given: string, expected: string): boolean {
   if (given.length !== expected.length) return false;
   let difference = 0;

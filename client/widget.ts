@@ -1,15 +1,15 @@
 /*
- * A client of the visitors' surface, for browsers and apps: it needs no key.
+ * A client of the visitors' API, for browsers and apps: it needs no key.
  *
  *   const visitor = createWidgetClient({ baseUrl: "https://support.example.com" });
  *   const { answer } = await visitor.sendVisitorMessage({ agent_id, body: { message: "How long do refunds take?" } });
  */
-import { type AnswerKey, type Broken, followAnswer, type StreamEvent } from "./stream.ts";
+import { type AnswerKey, followAnswer, type ResumePoint, type StreamEvent } from "./stream.ts";
 import {
-  methodsOf,
+  createMethods,
+  createSender,
   type MethodsFor,
   newQuestionKey,
-  senderOf,
   type SignalOptions,
   type Surface,
   type TransportOptions,
@@ -20,23 +20,23 @@ export { ApiError } from "./transport.ts";
 export type { Operations, Schemas } from "./widget-schema.ts";
 
 export interface WidgetClientOptions extends TransportOptions {
-  /** The visitor's token, as an earlier answer gave it. */
+  /** The visitor's token from an earlier answer. */
   visitorToken?: string | undefined;
-  /** Called with the token of each answer: keep it in the visitor's browser. The client itself goes on with it. */
+  /** Called with each new token of the visitor: store it in their browser. The client uses it for its next requests. */
   onVisitorToken?: ((token: string) => void) | undefined;
 }
 
 type VisitorAnswer = Schemas["VisitorAnswer"];
 
-/** What a stream's start has beside it: a visitor's connection may break before the answer is done. */
+/** The token in the first event of a stream, with which the visitor resumes the stream if the connection breaks. */
 interface Token {
   visitor_token: string;
 }
 
-/** What a streamed answer says, in order: `start`, any number of `delta`, `done`. A second `start` means: begin anew. */
+/** The events of a streamed answer, in order: `start`, any number of `delta`, `done`. A second `start` discards what came before it. */
 export type VisitorAnswerEvent = StreamEvent<VisitorAnswer, Token>;
 
-/** What a visitor asks; whether to stream the answer is for the method to say. */
+/** A visitor's question. The method that is called decides whether the answer is streamed. */
 export interface VisitorQuestion {
   agent_id: string;
   body: Omit<Operations["sendVisitorMessage"]["input"]["body"], "stream">;
@@ -44,38 +44,38 @@ export interface VisitorQuestion {
 
 type Methods = MethodsFor<Operations, SignalOptions>;
 
-/** A method for each operation, by its operationId. Each throws an ApiError where the service answers one. */
+/** A method for each operation, named by its operationId. Each throws an ApiError if the service answers with an error. */
 export interface WidgetClient extends Omit<Methods, "sendVisitorMessage" | "resumeVisitorAnswer"> {
   sendVisitorMessage(question: VisitorQuestion, options?: SignalOptions): Promise<VisitorAnswer>;
-  /** Asks, and gives the answer as it is written. Where the connection breaks, it goes on from there. */
+  /** Asks a question and yields the answer as it is written. A broken connection is resumed where it stopped. */
   streamVisitorMessage(question: VisitorQuestion, options?: SignalOptions): AsyncIterable<VisitorAnswerEvent>;
-  /** Goes on with an answer's stream after the event with this id, or from its start. */
+  /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
   resumeVisitorAnswer(answer: AnswerKey, options?: SignalOptions & { lastEventId?: string | undefined }): AsyncIterable<VisitorAnswerEvent>;
 }
 
-/** Only a question is done once by its key. Other POSTs that nobody answers are not repeated. */
+/** The only operation with an idempotency key. Other POSTs that got no answer are not repeated. */
 const ASK = "sendVisitorMessage";
 
-/** Makes a client of one visitor. */
+/** Creates a client for one visitor. */
 export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
   let token = options.visitorToken;
-  const keep = (given: string | undefined) => {
+  const storeToken = (given: string | undefined) => {
     if (given === undefined || given === token) return;
     token = given;
     options.onVisitorToken?.(given);
   };
   const surface: Surface = { routes: ROUTES, token: () => token, idempotencyKey: (id) => (id === ASK ? newQuestionKey() : undefined) };
-  const send = senderOf(surface, options);
-  const methods = methodsOf(surface, send) as Methods;
+  const send = createSender(surface, options);
+  const methods = createMethods(surface, send) as Methods;
   const withToken = <Body extends object>({ agent_id, body }: { agent_id: string; body: Body }) => ({
     agent_id,
     body: { visitor_token: token, ...body },
   });
-  const follow = async function* (open: (id?: string) => Promise<Response>, own: SignalOptions, from: Broken = {}) {
+  const follow = async function* (open: (id?: string) => Promise<Response>, own: SignalOptions, from: ResumePoint = {}) {
     const resume = (answer: AnswerKey, id: string | undefined) => send("resumeVisitorAnswer", { ...answer }, own, id);
     for await (const event of followAnswer<VisitorAnswer, Token>({ open, resume, signal: own.signal, ...from }, options)) {
-      if (event.type === "start") keep(event.visitor_token);
-      if (event.type === "done") keep(event.answer.visitor_token);
+      if (event.type === "start") storeToken(event.visitor_token);
+      if (event.type === "done") storeToken(event.answer.visitor_token);
       yield event;
     }
   };
@@ -84,7 +84,7 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
     sendVisitorLead: (lead, own) => methods.sendVisitorLead(withToken(lead), own),
     sendVisitorMessage: async (question, own) => {
       const answer = await methods.sendVisitorMessage(withToken(question), own);
-      keep(answer.visitor_token);
+      storeToken(answer.visitor_token);
       return answer;
     },
     streamVisitorMessage: (question, own = {}) => {

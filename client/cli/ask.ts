@@ -10,13 +10,13 @@ type Answer = Schemas["ChatAnswer"];
 
 const OPTIONS = {
   agent: AGENT_OPTION,
-  conversation: { type: "string", value: "ID", about: "Goes on with this conversation." },
-  user: { type: "string", value: "ID", about: "Who asks: your id for the person." },
+  conversation: { type: "string", value: "ID", about: "Continues this conversation." },
+  user: { type: "string", value: "ID", about: "Your own id of the person who asks." },
 } as const;
 
 export const ask = defineCommand({
   name: "ask",
-  about: "Asks an agent a question, and writes the answer as it is given.",
+  about: "Asks an agent a question, and prints the answer as it is written.",
   parameters: "QUESTION|-",
   options: OPTIONS,
   examples: [
@@ -37,7 +37,7 @@ export const ask = defineCommand({
 
 export const chat = defineCommand({
   name: "chat",
-  about: "Talks with an agent, in one conversation: a question a line, until Ctrl-D.",
+  about: "Talks with an agent in one conversation: one question per line, until Ctrl-D.",
   parameters: "",
   options: OPTIONS,
   examples: [
@@ -64,7 +64,7 @@ export const chat = defineCommand({
   },
 });
 
-/** Says one thing. A failure does not end a chat that somebody types; a script stops at it. */
+/** Asks one question of a chat. A failure ends the chat of a script, but not one that somebody types. */
 async function sayInChat(client: Client, question: Question, isJson: boolean): Promise<Answer | undefined> {
   try {
     if (!isJson) return await answer(client, question);
@@ -82,11 +82,11 @@ function bodyOf(message: string, { conversation, user }: { conversation?: string
   return { message, conversation_id: conversation ?? null, user: user === undefined ? null : { id: user } };
 }
 
-/** Asks, and writes the answer as it comes, with its sources. */
+/** Asks a question, and prints the answer as it is written, with its sources. */
 async function answer(client: Client, question: Question): Promise<Answer> {
   let written = "";
   for await (const event of client.streamAnswer(question)) {
-    // It starts over: what was written is void.
+    // The answer starts over, and what was printed no longer counts.
     if (event.type === "start" && written !== "") print("\n");
     if (event.type === "delta") process.stdout.write(printable(event.text));
     written = event.type === "start" ? "" : written + (event.type === "delta" ? event.text : "");

@@ -5,7 +5,7 @@ import { columns } from "./terminal.ts";
 interface Option {
   type: "string" | "boolean";
   multiple?: true;
-  /** What help calls its value. */
+  /** The name of its value in the help. */
   value?: string;
   about: string;
 }
@@ -14,15 +14,14 @@ type Options = Record<string, Option>;
 type Given<One extends Option> = One["type"] extends "boolean" ? boolean : One["multiple"] extends true ? string[] : string;
 type Values<Own extends Options> = { [Name in keyof Own]?: Given<Own[Name]> };
 
-/** A command line, parsed. */
+/** A parsed command line. */
 interface Call<Own extends Options> {
   parameters: string[];
   options: Values<Own> & { json?: boolean };
 }
 
-/** A command: what help says of it, and what it does. */
 export interface Command<Own extends Options = Options> {
-  /** "sources add". */
+  /** One or two words, such as "sources add". */
   name: string;
   about: string;
   /** Its parameters, as the usage shows them. */
@@ -33,14 +32,14 @@ export interface Command<Own extends Options = Options> {
   run: (call: Call<Own>) => Promise<void>;
 }
 
-/** A command whose options are typed by their declaration. */
+/** Defines a command, whose `run` gets options typed by their declaration. */
 export function defineCommand<const Own extends Options>(command: Command<Own>): Command {
   return command as unknown as Command;
 }
 
 const COMMON = {
-  json: { type: "boolean", about: "Writes records as JSON, one a line." },
-  help: { type: "boolean", about: "Shows this." },
+  json: { type: "boolean", about: "Prints records as JSON, one per line." },
+  help: { type: "boolean", about: "Shows this help." },
 } as const satisfies Options;
 
 /** Runs a command with the arguments that follow its name. */
@@ -56,12 +55,11 @@ function parse(command: Command, args: string[]) {
   try {
     return parseArgs({ args, options: { ...command.options, ...COMMON }, allowPositionals: true });
   } catch (error) {
-    // Node explains what to do about an option that could be a parameter, at length.
+    // Node appends a long explanation for an option that could be a parameter.
     throw new UsageError(`${(error as Error).message.split(". ")[0]!}.\nSee: support-agent ${command.name} --help`);
   }
 }
 
-/** The help of a command. */
 function helpOf({ name, about, parameters, options, examples }: Command): string {
   const lines = Object.entries({ ...options, ...COMMON }).map(([option, { value, about: text }]: [string, Option]): [string, string] => [
     `--${option}${value ? ` ${value}` : ""}`,
@@ -71,7 +69,7 @@ function helpOf({ name, about, parameters, options, examples }: Command): string
   return `${about}\n\nUsage: ${usage}\n\nOptions:\n${columns(lines)}\n\nExamples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
 }
 
-/** The one parameter of a command. */
+/** Returns the only parameter of a command. @throws UsageError if there is none, or more than one. */
 export function onlyParameter(parameters: readonly string[], name: string): string {
   const [only, ...others] = parameters;
   if (only === undefined) throw new UsageError(`${name} is missing.`);
@@ -79,7 +77,7 @@ export function onlyParameter(parameters: readonly string[], name: string): stri
   return only;
 }
 
-/** Reads one of a few words. */
+/** Reads an option that takes one of a few words. */
 export function choiceOf<const Word extends string>(option: string, given: string | undefined, words: readonly Word[]): Word | undefined {
   if (given === undefined) return undefined;
   const word = words.find((each) => each === given);
@@ -87,7 +85,7 @@ export function choiceOf<const Word extends string>(option: string, given: strin
   return word;
 }
 
-/** Reads a whole number of at least 1. */
+/** Reads an option that takes a whole number of at least 1. */
 export function countOf(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`--${option} is a whole number of at least 1.`);

@@ -15,11 +15,11 @@ const LARGEST_PAGE = 100;
 
 export const listConversations = defineCommand({
   name: "conversations ls",
-  about: "Lists conversations, the latest first.",
+  about: "Lists conversations, latest first.",
   parameters: "",
   options: {
     status: { type: "string", value: "STATUS", about: `Only with this status: ${STATUSES.join(", ")}.` },
-    channel: { type: "string", value: "CHANNEL", about: `Only of this channel: ${CHANNELS.join(", ")}.` },
+    channel: { type: "string", value: "CHANNEL", about: `Only on this channel: ${CHANNELS.join(", ")}.` },
     agent: { type: "string", value: "ID", about: "Only of this agent." },
     q: { type: "string", value: "WORDS", about: "Only with these words in their messages." },
     limit: { type: "string", value: "N", about: `How many at most. Default: ${DEFAULT_LIMIT}.` },
@@ -74,7 +74,7 @@ export const showConversation = defineCommand({
       tags: tags.join(", "),
     };
     for (const [name, fact] of Object.entries(facts)) if (fact) print(`${name}: ${fact}`);
-    if (has_more_messages) note("Earlier messages are left out.");
+    if (has_more_messages) note("Earlier messages are not shown.");
     for (const message of messages) print(`\n${headOf(message)}\n${message.content}`);
   },
 });
@@ -87,9 +87,9 @@ function headOf({ role, author, created_at }: Message): string {
 
 export const replyToConversation = defineCommand({
   name: "conversations reply",
-  about: "Replies to the visitor of a conversation, as the team. The agent is silent from then on.",
+  about: "Replies to the visitor of a conversation as the team. The agent stops answering in it.",
   parameters: "CONVERSATION_ID TEXT|-",
-  options: { resolve: { type: "boolean", about: "Resolves the conversation with it." } },
+  options: { resolve: { type: "boolean", about: "Also resolves the conversation." } },
   examples: [
     'support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 "It is on its way." --resolve',
     "support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 - < reply.txt",

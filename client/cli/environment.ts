@@ -10,18 +10,18 @@ export const AGENT_OPTION = {
   about: "The agent. Default: $SUPPORT_AGENT, or the only one of the workspace.",
 } as const;
 
-/** The API key of the environment. */
+/** The API key in the environment. @throws UsageError if there is none. */
 export function apiKeyOf(): string {
   const apiKey = process.env["SUPPORT_KEY"]?.trim();
   if (!apiKey) {
     throw new UsageError(
-      "SUPPORT_KEY is not set. Make an API key in the console, under Settings, and run: export SUPPORT_KEY=sk_live_…\nOf a service on this machine, npm run dev prints the line to paste.",
+      "SUPPORT_KEY is not set. Create an API key in the console, under Settings, and run: export SUPPORT_KEY=sk_live_…\nFor a service on this machine, npm run dev prints the line to paste.",
     );
   }
   return apiKey;
 }
 
-/** The address of the service, from the environment. */
+/** The address of the service in the environment. @throws UsageError if there is none, or if it is no address. */
 function addressOf(): string {
   const url = process.env["SUPPORT_URL"]?.trim();
   if (!url)
@@ -33,10 +33,10 @@ function addressOf(): string {
   return url;
 }
 
-/** Waits that are shorter are not worth a word. */
+/** Shorter waits are not reported. */
 const SILENT_WAIT_MS = 3_000;
 
-/** A client of the workspace that the environment names. */
+/** Creates a client for the workspace that the environment names. */
 export function connect(): Client {
   return createClient({
     baseUrl: addressOf(),
@@ -48,12 +48,12 @@ export function connect(): Client {
   });
 }
 
-/** The agent that a command is about. */
+/** Returns the id of the agent that a command is about. @throws UsageError if it is not clear which one that is. */
 export async function agentOf(client: Client, given: string | undefined): Promise<string> {
   const named = given ?? process.env["SUPPORT_AGENT"]?.trim();
   if (named) return named;
   const { data, total } = await client.listAgents({ limit: 20 });
   if (data.length === 1) return data[0]!.id;
-  if (total === 0) throw new UsageError("The workspace has no agent. Make one in the console, or with POST /api/v1/agents.");
+  if (total === 0) throw new UsageError("The workspace has no agent. Create one in the console, or with POST /api/v1/agents.");
   throw new UsageError(`Choose an agent with --agent or SUPPORT_AGENT:\n${columns(data.map(({ id, name }) => [id, name]))}`);
 }

@@ -1,20 +1,20 @@
 import { ApiError } from "../index.ts";
 
-/** A command line, or an environment, that cannot be used. */
+/** The command line or the environment is wrong. */
 export class UsageError extends Error {}
 
-/** What was asked for did not come about, although the service answered. */
+/** The service answered, but the command did not achieve what it is for. */
 export class FailedError extends Error {}
 
-/** Why a request was not answered, in the words of whatever failed below `fetch`. */
+/** Says why a request got no answer, in the words of the error that `fetch` wraps. */
 export function networkReason(error: unknown): string {
   const { cause } = error as Error;
   const { message, name, code } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;
-  // A host of several addresses, none of which can be reached, fails without a message.
+  // The error of a host with several addresses, none of which can be reached, has no message.
   return message || code || name;
 }
 
-/** What went wrong, and what to do about it. */
+/** Describes an error, and what to do about it. */
 export function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof FailedError) return error.message;
   if (error instanceof ApiError) return explainAnswer(error);

@@ -11,13 +11,13 @@ type Result = Schemas["EvaluationResult"];
 
 export const runEvaluation = defineCommand({
   name: "evals run",
-  about: "Runs questions against an agent, and says which answers are not as expected.",
+  about: "Asks an agent a list of questions, and reports which answers are not as expected.",
   parameters: "FILE|-",
   options: {
     agent: AGENT_OPTION,
-    name: { type: "string", value: "TEXT", about: "What the run is called." },
-    "compare-to": { type: "string", value: "ID", about: "Says what has changed since this run." },
-    "min-accuracy": { type: "string", value: "SHARE", about: "Succeeds from this share of right answers on: 0.9. Default: 1." },
+    name: { type: "string", value: "TEXT", about: "The name of the run." },
+    "compare-to": { type: "string", value: "ID", about: "Reports what has changed since this run." },
+    "min-accuracy": { type: "string", value: "SHARE", about: "The least share of right answers to succeed, such as 0.9. Default: 1." },
   },
   examples: [
     "support-agent evals run cases.json --min-accuracy 0.9",
@@ -30,7 +30,7 @@ export const runEvaluation = defineCommand({
     const client = connect();
     const agent_id = await agentOf(client, options.agent);
     const compare_to = options["compare-to"];
-    // One that is not there is told before the questions are asked.
+    // An unknown run is reported before the questions are asked.
     if (compare_to !== undefined) await client.getEvaluation({ agent_id, evaluation_id: compare_to });
     const started = await client.createEvaluation({
       agent_id,
@@ -51,7 +51,7 @@ function shareOf(given: string | undefined): number {
   return Number(given);
 }
 
-/** The cases of a file: a list of them, or the body of the operation. The service checks them. */
+/** Reads cases from a file, which holds a list of them or the body of the operation. The service validates them. */
 async function readCases(file: string): Promise<Schemas["EvaluationIn"]> {
   const text = file === "-" ? await readInput() : (await readNamedFile(file)).toString();
   let read: unknown;
@@ -64,19 +64,19 @@ async function readCases(file: string): Promise<Schemas["EvaluationIn"]> {
   return (Array.isArray(read) ? { cases: read } : read) as Schemas["EvaluationIn"];
 }
 
-const LOOK_MS = 1_000;
-/** An agent keeps the latest ones. */
-const LISTED = 10;
+const POLL_MS = 1_000;
+/** The service keeps this many runs of an agent. */
+const MAX_RUNS = 10;
 
-/** Waits until a run has ended, and shows how far it is. */
+/** Waits until a run has ended, and shows its progress. */
 async function waitFor(client: Client, { id, agent_id }: Evaluation): Promise<void> {
   for (;;) {
-    // The list has no cases, whose traces would come each time.
-    const { data } = await client.listEvaluations({ agent_id, limit: LISTED });
+    // The list leaves the cases out, whose traces are long.
+    const { data } = await client.listEvaluations({ agent_id, limit: MAX_RUNS });
     const now = data.find((evaluation) => evaluation.id === id);
     if (now?.status !== "pending" && now?.status !== "running") break;
     showProgress(`${now.done_count} of ${now.cases_count} questions, ${now.right_count} right`);
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
   endProgress();
 }

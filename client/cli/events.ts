@@ -12,14 +12,14 @@ export const listenToEvents = defineCommand({
   about: "Shows a workspace's events as they happen, and forwards them to a webhook handler on this machine, signed.",
   parameters: "",
   options: {
-    "forward-to": { type: "string", value: "URL", about: "Sends each event there, as webhooks are sent." },
+    "forward-to": { type: "string", value: "URL", about: "Sends each event to this address, as a webhook." },
     types: { type: "string", value: "TYPES", about: "Only these types, separated by commas." },
     secret: {
       type: "string",
       value: "whsec_…",
-      about: "Signs with this secret. Default: one that is made from the API key, the same each time.",
+      about: "Signs with this secret. Default: a secret that is derived from the API key.",
     },
-    "print-secret": { type: "boolean", about: "Writes the signing secret, and does nothing else." },
+    "print-secret": { type: "boolean", about: "Prints the signing secret, and does nothing else." },
   },
   examples: [
     "support-agent events listen",
@@ -44,7 +44,7 @@ export const listenToEvents = defineCommand({
   },
 });
 
-/** The secret that events are signed with. That of the API key says nothing of it. */
+/** Returns the secret that events are signed with. By default it is a hash of the API key, which does not reveal the key. */
 function secretOf(given: string | undefined): string {
   const secret = given ?? `whsec_${createHmac("sha256", apiKeyOf()).update("events listen").digest("base64")}`;
   if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(secret)) throw new UsageError("--secret begins with whsec_, followed by base64.");
@@ -58,12 +58,12 @@ function targetOf(given: string): string {
 }
 
 const PAGE = 100;
-/** After activity more is likely to follow. */
+/** The pause after an event, since more are likely to follow. */
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 
-/** Every event after the cursor's, for ever. A service that is not there for a while is waited for. */
+/** Yields every event after the cursor, without end. While the service cannot be reached it keeps trying. */
 async function* follow(client: Client, from: string, types: string | undefined): AsyncGenerator<WebhookEvent, void> {
   let cursor = from;
   for (let pauseMs = SHORTEST_PAUSE_MS; ;) {
@@ -76,16 +76,16 @@ async function* follow(client: Client, from: string, types: string | undefined):
       if (page.has_more) pauseMs = 0;
     } catch (error) {
       if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
-      note(`${explain(error)} It is asked again.`);
+      note(`${explain(error)} Trying again.`);
       pauseMs = Math.max(LONGEST_PAUSE_MS, (error instanceof ApiError ? (error.retryAfter ?? 0) : 0) * 1000);
     }
   }
 }
 
-/** As long as an endpoint of the service has. */
+/** The time that the service gives an endpoint. */
 const TIMEOUT_MS = 15_000;
 
-/** Sends an event as the service sends it to endpoints. @returns what came of it, in words. */
+/** Sends an event as the service sends it to endpoints, and returns a description of the outcome. */
 async function forward(event: WebhookEvent, target: string, secret: string): Promise<string> {
   const body = JSON.stringify(event);
   const startedMs = Date.now();

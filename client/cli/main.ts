@@ -21,18 +21,17 @@ const COMMANDS: readonly Command[] = [
   listenToEvents,
 ];
 
-/** What went wrong, as the process says it to what started it. */
 const EXIT = { failed: 1, wrongUsage: 2 };
 
 const ENVIRONMENT: [string, string][] = [
-  ["SUPPORT_URL", "Where the service is: https://support.example.com"],
+  ["SUPPORT_URL", "The address of the service: https://support.example.com"],
   ["SUPPORT_KEY", "An API key of the workspace, which begins with sk_live_"],
-  ["SUPPORT_AGENT", "The agent, where the workspace has several"],
+  ["SUPPORT_AGENT", "The agent to use, if the workspace has several"],
 ];
 
-/** The help of all commands, or of those that begin with a word. */
+/** The help of several commands: all, or those that begin with the same word. */
 function overviewOf(commands: readonly Command[]): string {
-  return `A workspace of the Support Agent Service, from the shell.
+  return `Works with a workspace of the Support Agent Service from the shell.
 
 Usage: support-agent COMMAND [options]
 
@@ -42,12 +41,11 @@ ${columns(commands.map(({ name, about }) => [name, about]))}
 Environment:
 ${columns(ENVIRONMENT)}
 
-The options, and examples: support-agent COMMAND --help
-Exit codes: 0 done; 1 failed or refused; 2 wrong usage.
+Options and examples of a command: support-agent COMMAND --help
+Exit codes: 0 success; 1 failure; 2 wrong usage.
 `;
 }
 
-/** Runs a command line. */
 async function main(args: string[]): Promise<void> {
   const command = COMMANDS.find(({ name }) => name === args.slice(0, name.split(" ").length).join(" "));
   if (command) return runCommand(command, args.slice(command.name.split(" ").length));
@@ -58,7 +56,7 @@ async function main(args: string[]): Promise<void> {
   else throw new UsageError(`There is no command ${args.slice(0, group.length > 0 ? 2 : 1).join(" ")}. See: support-agent --help`);
 }
 
-// The reader of a pipe may have seen enough.
+// The process that reads the output may close the pipe, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();

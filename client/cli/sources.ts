@@ -9,23 +9,23 @@ import { endProgress, note, print, printRecord, printTable, showProgress, timeTe
 
 type Source = Schemas["Source"];
 
-const WAIT_OPTION = { type: "boolean", about: "Waits until they are read, and shows how far that is." } as const;
+const WAIT_OPTION = { type: "boolean", about: "Waits until the sources are read, and shows the progress." } as const;
 
 export const addSources = defineCommand({
   name: "sources add",
-  about: "Adds what an agent knows: files, pages, websites, or a text that is piped in.",
+  about: "Adds sources to the knowledge of an agent: files, pages, websites, or a text that is piped in.",
   parameters: "FILE|URL|- ...",
   options: {
     agent: AGENT_OPTION,
-    name: { type: "string", value: "TEXT", about: "What your team calls it. Default: the file's name or the address." },
-    website: { type: "boolean", about: "Reads the whole website of a URL, not only that page." },
-    "max-pages": { type: "string", value: "N", about: "How many pages of a website are read. Default: 100." },
+    name: { type: "string", value: "TEXT", about: "The name of the source. Default: the file's name or the address." },
+    website: { type: "boolean", about: "Reads the whole website, not only the page at the URL." },
+    "max-pages": { type: "string", value: "N", about: "The most pages of a website to read. Default: 100." },
     schedule: { type: "string", value: "WHEN", about: "How often a URL is read again: manual, daily or weekly (default)." },
     metadata: {
       type: "string",
       value: "KEY=VALUE",
       multiple: true,
-      about: "A label, by which questions can be filtered. May be repeated.",
+      about: "A label by which searches can be filtered. May be repeated.",
     },
     wait: WAIT_OPTION,
   },
@@ -133,8 +133,8 @@ async function addSource(
 }
 
 /**
- * Starts to read sources, and writes each, once it is read where that is waited for.
- * @throws FailedError where one was refused or could not be read; the others are done.
+ * Adds or syncs sources and prints each of them; with `wait`, once it is read.
+ * @throws FailedError if one of several was refused or could not be read; the others are done.
  */
 async function report(
   client: Client,
@@ -153,7 +153,7 @@ async function report(
   }
   const ended: Source[] = [];
   for (const source of started) {
-    const last = wait ? await settle(client, source) : source;
+    const last = wait ? await waitFor(client, source) : source;
     if (json) printRecord(last);
     else print(`${last.id}  ${last.name}: ${stateOf(last)}`);
     if (!wait || last.status === "ready") ended.push(last);
@@ -161,16 +161,16 @@ async function report(
   if (ended.length < targets.length) throw new FailedError(`${targets.length - ended.length} of ${targets.length} failed.`);
 }
 
-const FIRST_LOOK_MS = 500;
-const LATER_LOOK_MS = 5_000;
+const SHORTEST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 5_000;
 
-/** Waits until a source is read, or was given up. */
-async function settle(client: Client, source: Source): Promise<Source> {
+/** Waits until a source is read or has failed. */
+async function waitFor(client: Client, source: Source): Promise<Source> {
   let now = source;
   for (
-    let pauseMs = FIRST_LOOK_MS;
+    let pauseMs = SHORTEST_PAUSE_MS;
     now.status === "pending" || now.status === "processing";
-    pauseMs = Math.min(pauseMs * 1.5, LATER_LOOK_MS)
+    pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)
   ) {
     showProgress(`${now.name}: ${stateOf(now)}`);
     await sleep(pauseMs);

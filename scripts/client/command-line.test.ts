@@ -293,7 +293,7 @@ void test("a handler that is not there and a service that fails for a while do n
   });
   const { code, out, err } = await support(["events", "listen", "--forward-to", `http://127.0.0.1:${await freePort()}/`], { url });
   assert.match(out, /lead\.created {2}1 {2}not delivered: connect ECONNREFUSED/);
-  assert.match(err, /It failed\. Request r-1\. It is asked again\.\n/);
+  assert.match(err, /It failed\. Request r-1\. Trying again\.\n/);
   assert.deepEqual([code, err.split("\n").at(-2)], [1, "The plan does not include webhooks."]);
 });
 

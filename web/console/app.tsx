@@ -2,6 +2,7 @@ import { type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter-preact";
 import { useHashLocation } from "wouter-preact/use-hash-location";
+import { useOnline } from "../shared/online.ts";
 import { Icon } from "./ui/icon.tsx";
 import { shortcuts, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
@@ -127,16 +128,7 @@ function ShortcutList() {
 }
 
 function Offline() {
-  const [isOnline, setOnline] = useState(navigator.onLine);
-  useEffect(() => {
-    const update = () => setOnline(navigator.onLine);
-    addEventListener("online", update);
-    addEventListener("offline", update);
-    return () => {
-      removeEventListener("online", update);
-      removeEventListener("offline", update);
-    };
-  }, []);
+  const isOnline = useOnline();
   if (isOnline) return isLive.value || session.value?.kind === "operator" ? null : <p class="sr-only">Updated every half minute</p>;
   return (
     <p class="offline" role="status">

@@ -7,10 +7,10 @@ function luminanceOf(hex: string): number {
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
 }
 
-/** The luminance on which black and white text have the same contrast. */
+/** The luminance of a background on which black and white text have the same contrast. */
 const MIDDLE = 0.179;
 
-/** Black or white, whichever is read better on a colour. */
+/** Returns black or white, whichever has more contrast on a colour. */
 export function textOn(hex: string): string {
   return luminanceOf(hex) > MIDDLE ? "#000000" : "#ffffff";
 }
@@ -21,11 +21,11 @@ export function contrastOf(one: string, other: string): number {
   return (light! + 0.05) / (dark! + 0.05);
 }
 
-/** What WCAG 2.2 AA asks of text. */
+/** The contrast that WCAG 2.2 AA requires for text. */
 const READABLE = 4.5;
 const STEPS = 20;
 
-/** A colour that can be read on a background: the given one, or the nearest to it on the way to black or white. */
+/** Returns a colour that is readable on a background: the given one, mixed with as little black or white as it takes. */
 export function readableOn(background: string, hex: string): string {
   const target = textOn(background);
   for (let step = 0; step < STEPS; step++) {

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 
-/** Drawn with a line of 1.75 in a square of 24, in the colour of the text around them. */
+/** Paths in a square of 24, stroked with a width of 1.75 in the colour of the text. */
 const PATHS = {
   close: "M6 6l12 12M18 6L6 18",
   back: "M15 5l-7 7 7 7",
@@ -18,12 +18,12 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A decorative picture: what it means, its surroundings say. */
+/** A decorative icon, hidden from screen readers: the element around it needs a label. */
 export function Icon({ name, size = 20 }: { name: IconName; size?: number }): VNode {
   return <Drawing path={PATHS[name]} size={size} />;
 }
 
-/** @param path of an SVG, in a square of 24. */
+/** @param path the path of an SVG, in a square of 24. */
 export function Drawing({ path, size }: { path: string; size: number }): VNode {
   return (
     <svg

@@ -3,44 +3,34 @@ import { type ComponentChildren, Fragment, type VNode } from "preact";
 import { safeUrl } from "./plain-text.ts";
 
 /*
- * Markdown from outside as elements of an allow-list. It is never HTML: HTML in it is shown as text, images become links, and
- * links lead to http, https and mail alone.
+ * Renders Markdown from strangers as elements of an allow-list. HTML in it is shown as text, images become links, and only links to
+ * http, https and mail addresses are kept.
  */
 
-/** Headings of a text are below those of the page that it stands in. */
+/** The headings of a text rank below those of the page around it. */
 const HEADINGS = ["h3", "h4", "h5", "h6"] as const;
 const ALIGNMENTS: Record<string, string> = { left: "start", center: "center", right: "end" };
 
 interface MarkdownProps {
-  /** What `lex` of lexer.ts makes of a text. */
+  /** The result of `lex`. */
   blocks: readonly Token[];
-  /** Whether more is to come: then the last block is not formatted inside, so that nothing in it jumps when it is complete. */
+  /** Whether the text is still being written. The last block is then not formatted inside, so that it does not jump while it grows. */
   isOpen?: boolean;
-  /** What is shown beside a block of code, such as a button that copies it. */
-  codeAction?: ((code: string) => ComponentChildren) | undefined;
+  /** Renders something beside a block of code, such as a button that copies it. */
+  codeAction?: CodeAction;
 }
 
-/** A text in Markdown. */
+type CodeAction = ((code: string) => ComponentChildren) | undefined;
+
 export function Markdown({ blocks, isOpen = false, codeAction }: MarkdownProps): VNode {
-  const render: Render = { codeAction };
-  return (
-    <>
-      {blocks.map((token, at) => (
-        <Fragment key={at}>{renderBlock(token, render, isOpen && at === blocks.length - 1)}</Fragment>
-      ))}
-    </>
-  );
+  return <>{renderBlocks(blocks, codeAction, isOpen)}</>;
 }
 
-interface Render {
-  codeAction: MarkdownProps["codeAction"];
+function renderBlocks(tokens: readonly Token[] = [], codeAction: CodeAction, isOpen: boolean): ComponentChildren {
+  return tokens.map((token, at) => <Fragment key={at}>{renderBlock(token, codeAction, isOpen && at === tokens.length - 1)}</Fragment>);
 }
 
-function renderBlocks(tokens: Token[] = [], render: Render, isOpen = false): ComponentChildren {
-  return tokens.map((token, at) => renderBlock(token, render, isOpen && at === tokens.length - 1));
-}
-
-function renderBlock(token: Token, render: Render, isOpen: boolean): ComponentChildren {
+function renderBlock(token: Token, codeAction: CodeAction, isOpen: boolean): ComponentChildren {
   switch (token.type) {
     case "heading": {
       const Heading = HEADINGS[Math.min((token as Tokens.Heading).depth, HEADINGS.length) - 1]!;
@@ -51,15 +41,15 @@ function renderBlock(token: Token, render: Render, isOpen: boolean): ComponentCh
     case "text":
       return inlineOf(token, isOpen);
     case "list":
-      return renderList(token as Tokens.List, render, isOpen);
+      return renderList(token as Tokens.List, codeAction, isOpen);
     case "blockquote":
-      return <blockquote>{renderBlocks((token as Tokens.Blockquote).tokens, render, isOpen)}</blockquote>;
+      return <blockquote>{renderBlocks((token as Tokens.Blockquote).tokens, codeAction, isOpen)}</blockquote>;
     case "code": {
       const { text } = token as Tokens.Code;
       return (
         <div class="code">
-          {render.codeAction?.(text)}
-          {/* Long lines are scrolled, by the keyboard too. */}
+          {codeAction?.(text)}
+          {/* It takes the focus, so that the keyboard can scroll long lines. */}
           <pre tabIndex={0} dir="ltr">
             <code>{text}</code>
           </pre>
@@ -75,13 +65,13 @@ function renderBlock(token: Token, render: Render, isOpen: boolean): ComponentCh
   }
 }
 
-function renderList({ ordered, start, items }: Tokens.List, render: Render, isOpen: boolean): VNode {
+function renderList({ ordered, start, items }: Tokens.List, codeAction: CodeAction, isOpen: boolean): VNode {
   const children = items.map((item, at) => (
     <li key={at} class={item.task ? "task" : undefined}>
       {item.task && (item.checked ? "☑ " : "☐ ")}
       {renderBlocks(
         item.tokens.filter(({ type }) => type !== "checkbox" && type !== "space"),
-        render,
+        codeAction,
         isOpen && at === items.length - 1,
       )}
     </li>
@@ -153,7 +143,7 @@ function inlineElement(token: Token): ComponentChildren {
   }
 }
 
-/** A link that opens in a new tab; the bare text where it leads elsewhere than to a page or to mail. */
+/** Renders a link that opens in a new tab; for an unsafe address, the text alone. */
 function linkTo(href: string, children: ComponentChildren): ComponentChildren {
   const url = safeUrl(href);
   if (url === undefined) return children;
@@ -166,7 +156,7 @@ function linkTo(href: string, children: ComponentChildren): ComponentChildren {
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };
 
-/** Texts of tokens may hold the entities that models write. */
+/** Decodes the HTML entities that models write. */
 function decode(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => ENTITIES[name]!);
 }

@@ -1,14 +1,13 @@
-/** What a link may lead to. */
 const PROTOCOLS = new Set(["http:", "https:", "mailto:"]);
 
-/** An absolute http, https or mail address; undefined for any other. */
+/** Returns an absolute http, https or mail address, and undefined for any other. */
 export function safeUrl(href: string): string | undefined {
   if (!URL.canParse(href)) return undefined;
   const url = new URL(href);
   return PROTOCOLS.has(url.protocol) ? url.href : undefined;
 }
 
-/** The words of a Markdown text, for screen readers and previews. */
+/** Removes the formatting of a Markdown text, for screen readers and previews. */
 export function plainText(markdown: string): string {
   return markdown
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")

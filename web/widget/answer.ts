@@ -2,50 +2,50 @@ import { type AnswerKey, readEvents, type StreamEvent } from "../../client/strea
 import { ApiError } from "../../client/transport.ts";
 import type { Api, ApiAnswer } from "./api.ts";
 
-/** What happens to a question, in this order; `start` may come again, and the answer then begins anew. */
+/** The events of a question, in this order. A second `start` discards the answer so far. */
 export type AnswerEvent =
   | StreamEvent<ApiAnswer, { visitor_token?: string }>
-  /** The connection was lost, and is made again. */
+  /** The connection was lost and will be opened again. */
   | { type: "reconnecting" }
-  /** The whole answer was read already. */
+  /** The whole answer has been read before. */
   | { type: "complete" };
 
-/** The service sends a comment every 15 s: a connection that is silent for longer is dead. */
+/** A connection is dead after this time without data, since the service sends a comment every 15 s. */
 const SILENCE_MS = 35_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
-/** How often a question is sent before the visitor is asked. Once it is taken, its answer is waited for. */
+/** The attempts to send a question before the visitor is asked to try again. Once the service has it, its answer is awaited without end. */
 const MAX_SENDS = 5;
 
-/** A question and what proves who asks. */
+/** A question, with proof of who asks. */
 export interface Question {
   message: string;
-  /** The same for each attempt to send it. */
+  /** The idempotency key, which is the same for each attempt. */
   key: string;
   identity: string | undefined;
   turnstile: string | undefined;
 }
 
 /**
- * Asks the agent and follows its answer to the end. A lost connection is made again: before the question is taken by sending
- * it once more under its key, afterwards by taking up the stream where it broke.
- * @throws ApiError; TypeError where the question could not be sent.
+ * Asks the agent and reads its answer to the end. If the connection is lost before the service has the question, the question is sent
+ * again under the same key; afterwards the stream is resumed where it broke.
+ * @throws ApiError, or TypeError if the question could not be sent.
  */
 export async function* followAnswer(api: Api, question: Question): AsyncGenerator<AnswerEvent, void> {
-  let place: AnswerKey | undefined;
+  let answer: AnswerKey | undefined;
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (let attempt = 1; ; attempt++) {
     const connection = new SilenceGuard(SILENCE_MS);
     try {
       const { message, key, identity, turnstile } = question;
-      const response = place
-        ? await api.resume(place, lastEventId, connection.signal)
+      const response = answer
+        ? await api.resume(answer, lastEventId, connection.signal)
         : await api.ask(message, key, { identity, turnstile }, connection.signal);
       if (response.status === 204) return yield { type: "complete" };
       for await (const event of readEvents<ApiAnswer, { visitor_token?: string }>(response, () => connection.reset())) {
         if (event.type === "start" && event.message_id !== null) {
-          place = { conversation_id: event.conversation_id, message_id: event.message_id };
+          answer = { conversation_id: event.conversation_id, message_id: event.message_id };
         }
         lastEventId = event.id;
         pauseMs = FIRST_PAUSE_MS;
@@ -54,10 +54,10 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
       }
     } catch (error) {
       if (error instanceof ApiError) {
-        const mayRecover = error.kept || error.status === 200 || (place && error.status >= 500);
+        const mayRecover = error.kept || error.status === 200 || (answer && error.status >= 500);
         if (!mayRecover) throw error;
-        place = error.kept ?? place;
-      } else if (!place && attempt >= MAX_SENDS && navigator.onLine) throw error;
+        answer = error.kept ?? answer;
+      } else if (!answer && attempt >= MAX_SENDS && navigator.onLine) throw error;
     } finally {
       connection.stop();
     }
@@ -91,7 +91,7 @@ class SilenceGuard {
   }
 }
 
-/** Waits, and longer while the browser is offline. */
+/** Waits for a time, and then until the browser is online. */
 async function pause(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   if (!navigator.onLine) await new Promise((resolve) => addEventListener("online", resolve, { once: true }));

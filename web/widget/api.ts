@@ -9,7 +9,7 @@ export type ApiAnswer = Schemas["VisitorAnswer"];
 export type Citation = Schemas["Citation"];
 export type ConversationStatus = ApiAnswer["status"];
 
-/** What a visitor leaves in a contact form. */
+/** The contact details that a visitor leaves in the form. */
 export interface Contact {
   name?: string;
   email?: string;
@@ -28,7 +28,7 @@ interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** The visitors' operations of one agent. Each throws an ApiError, or a TypeError where the network fails. */
+/** The visitors' operations of one agent. Each throws an ApiError, or a TypeError if the network fails. */
 export class Api {
   constructor(
     private readonly service: string,
@@ -37,7 +37,7 @@ export class Api {
     private readonly memory: Memory,
   ) {}
 
-  /** Asks the agent, for a stream of events. @param key makes a repeated request one question. */
+  /** Asks the agent. The response is a stream of events. @param key the idempotency key of the question. */
   ask(message: string, key: string, proof: { identity?: string | undefined; turnstile?: string | undefined }, signal: AbortSignal) {
     const { token, conversation } = this.memory.value;
     const body = {
@@ -52,18 +52,18 @@ export class Api {
     return this.send("POST", `agents/${this.agentId}/messages`, { body, headers: { "Idempotency-Key": key }, signal });
   }
 
-  /** Takes up the stream of an answer after the last event that was read. */
+  /** Resumes the stream of an answer after the last event that was read. */
   resume({ conversation_id: conversation, message_id: message }: AnswerKey, lastEventId: string | undefined, signal: AbortSignal) {
     const headers = { ...this.authorization, ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }) };
     return this.send("GET", `conversations/${conversation}/messages/${message}/stream`, { headers, signal });
   }
 
-  /** The messages after one that is known. */
+  /** Lists the messages after a known one. */
   poll(conversationId: string, after: string | undefined): Promise<{ data: ApiMessage[]; status: ConversationStatus }> {
     return this.json("GET", `conversations/${conversationId}/messages${after ? `?after=${after}` : ""}`);
   }
 
-  /** A socket by which the service says that there is something new in a conversation. @throws DOMException where the page may not. */
+  /** Opens a socket on which the service announces new messages of a conversation. @throws DOMException if the page's policy forbids it. */
   follow(conversationId: string): WebSocket {
     const url = `${this.service.replace(/^http/, "ws")}/widget/v1/conversations/${conversationId}/live`;
     return new WebSocket(url, ["support-agent", this.memory.value.token!]);
@@ -85,11 +85,11 @@ export class Api {
     return this.json("POST", `conversations/${conversationId}/csat`, { score, ...(comment && { comment }) });
   }
 
-  /** The service takes the same details once a day. */
+  /** Sends contact details. The service stores the same details once a day. */
   sendContact(contact: Contact, turnstile: string | undefined): Promise<unknown> {
     const { token, conversation } = this.memory.value;
-    const of = token ? { visitor_token: token, conversation_id: conversation } : { turnstile_token: turnstile };
-    const body = { ...contact, ...of, source_url: location.protocol.startsWith("http") ? location.href.slice(0, 2000) : undefined };
+    const proof = token ? { visitor_token: token, conversation_id: conversation } : { turnstile_token: turnstile };
+    const body = { ...contact, ...proof, source_url: location.protocol.startsWith("http") ? location.href.slice(0, 2000) : undefined };
     return this.json("POST", `agents/${this.agentId}/leads`, body);
   }
 
@@ -116,7 +116,7 @@ export class Api {
     const response = await fetch(`${this.service}/widget/v1/${path}`, init);
     if (response.ok) return response;
     const failure = (await response.json().catch(() => ({}))) as ErrorBody;
-    // A question that is kept comes with the token by which its answer is read.
+    // The error of a question that the service stored carries the token for reading its answer.
     const token = failure.error?.visitor_token;
     if (token) this.memory.set({ token });
     throw new ApiError(response, failure);

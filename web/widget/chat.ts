@@ -6,36 +6,36 @@ import type { EventName, Settings } from "./host.ts";
 import { Memory } from "./memory.ts";
 import { Poller } from "./poller.ts";
 
-/** A message as it is shown. */
+/** A message in the list. */
 export interface Message {
-  /** Stays the same when the service gives the message its id. */
+  /** Stays the same when the service assigns the id. */
   key: string;
   id: string | null;
   role: "user" | "assistant" | "human" | "system";
   content: string;
   citations: Citation[];
   author: string | null;
-  /** Null where nobody is to rate it: it says that a human is asked. */
+  /** False for messages of others than the agent, and for an answer that hands over to a human. */
   canRate: boolean;
   atMs: number;
-  /** Undefined once the service has it. */
+  /** Undefined once the service has the message. */
   state?: "sending" | "failed";
 }
 
-/** An answer that is being written; its text is empty before the first word. */
+/** An answer that is being written. Its text is empty before the first word. */
 export interface Draft {
   key: string;
   text: string;
 }
 
-/** What the visitor has to know, or do. */
+/** A problem that the visitor is told about. */
 export type Problem =
   | { kind: "rate_limited"; untilMs: number }
   | { kind: "conversation_full" | "quota_exceeded" | "paused" | "unavailable" | "session_ended" | "challenge_failed" };
 
-/** With fewer messages, a limit is one of messages in an hour or a day. */
+/** From this length on, a refusal for too many messages means that the conversation is full; before, it is a limit of an hour or a day. */
 const FULL_CONVERSATION = 400;
-/** How many messages one request gives at most. */
+/** The most messages that one request returns. */
 const POLL_LIMIT = 200;
 
 interface ChatOptions {
@@ -43,42 +43,41 @@ interface ChatOptions {
   settings: Settings;
   channel: "widget" | "hosted";
   emit: (event: EventName, detail: Record<string, unknown>) => void;
-  /** Has the visitor confirm that they are human; gives the token for it. */
+  /** Asks the visitor to confirm that they are human, and returns the token that proves it. */
   solveChallenge: () => Promise<string>;
 }
 
-/** A conversation with an agent: what is shown of it, and what its visitor can do. */
+/** The state of a visitor's conversation with an agent, and the actions of the visitor. */
 export class Chat {
   readonly messages = signal<readonly Message[]>([]);
   readonly draft = signal<Draft | undefined>(undefined);
   readonly status = signal<ConversationStatus | undefined>(undefined);
   readonly problem = signal<Problem | undefined>(undefined);
   readonly isReconnecting = signal(false);
-  readonly isOnline = signal(navigator.onLine);
-  /** Whether the conversation of an earlier visit is being read. */
+  /** Whether the conversation of an earlier visit is being loaded. */
   readonly isLoading = signal(false);
   readonly unread = signal(0);
   /** Whether the visitor can see the messages. */
   readonly isShown = signal(false);
   readonly ratings = signal<Readonly<Record<string, "up" | "down">>>({});
   readonly concluded = signal<readonly string[]>([]);
-  /** A visitor who left contact details need not be asked for them. */
+  /** Whether the visitor has left contact details, and need not be asked for them. */
   readonly hasContact = signal(false);
-  /** What screen readers say. */
+  /** A text for screen readers to announce. */
   readonly announcement = signal("");
-  /** Whether a human has the conversation, or was asked for. */
+  /** Whether a human has taken over the conversation, or has been requested. */
   readonly isWithHuman = computed(() => this.status.value === "needs_human" || this.status.value === "human_active");
 
   readonly memory: Memory;
   readonly api: Api;
   private readonly poller: Poller;
-  /** Questions are asked one after the other. */
+  /** Ends when the questions before have been answered: they are asked one at a time. */
   private queue: Promise<void> = Promise.resolve();
-  /** Of a question that is asked after the visitor has begun anew, nothing is shown. */
+  /** Counts the conversations that were shown. An answer to a conversation that is no longer shown is discarded. */
   private epoch = 0;
-  /** The JWT by which the page vouches for its visitor. */
+  /** The JWT with which the page identifies its visitor. */
   private identity: string | undefined;
-  /** What the page knows, sent with contact details. */
+  /** Custom fields that the page has set. They are sent with contact details. */
   private context: Record<string, string> = {};
 
   constructor(private readonly options: ChatOptions) {
@@ -103,7 +102,7 @@ export class Chat {
 
   // --- The visitor -----------------------------------------------------------------------------------------------------
 
-  /** Takes a page's word for who its visitor is. Another person than before does not see what was said. */
+  /** Identifies the visitor with a token of the page. A different person than before does not see the earlier conversations. */
   identify(token: string): void {
     const subject = subjectOf(token);
     const { subject: before } = this.memory.value;
@@ -116,7 +115,7 @@ export class Chat {
     this.context = { ...this.context, ...context };
   }
 
-  /** Forgets the visitor. */
+  /** Forgets the visitor, as after a sign-out. */
   reset(): void {
     this.memory.clear();
     this.identity = undefined;
@@ -126,7 +125,7 @@ export class Chat {
 
   // --- Conversations ---------------------------------------------------------------------------------------------------
 
-  /** Begins a new conversation, or shows an earlier one. */
+  /** Shows an earlier conversation, or starts a new one. */
   async openConversation(id: string | undefined): Promise<void> {
     this.memory.set({ conversation: id, seen: undefined, live: false });
     this.clear();
@@ -152,14 +151,14 @@ export class Chat {
 
   // --- Asking ----------------------------------------------------------------------------------------------------------
 
-  /** Sends a message, after those before it. */
+  /** Sends a message once the earlier ones have been answered. */
   send(text: string): Promise<void> {
     const message = this.addLocal(text);
     this.options.emit("message_sent", { conversation_id: this.memory.value.conversation ?? null });
     return this.enqueue(message);
   }
 
-  /** Sends a message again that could not be sent. */
+  /** Sends a failed message again. */
   retry(message: Message): Promise<void> {
     this.problem.value = undefined;
     this.change(message.key, { state: "sending" });
@@ -188,8 +187,9 @@ export class Chat {
       }
     } catch (error) {
       if (epoch !== this.epoch) return;
-      if (this.startsOver(error)) return await this.ask(message, epoch);
-      this.refuse(message, error);
+      if (this.forgetLostConversation(error)) return await this.ask(message, epoch);
+      this.change(message.key, { state: "failed" });
+      this.problem.value = this.problemOf(error);
     } finally {
       if (epoch === this.epoch) {
         this.draft.value = undefined;
@@ -226,7 +226,7 @@ export class Chat {
     if (answer.visitor_token) this.memory.set({ token: answer.visitor_token, conversation });
     this.change(message.key, { state: undefined });
     this.status.value = status;
-    // A human has the conversation: the agent has said nothing.
+    // The agent says nothing after a human has taken over.
     if (id === null) return;
     this.add({ ...localMessage(key, "assistant", answer.answer), id, citations: answer.citations, canRate: !answer.needs_human });
     this.draft.value = undefined;
@@ -237,8 +237,8 @@ export class Chat {
     if (answer.needs_human) this.options.emit("handed_off", { ...detail, reason: answer.handoff_reason });
   }
 
-  /** Whether a question is to be asked once more as the first of a new conversation: the one before is not there any more. */
-  private startsOver(error: unknown): boolean {
+  /** Forgets a conversation or token that the service no longer knows. @returns whether to ask the question again, in a new conversation. */
+  private forgetLostConversation(error: unknown): boolean {
     const { token, conversation } = this.memory.value;
     const isGone = error instanceof ApiError && (error.code === "invalid_visitor_token" || error.status === 404);
     if (!isGone || (!token && !conversation)) return false;
@@ -246,11 +246,6 @@ export class Chat {
     this.poller.stop();
     this.status.value = undefined;
     return true;
-  }
-
-  private refuse(message: Message, error: unknown): void {
-    this.change(message.key, { state: "failed" });
-    this.problem.value = this.problemOf(error);
   }
 
   private problemOf(error: unknown): Problem {
@@ -270,9 +265,9 @@ export class Chat {
     }
   }
 
-  // --- Messages of others ----------------------------------------------------------------------------------------------
+  // --- Messages from others --------------------------------------------------------------------------------------------
 
-  /** Reads what has come since, and whether the conversation's status has changed. @returns whether there was something. */
+  /** Reads new messages and the status of the conversation. @returns whether anything has changed. */
   async catchUp(): Promise<boolean> {
     const { epoch } = this;
     const { conversation, token } = this.memory.value;
@@ -300,12 +295,12 @@ export class Chat {
     throw error;
   }
 
-  /** @param isHistory whether it is of an earlier visit, and no news. */
+  /** @param isHistory whether the message is from an earlier visit, so that it is not announced. */
   private receive(message: ApiMessage, isHistory: boolean): void {
-    // It was read twice, at the same time.
+    // Two reads at the same time return the same message.
     if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
-      // What was written here comes back with its id.
+      // A message that was written here is returned with its id.
       const own = this.messages.value.findLast(({ id, role, content }) => id === null && role === "user" && content === message.content);
       if (own) return this.change(own.key, { id: message.id, state: undefined });
     }
@@ -316,15 +311,15 @@ export class Chat {
     this.options.emit("message_received", { conversation_id: message.conversation_id, message_id: message.id, role: message.role });
   }
 
-  /** Waits for messages of humans, where some may come. */
+  /** Polls for messages, more often while a human may reply. */
   private watch(): void {
     const isLive = this.isWithHuman.value;
     if (this.memory.value.live !== isLive) this.memory.set({ live: isLive });
     if (!this.memory.value.conversation) return this.poller.stop();
-    this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "nobody");
+    this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "none");
   }
 
-  /** The panel was opened or closed. */
+  /** Called when the panel is opened or closed. */
   setShown(isShown: boolean): void {
     this.isShown.value = isShown;
     if (isShown) this.markSeen();
@@ -347,9 +342,8 @@ export class Chat {
     this.unread.value = this.messages.value.slice(seen + 1).filter(({ role }) => role === "human").length;
   }
 
-  // --- What the visitor does beside writing ------------------------------------------------------------------------------
+  // --- Other actions of the visitor --------------------------------------------------------------------------------------
 
-  /** Asks for a human. */
   async requestHuman(): Promise<void> {
     const { conversation } = this.memory.value;
     if (!conversation) return;
@@ -364,7 +358,7 @@ export class Chat {
     this.watch();
   }
 
-  /** Rates an answer: shown at once, and taken back where it fails. */
+  /** Rates an answer. The rating is shown at once, and removed if the request fails. */
   async rate(message: Message, rating: "up" | "down", comment?: string): Promise<void> {
     const { conversation } = this.memory.value;
     if (!conversation || message.id === null) return;
@@ -384,7 +378,7 @@ export class Chat {
     this.readMemory();
   }
 
-  /** Rates the conversation; without a score it is not asked again. */
+  /** Rates the conversation, or skips the rating if there is no score. @returns whether that worked. */
   async conclude(score?: number, comment?: string): Promise<boolean> {
     const { conversation } = this.memory.value;
     if (!conversation) return false;
@@ -399,7 +393,7 @@ export class Chat {
     return true;
   }
 
-  /** Leaves contact details. @throws ApiError; TypeError where the network fails. */
+  /** @throws ApiError, or TypeError if the network fails. */
   async sendContact(contact: Contact): Promise<void> {
     const isChallenged = this.options.settings.turnstile_site_key && !this.memory.value.token;
     const turnstile = isChallenged ? await this.options.solveChallenge() : undefined;
@@ -426,7 +420,7 @@ export class Chat {
   }
 }
 
-/** The visitor did not confirm that they are human. */
+/** The visitor has not confirmed that they are human. */
 export class ChallengeError extends Error {}
 
 function localMessage(key: string, role: Message["role"], content: string): Message {
@@ -447,7 +441,7 @@ function toMessage({ id, role, content, citations, author, needs_human, created_
   };
 }
 
-/** The person that an identity token names. Whether it is genuine, the service finds out. */
+/** Reads the subject of an identity token, which only the service verifies. */
 function subjectOf(token: string): string | undefined {
   try {
     const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");

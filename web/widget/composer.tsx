@@ -4,12 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import { useUi } from "./ui.ts";
 
-/** What the service takes. */
+/** The longest message that the service accepts, in characters. */
 const MAX_LENGTH = 2000;
-/** From so many left on, they are counted. */
+/** The count of characters left is shown from this many on. */
 const COUNTED_FROM = 200;
 
-/** Where the visitor writes: it grows with the text, Enter sends, Shift and Enter begins a new line. */
+/** The field for messages. It grows with its text; Enter sends, and Shift+Enter starts a new line. */
 export function Composer(): VNode {
   const { settings, chat, t } = useUi();
   const text = useSignal("");
@@ -29,7 +29,7 @@ export function Composer(): VNode {
       <textarea
         ref={field}
         rows={1}
-        // Of what is written; the placeholder has the direction of the chat.
+        // Text has its own direction; the placeholder has that of the chat.
         dir={text.value === "" ? undefined : "auto"}
         aria-label={t("message_label")}
         placeholder={t("message_placeholder")}
@@ -38,7 +38,7 @@ export function Composer(): VNode {
         disabled={isClosed}
         aria-invalid={left < 0}
         onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        // Enter may also choose a word of an input method.
+        // While an input method composes a word, Enter chooses that word.
         onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}
       />
       {left < COUNTED_FROM && (
@@ -53,7 +53,7 @@ export function Composer(): VNode {
   );
 }
 
-/** A field that is as high as its text. */
+/** Makes a field as high as its text. */
 function useGrowing(text: string) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {

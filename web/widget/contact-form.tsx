@@ -6,7 +6,7 @@ import type { Contact } from "./api.ts";
 import type { ContactField } from "./host.ts";
 import { useUi } from "./ui.ts";
 
-/** The fields that a lead has of its own: how they are typed. */
+/** The standard fields of a lead. Other fields are custom. */
 const OWN_FIELDS: Record<
   string,
   { label: WidgetText; type: "text" | "email" | "tel" | "textarea"; autocomplete: string; maxLength: number }
@@ -22,7 +22,7 @@ const MIN_PHONE_DIGITS = 3;
 
 type Values = Record<string, string>;
 
-/** Leaves contact details for when nobody can answer. */
+/** Asks for contact details, for conversations that nobody can answer now. */
 export function ContactForm(): VNode {
   const { settings, chat, view, t } = useUi();
   const fields = settings.contact_form?.fields ?? [];
@@ -88,7 +88,7 @@ function Field({ field: { name, label, required, options = [] }, value, error, o
     autocomplete: own?.autocomplete ?? "off",
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onChange(currentTarget.value),
   };
-  // Its own object, because the types of elements tell each type of field apart.
+  // It is typed as an object, because each type of input has props of its own.
   const typed: object = { type: own?.type ?? "text" };
   return (
     <div class="field">
@@ -117,7 +117,7 @@ function Field({ field: { name, label, required, options = [] }, value, error, o
   );
 }
 
-/** The service wants one way to reach the person. */
+/** Validates the fields as the service does, which requires an email address or a phone number. */
 function findErrors(fields: readonly ContactField[], values: Values): Partial<Record<string, WidgetText>> {
   const errors: Partial<Record<string, WidgetText>> = {};
   const valueOf = (name: string) => (values[name] ?? "").trim();
@@ -127,8 +127,8 @@ function findErrors(fields: readonly ContactField[], values: Values): Partial<Re
     else if (name === "email" && value !== "" && !EMAIL.test(value)) errors[name] = "invalid_email";
     else if (name === "phone" && value !== "" && (value.match(/\p{Nd}/gu) ?? []).length < MIN_PHONE_DIGITS) errors[name] = "invalid_phone";
   }
-  const reaching = fields.map(({ name }) => name).filter((name) => name === "email" || name === "phone");
-  if (reaching.every((name) => valueOf(name) === "")) errors[reaching[0]!] ??= "required";
+  const addresses = fields.map(({ name }) => name).filter((name) => name === "email" || name === "phone");
+  if (addresses.every((name) => valueOf(name) === "")) errors[addresses[0]!] ??= "required";
   return errors;
 }
 

@@ -1,15 +1,15 @@
 import type { Schemas } from "../../client/widget-schema.ts";
 import type { WidgetLanguage, WidgetText } from "../../src/agents/widget-texts.ts";
 
-/** What every visitor may know of an agent: `GET /widget/v1/agents/{agent_id}`. */
+/** The public settings of an agent: `GET /widget/v1/agents/{agent_id}`. */
 export interface Settings extends Omit<Schemas["WidgetSettings"], "languages"> {
   languages: Partial<Record<WidgetLanguage, Partial<Record<WidgetText, string>>>>;
 }
 
-/** A field of the contact form: `name`, `email`, `phone` and `message` are the lead's own, others its custom fields. */
+/** A field of the contact form: `name`, `email`, `phone`, `message`, or a custom field of the lead. */
 export type ContactField = Schemas["ContactForm"]["fields"][number];
 
-/** What pages can listen to. */
+/** The events that a page can listen to. */
 export type EventName =
   | "ready"
   | "opened"
@@ -24,25 +24,24 @@ export type EventName =
 /** A call of `SupportAgent(…)`. */
 export type Call = [command: string, ...args: unknown[]];
 
-/** What the loader hands over. */
+/** The context that the loader gives the panel. */
 export interface Host {
-  /** With `launcher` it floats above the page, with `page` it is the page; else it stands where it is. */
+  /** The attribute `launcher` makes it float above the page, and `page` makes it fill the page; otherwise it is inline. */
   element: HTMLElement;
   /** The origin of the service. */
   service: string;
   settings: Settings;
   language: WidgetLanguage;
-  /** All calls so far; those to come are added. */
+  /** The calls so far. The loader appends later ones. */
   calls: readonly Call[];
 }
 
-/** A chat in an element. */
+/** The chat window in an element. */
 export interface Panel {
   open: () => void;
-  /** Does what a call says. */
-  obey: (call: Call) => void;
-  /** The element was put back into a page. */
+  handleCall: (call: Call) => void;
+  /** Called when the element is put back into a page. */
   resume: () => void;
-  /** The element was taken out of its page, maybe for a moment. */
+  /** Called when the element is removed from its page, perhaps for a moment. */
   pause: () => void;
 }

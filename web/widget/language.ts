@@ -1,13 +1,13 @@
 import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
 
 /**
- * Of the languages that a chat speaks the first that is wanted.
- * @param wanted BCP 47 tags, the most wanted first.
- * @param own those of the agent; without any, the chat speaks all.
+ * Chooses the language of the chat: the first preferred one that is offered, or else the first offered one.
+ * @param wanted the preferred languages as BCP 47 tags, in order.
+ * @param own the languages of the agent, as keys. If there are none, all are offered.
  */
 export function chooseLanguage(wanted: readonly string[], own: object, all: readonly string[]): WidgetLanguage {
-  const spoken = Object.keys(own);
-  const offered = spoken[0] ? spoken : all;
+  const names = Object.keys(own);
+  const offered = names[0] ? names : all;
   const codes = wanted.map((tag) => tag.split("-")[0]!.replace(/^n[no]$/, "nb"));
   return (codes.find((code) => offered.includes(code)) ?? offered[0]) as WidgetLanguage;
 }

@@ -1,7 +1,6 @@
 /*
- * `/widget.js`, which websites include: defines `<support-agent>` and `SupportAgent(…)`, and shows the launcher. The chat itself
- * is another module (panel.tsx), which is imported when somebody wants it. Every page that includes this waits for it, so it
- * holds no more than that.
+ * `/widget.js`, which websites include: it defines `<support-agent>` and `SupportAgent(…)`, and shows the launcher. The chat itself is
+ * another module (panel.tsx), which is imported when a visitor is about to use it, because every page that includes this file loads it.
  */
 import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
 import { textOn } from "../shared/colour.ts";
@@ -9,7 +8,7 @@ import type { Call, Host, Panel, Settings } from "./host.ts";
 import { chooseLanguage } from "./language.ts";
 import css from "./launcher.css";
 
-/** The folder of the modules, and what the launcher is called in each language; the build fills them in. */
+/** The folder of the modules, and the label of the launcher in each language. The build fills them in. */
 declare const MODULES: string;
 declare const OPEN_CHAT: Record<WidgetLanguage, string>;
 
@@ -18,11 +17,11 @@ const script = document.currentScript as HTMLScriptElement | null;
 const service = new URL((script ?? document.querySelector<HTMLScriptElement>("script[src*='/widget.js']")!).src).origin;
 const scope = window as unknown as { SupportAgent?: ((...call: Call) => void) & { q?: ArrayLike<unknown>[] } };
 
-/** All calls of `SupportAgent(…)`: what they set holds for chats that come later too. */
+/** All calls of `SupportAgent(…)`, which also apply to chats that are added later. */
 const calls: Call[] = [];
 const elements = new Set<SupportAgentElement>();
 
-/** The newest modules, where the folder that this script names is gone: the script was kept from before a deployment. */
+/** Imports a module; after a deployment, a script that the browser cached names a folder that is gone, and gets the newest one. */
 const importModule = <Module>(name: string): Promise<Module> =>
   import(`${service + MODULES + name}.js`).catch(() => import(`${service}/widget/${name}.js`));
 
@@ -51,11 +50,11 @@ class SupportAgentElement extends HTMLElement {
       return body;
     });
     if (isFloating) {
-      // Above all of the page, whatever its z-indexes and transforms.
+      // A popover is above the whole page, whatever its z-indexes and transforms.
       this.popover = "manual";
       this.settings.then((settings) => this.showLauncher(settings), fail);
     } else {
-      this.dress();
+      this.attachStyles();
       this.load().catch(fail);
     }
   }
@@ -65,15 +64,14 @@ class SupportAgentElement extends HTMLElement {
     void this.panel?.then((panel) => panel.pause());
   }
 
-  private dress(): void {
+  private attachStyles(): void {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
   }
 
-  /** Until then it takes nothing of the page's time but a request. */
   private showLauncher(settings: Settings): void {
-    this.dress();
+    this.attachStyles();
     if (this.isConnected) this.showPopover();
     const { id, appearance, languages } = settings;
     const language = languageFor(this, settings);
@@ -88,11 +86,11 @@ class SupportAgentElement extends HTMLElement {
       button.onclick = () => this.open();
       this.shadowRoot!.append(button);
     }
-    // A text comes with the language; and a reply may have come, or may come now.
+    // The panel adds the text of the launcher, and shows the replies of humans.
     if (appearance.launcher === "label" || isLive(id)) void this.load();
   }
 
-  /** Loads the chat; after a failure the next call tries again. */
+  /** Loads the chat. After a failure the next call tries again. */
   load(): Promise<Panel> {
     return (this.panel ??= this.mount().catch((error: unknown) => {
       this.panel = undefined;
@@ -113,7 +111,7 @@ class SupportAgentElement extends HTMLElement {
   }
 }
 
-/** Whether a human may reply in a conversation of this browser. */
+/** Whether a human may reply to this visitor, by what the panel has stored (memory.ts). */
 function isLive(agentId: string): boolean {
   try {
     return localStorage.getItem(`${TAG}:${agentId}`)!.includes('"live":true');
@@ -130,7 +128,7 @@ if (script?.dataset["agent"]) {
   element.setAttribute("agent", script.dataset["agent"]);
   element.setAttribute("launcher", "");
   if (script.lang) element.lang = script.lang;
-  // Beside the body, which some frameworks replace.
+  // It is outside the body, which some frameworks replace.
   document.documentElement.append(element);
 }
 
@@ -141,7 +139,7 @@ if (isFirst) {
     if (call[0] === "open") return elements.values().next().value?.open();
     for (const element of elements) {
       if (call[0] === "destroy") element.remove();
-      void element.panel?.then((panel) => panel.obey(call));
+      void element.panel?.then((panel) => panel.handleCall(call));
     }
   };
   for (const call of early) scope.SupportAgent(...(Array.from(call) as Call));

@@ -1,61 +1,61 @@
-/** What a browser keeps of its visitor of an agent. */
-export interface Kept {
-  /** The visitor's token, of the last answer. */
+/** The state that a browser stores about its visitor of an agent. */
+interface VisitorState {
+  /** The visitor's token from the last answer. */
   token?: string | undefined;
-  /** Whom the page's identity token named last. */
+  /** The subject of the last identity token of the page. */
   subject?: string | undefined;
-  /** The conversation that is shown. */
+  /** The id of the conversation that is shown. */
   conversation?: string | undefined;
-  /** Whether a reply of a human may come in it. The loader looks for it. */
+  /** Whether a human may reply in it. The loader reads this. */
   live?: boolean;
-  /** The last message that the visitor has seen. */
+  /** The id of the last message that the visitor has seen. */
   seen?: string | undefined;
-  /** The conversations that were rated, or whose rating was skipped. */
+  /** The ids of the conversations that were rated, or whose rating was skipped. */
   concluded?: string[];
-  /** How answers were rated. */
+  /** The ratings of answers, by their ids. */
   ratings?: Record<string, "up" | "down">;
 }
 
-/** So many of the latest are remembered. */
+/** The number of ratings that are remembered. */
 const MAX_REMEMBERED = 50;
 
-/** Keeps it in localStorage; where a page may not use that, for as long as the page is open. */
+/** Keeps the state in localStorage, or until the page is closed if the page may not use that. */
 export class Memory {
   private readonly key: string;
-  private kept: Kept;
+  private state: VisitorState;
 
   constructor(agentId: string) {
     this.key = `support-agent:${agentId}`;
-    this.kept = this.read();
+    this.state = this.read();
   }
 
-  get value(): Readonly<Kept> {
-    return this.kept;
+  get value(): Readonly<VisitorState> {
+    return this.state;
   }
 
-  set(changes: Kept): void {
-    // Another tab may have changed it.
-    this.kept = { ...this.kept, ...this.read(), ...changes };
+  set(changes: VisitorState): void {
+    // Another tab may have changed the state.
+    this.state = { ...this.state, ...this.read(), ...changes };
     this.write();
   }
 
   clear(): void {
-    this.kept = {};
+    this.state = {};
     this.write();
   }
 
   conclude(conversationId: string): void {
-    this.set({ concluded: [...(this.kept.concluded ?? []), conversationId].slice(-MAX_REMEMBERED) });
+    this.set({ concluded: [...(this.state.concluded ?? []), conversationId].slice(-MAX_REMEMBERED) });
   }
 
   rate(messageId: string, rating: "up" | "down" | undefined): void {
-    const others = Object.entries(this.kept.ratings ?? {}).filter(([id]) => id !== messageId);
+    const others = Object.entries(this.state.ratings ?? {}).filter(([id]) => id !== messageId);
     this.set({ ratings: Object.fromEntries([...others, ...(rating ? [[messageId, rating] as const] : [])].slice(-MAX_REMEMBERED)) });
   }
 
-  private read(): Kept {
+  private read(): VisitorState {
     try {
-      return JSON.parse(localStorage.getItem(this.key) ?? "{}") as Kept;
+      return JSON.parse(localStorage.getItem(this.key) ?? "{}") as VisitorState;
     } catch {
       return {};
     }
@@ -63,9 +63,9 @@ export class Memory {
 
   private write(): void {
     try {
-      localStorage.setItem(this.key, JSON.stringify(this.kept));
+      localStorage.setItem(this.key, JSON.stringify(this.state));
     } catch {
-      // The page may not store anything: it is kept until the page is left.
+      // The page may not use the storage.
     }
   }
 }

@@ -1,22 +1,22 @@
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
+import type { lex } from "../shared/lexer.ts";
 import { Markdown } from "../shared/markdown.tsx";
 import { safeUrl } from "../shared/plain-text.ts";
-import { lexer } from "./formatting.ts";
 import { dayName, daysBetween, exactTime, timeOfDay } from "../shared/time.ts";
 import type { Citation } from "./api.ts";
 import type { Message } from "./chat.ts";
 import { AnswerRating, ConversationRating } from "./ratings.tsx";
 import { type Ui, useUi } from "./ui.ts";
 
-/** How near to its end the list must be to follow what is added. */
+/** The list scrolls along with new messages if it is at most this far from its end. */
 const NEAR_PX = 48;
-/** Messages of one author within this time stand together. */
+/** Messages of one author within this time are grouped. */
 const GROUP_MS = 5 * 60_000;
 
-/** Keeps the end of a list in sight while it grows, until the visitor scrolls up. */
+/** Keeps the end of a list visible while it grows, until the visitor scrolls up. */
 function useFollowing(sending: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -31,7 +31,7 @@ function useFollowing(sending: string | undefined) {
   const onScroll = () => {
     const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-    // Far from the end without having scrolled up: something was added since the scroll that this event tells of.
+    // If the list is far from its end without having been scrolled up, it has grown since the scroll that this event reports.
     if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
     lastTop.current = scrollTop;
     isBehind.value = !isFollowing.current;
@@ -42,14 +42,13 @@ function useFollowing(sending: string | undefined) {
     observer.observe(scroller.current!);
     return () => observer.disconnect();
   }, []);
-  // What the visitor has just written is always in sight.
+  // The message that the visitor has just written is always visible.
   useLayoutEffect(() => {
     if (sending !== undefined) toEnd();
   }, [sending]);
   return { scroller, content, isBehind, toEnd, onScroll };
 }
 
-/** The messages. */
 export function MessageList(): VNode {
   const { chat, t } = useUi();
   const messages = chat.messages.value;
@@ -72,7 +71,7 @@ export function MessageList(): VNode {
   );
 }
 
-/** By itself, so that scrolling does not compare all messages. */
+/** A component of its own, so that scrolling does not render all messages again. */
 function ToEnd({ isBehind, onClick }: { isBehind: ReadonlySignal<boolean>; onClick: () => void }): VNode | null {
   const { t } = useUi();
   if (!isBehind.value) return null;
@@ -112,7 +111,7 @@ function Greeting(): VNode {
   );
 }
 
-/** Stands for what is being loaded. */
+/** A placeholder for content that is being loaded. */
 export function Skeleton(): VNode {
   const { t } = useUi();
   return (
@@ -150,7 +149,7 @@ function nameOfDay({ language, t }: Ui, atMs: number): string {
   return days === 1 ? t("yesterday") : dayName(atMs, Date.now(), language);
 }
 
-/** Screen readers hear it with every message. */
+/** The author of a message: visible for the first of a group, and read aloud for each. */
 function Author({ message: { role, author, atMs }, isShown }: { message: Message; isShown: boolean }): VNode {
   const { settings, language, t } = useUi();
   const name = { user: t("you"), assistant: settings.name, human: author ?? t("team"), system: settings.name }[role];
@@ -168,13 +167,24 @@ function Author({ message: { role, author, atMs }, isShown }: { message: Message
   );
 }
 
-/** What visitors write is shown as they wrote it. */
+/** The text of a message. A visitor's is shown as it was written, without formatting. */
 function Content({ message: { role, content } }: { message: Message }): VNode {
   const formatted = useMemo(() => <Formatted text={content} />, [content]);
   return (
     <div class="text" dir="auto">
       {role === "user" ? content : formatted}
     </div>
+  );
+}
+
+/** The parser of Markdown, once it is loaded. Until then, and if it cannot be loaded, texts are shown as they are. */
+const lexer = signal<typeof lex | undefined>(undefined);
+
+/** Loads the parser of Markdown. It is a module of its own, because the first question can be asked without it. */
+export function loadLexer(): void {
+  import("../shared/lexer.ts").then(
+    ({ lex }) => (lexer.value = lex),
+    () => undefined,
   );
 }
 
@@ -254,7 +264,7 @@ interface SourceProps {
   onShow: () => void;
 }
 
-/** A page is a link; of what has no page, the passage is shown. */
+/** A source with an address is a link; for another one the passage is shown. */
 function Source({ citation: { title, url, snippet }, number, isShown, onShow }: SourceProps): VNode {
   const inner = (
     <>

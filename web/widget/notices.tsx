@@ -1,18 +1,18 @@
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import { Icon, type IconName } from "../shared/icons.tsx";
+import { useOnline } from "../shared/online.ts";
 import { relativeTime } from "../shared/time.ts";
 import type { Problem } from "./chat.ts";
 import { type Ui, useUi } from "./ui.ts";
 
-/** What the visitor has to know before they write: one thing at a time, and what can be done about it. */
+/** Shows the most important thing that the visitor has to know before they write, and what they can do about it. */
 export function Notices(): VNode | null {
   const ui = useUi();
   const { chat, settings, t } = ui;
-  useConnectivity(ui);
+  const isOnline = useOnline();
   const problem = chat.problem.value ?? (settings.status === "paused" ? ({ kind: "paused" } as const) : undefined);
   const status = chat.status.value;
-  if (!chat.isOnline.value) {
+  if (!isOnline) {
     return (
       <p class="notice warn" role="status">
         {t("offline")}
@@ -40,7 +40,7 @@ function Chip({ icon, label, onClick }: { icon: IconName; label: string; onClick
   );
 }
 
-/** Offers the contact form, where the agent has one and the visitor has not used it. */
+/** Offers the contact form, if the agent has one and the visitor has not used it. */
 function ContactOffer(): VNode | null {
   const { chat, settings, view, t } = useUi();
   if (settings.contact_form === null || chat.hasContact.value) return null;
@@ -73,18 +73,6 @@ function Waiting(): VNode {
       <ContactOffer />
     </section>
   );
-}
-
-function useConnectivity({ chat }: Ui): void {
-  useEffect(() => {
-    const update = () => (chat.isOnline.value = navigator.onLine);
-    addEventListener("online", update);
-    addEventListener("offline", update);
-    return () => {
-      removeEventListener("online", update);
-      removeEventListener("offline", update);
-    };
-  }, [chat]);
 }
 
 function textOf(problem: Problem, { language, t }: Ui): string {

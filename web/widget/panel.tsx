@@ -7,21 +7,21 @@ import { plainText } from "../shared/plain-text.ts";
 import { Chat } from "./chat.ts";
 import { Composer } from "./composer.tsx";
 import { ContactForm } from "./contact-form.tsx";
-import { loadLexer } from "./formatting.ts";
+
 import { History } from "./history.tsx";
 import type { Call, EventName, Host, Panel } from "./host.ts";
-import { MessageList } from "./messages.tsx";
+import { loadLexer, MessageList } from "./messages.tsx";
 import { Notices } from "./notices.tsx";
 import css from "./panel.css";
 import { directionOf, fill, loadTexts } from "./texts.ts";
 import { challengeFor } from "./turnstile.ts";
 import { type Ui, UiContext, useUi } from "./ui.ts";
 
-/** The surfaces of panel.css, on which the accent is text. */
+/** The background colours of panel.css on which text has the accent colour. */
 const SURFACES = { light: "#f4f4f6", dark: "#27272c" };
 const PRODUCT = "Support Agent";
 
-/** Puts a chat into its element. */
+/** Shows a chat in its element. */
 export async function mount(host: Host): Promise<Panel> {
   const { element, service, settings, language, calls } = host;
   const texts = await loadTexts(language, settings.languages[language]);
@@ -35,7 +35,7 @@ export async function mount(host: Host): Promise<Panel> {
       service,
       settings,
       channel: mode === "page" ? "hosted" : "widget",
-      emit: (event, detail) => tell(host, event, detail),
+      emit: (event, detail) => emit(host, event, detail),
       solveChallenge: challengeFor(host, (isShown) => (isChallenged.value = isShown)),
     }),
     view: signal("chat"),
@@ -44,46 +44,45 @@ export async function mount(host: Host): Promise<Panel> {
     close: () => setOpen(host, ui, false),
     focusComposer: () => element.shadowRoot!.querySelector<HTMLElement>("textarea")?.focus(),
   };
-  for (const call of calls) if (call[0] !== "close") obey(ui, call);
-  dress(host);
-  const place = document.createElement("div");
-  place.className = "place";
-  element.shadowRoot!.append(place);
+  for (const call of calls) if (call[0] !== "close") handleCall(ui, call);
+  applyAppearance(host);
+  const container = document.createElement("div");
+  container.className = "place";
+  element.shadowRoot!.append(container);
   render(
     <UiContext.Provider value={ui}>
       <Window isChallenged={isChallenged} />
     </UiContext.Provider>,
-    place,
+    container,
   );
   connectLauncher(host, ui);
   loadLexer();
   void ui.chat.restore();
   if (ui.isOpen.value) ui.chat.setShown(true);
-  tell(host, "ready");
+  emit(host, "ready");
   return {
     open: () => setOpen(host, ui, true),
-    obey: (call) => obey(ui, call),
+    handleCall: (call) => handleCall(ui, call),
     resume: () => ui.chat.setShown(ui.isOpen.value),
     pause: () => ui.chat.pause(),
   };
 }
 
-function obey({ chat, close }: Ui, [command, argument]: Call): void {
+function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
   if (command === "close") close();
   else if (command === "identify") chat.identify(String(argument));
   else if (command === "reset") chat.reset();
   else if (command === "setContext") chat.setContext(argument as Record<string, string>);
 }
 
-/** Tells the page what happened: its own listeners, and those of the element. */
-function tell({ element, settings, calls }: Host, event: EventName, detail: Record<string, unknown> = {}): void {
-  const told = { agent_id: settings.id, ...detail };
-  element.dispatchEvent(new CustomEvent(`support-agent:${event}`, { detail: told, bubbles: true, composed: true }));
-  for (const [command, name, listener] of calls) if (command === "on" && name === event) (listener as (detail: object) => void)(told);
+/** Dispatches an event on the element, and calls the listeners that the page registered with `SupportAgent("on", …)`. */
+function emit({ element, settings, calls }: Host, event: EventName, detail: Record<string, unknown> = {}): void {
+  const full = { agent_id: settings.id, ...detail };
+  element.dispatchEvent(new CustomEvent(`support-agent:${event}`, { detail: full, bubbles: true, composed: true }));
+  for (const [command, name, listener] of calls) if (command === "on" && name === event) (listener as (detail: object) => void)(full);
 }
 
-/** Style sheet, colours and theme. */
-function dress({ element, settings }: Host): void {
+function applyAppearance({ element, settings }: Host): void {
   const root = element.shadowRoot!;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
@@ -104,7 +103,7 @@ function setOpen(host: Host, ui: Ui, isOpen: boolean): void {
   if (isChange) {
     ui.isOpen.value = isOpen;
     ui.chat.setShown(isOpen);
-    tell(host, isOpen ? "opened" : "closed");
+    emit(host, isOpen ? "opened" : "closed");
   }
   if (isOpen) requestAnimationFrame(ui.focusComposer);
   else if (isChange) launcherOf(host)?.focus();
@@ -114,7 +113,7 @@ function launcherOf({ element }: Host): HTMLButtonElement | null {
   return element.shadowRoot!.querySelector<HTMLButtonElement>(".launcher");
 }
 
-/** The launcher opens and closes, and tells of messages that were not seen. */
+/** Makes the launcher open and close the window, and show the number of unread messages. */
 function connectLauncher(host: Host, ui: Ui): void {
   const { chat, isOpen, settings, t } = ui;
   const launcher = launcherOf(host);
@@ -176,7 +175,7 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   );
 }
 
-/** Where what has the focus goes away (a button that was pressed, a form that was sent), the field for messages gets it. */
+/** Moves the focus to the field for messages when the focused element disappears, as a button that was pressed or a form that was sent. */
 function useKeptFocus(frame: { current: HTMLDivElement | null }): void {
   const { focusComposer } = useUi();
   useEffect(() => {
@@ -193,7 +192,7 @@ function useKeptFocus(frame: { current: HTMLDivElement | null }): void {
 }
 
 function onKeyDown(event: KeyboardEvent, ui: Ui): void {
-  // The page's own shortcuts shall not act on what is typed here.
+  // Text that is typed here must not trigger shortcuts of the page.
   event.stopPropagation();
   if (event.key !== "Escape" || event.isComposing) return;
   if (ui.view.value !== "chat") {
@@ -202,10 +201,10 @@ function onKeyDown(event: KeyboardEvent, ui: Ui): void {
   } else ui.close();
 }
 
-/** Where the window covers the page, as on a phone. */
+/** The screens on which the window covers the page, such as those of phones. */
 const COVERS = "(max-width: 480px), (max-height: 480px)";
 
-/** Keeps a window that covers the page above the keyboard, the focus in it, and the page behind it from scrolling. */
+/** Keeps a window that covers the page above the on-screen keyboard, traps the focus in it, and stops the page from scrolling. */
 function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | null }): void {
   const { isOpen } = useUi();
   const isShown = isOpen.value;

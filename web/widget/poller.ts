@@ -1,32 +1,32 @@
-/** The pauses between two looks, which grow while nothing happens. */
+/** The pauses between two polls, which grow while nothing happens. */
 const PAUSES = {
-  /** A human may reply any moment. */
+  /** A human may reply at any moment. */
   human: { firstMs: 2_500, longestMs: 20_000 },
-  /** The agent answers; a human may still step in. */
+  /** The agent answers, but a human may still take over. */
   agent: { firstMs: 20_000, longestMs: 120_000 },
 };
 const GROWTH = 1.3;
 
-/** While the service tells of news by a socket, looks find only what it failed to tell. */
+/** The pause between two polls while a socket announces messages: they only find those that it missed. */
 const LIVE_PAUSE_MS = 120_000;
-/** The service closes a socket after ten minutes: before that it is replaced, so that nothing is told late. */
+/** A socket is replaced after this time, because the service closes it after ten minutes. */
 const LONGEST_SOCKET_MS = 7 * 60_000;
 const PING_MS = 30_000;
-/** After a socket was closed, or could not be opened. */
+/** The pauses before a socket is opened again after it was closed or failed to open. */
 const RETRY = { firstMs: 2_000, longestMs: 300_000 };
-/** A socket that was open for so long did work. */
+/** A socket that was open for this time has worked, and the pauses start over. */
 const STABLE_MS = 30_000;
 
 /**
- * Finds news while the page is visible: while a human may reply the service tells of them by a socket. Without one, and where the
- * agent answers, it looks from time to time.
+ * Finds new messages while the page is visible. While a human may reply, a socket of the service announces them; without a socket, and
+ * while the agent answers, they are polled for.
  */
 export class Poller {
-  private pace: keyof typeof PAUSES | "nobody" = "nobody";
+  private pace: keyof typeof PAUSES | "none" = "none";
   private pauseMs = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private isLooking = false;
-  /** Whether there is news of which a look that is under way may know nothing. */
+  private isPolling = false;
+  /** Whether a message was announced that the running poll may miss. */
   private isStale = false;
   private socket: WebSocket | undefined;
   private ping: ReturnType<typeof setInterval> | undefined;
@@ -37,33 +37,33 @@ export class Poller {
   private retryAtMs = 0;
 
   /**
-   * @param look answers whether there was something new.
-   * @param open opens a socket of the conversation that is looked at.
+   * @param poll reads new messages, and returns whether anything has changed.
+   * @param open opens a socket for the conversation.
    */
   constructor(
-    private readonly look: () => Promise<boolean>,
+    private readonly poll: () => Promise<boolean>,
     private readonly open: () => WebSocket,
   ) {
     document.addEventListener("visibilitychange", () => this.wake());
-    // The socket may be dead without knowing.
+    // A socket does not notice that it lost its network.
     addEventListener("online", () => this.reconnect());
   }
 
-  /** Begins anew, with short pauses. */
+  /** Starts polling, with short pauses at first. */
   start(pace: Poller["pace"]): void {
     this.pause();
     this.pace = pace;
     if (pace !== "human") this.disconnect();
-    if (pace === "nobody") return;
+    if (pace === "none") return;
     this.pauseMs = PAUSES[pace].firstMs;
     this.connect();
     this.schedule();
   }
 
-  /** Looks no more until it is started. What is told meanwhile is looked for then. */
+  /** Stops polling until the next start, but keeps the socket. */
   pause(): void {
     clearTimeout(this.timer);
-    this.pace = "nobody";
+    this.pace = "none";
   }
 
   stop(): void {
@@ -73,18 +73,18 @@ export class Poller {
 
   private schedule(): void {
     clearTimeout(this.timer);
-    if (this.pace !== "nobody" && isVisible()) this.timer = setTimeout(() => void this.run(), this.pauseMs);
+    if (this.pace !== "none" && isVisible()) this.timer = setTimeout(() => void this.run(), this.pauseMs);
   }
 
   private async run(): Promise<void> {
     clearTimeout(this.timer);
-    this.isStale = this.isLooking;
-    if (this.isLooking) return;
-    this.isLooking = true;
-    const hasNews = await this.look().catch(() => false);
-    this.isLooking = false;
+    this.isStale = this.isPolling;
+    if (this.isPolling) return;
+    this.isPolling = true;
+    const hasNews = await this.poll().catch(() => false);
+    this.isPolling = false;
     if (this.isStale) return this.run();
-    if (this.pace === "nobody") return;
+    if (this.pace === "none") return;
     const { firstMs, longestMs } = PAUSES[this.pace];
     this.connect();
     if (this.isOpen) this.pauseMs = LIVE_PAUSE_MS;
@@ -92,17 +92,17 @@ export class Poller {
     this.schedule();
   }
 
-  /** The page became visible or hidden, or the browser online. */
+  /** Called when the page becomes visible or hidden, or the browser online. */
   private wake(): void {
     if (!isVisible()) {
       clearTimeout(this.timer);
       return this.disconnect();
     }
-    if (this.pace === "nobody") return;
+    if (this.pace === "none") return;
     this.pauseMs = PAUSES[this.pace].firstMs;
     this.connect();
     const isConnecting = this.socket && !this.isOpen;
-    // Once it is open, it looks.
+    // A socket that is being opened starts a poll once it is open.
     if (isConnecting) this.schedule();
     else void this.run();
   }
@@ -113,7 +113,7 @@ export class Poller {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Opens a socket where one is needed and may be opened. */
+  /** Opens a socket if one is needed and the pause after a failure is over. */
   private connect(): void {
     if (Date.now() > this.openedMs + LONGEST_SOCKET_MS) this.disconnect();
     if (this.socket || this.pace !== "human" || !isVisible() || Date.now() < this.retryAtMs) return;
@@ -122,7 +122,7 @@ export class Poller {
     try {
       this.listen(this.open());
     } catch {
-      // The page's policy forbids it.
+      // The page's policy forbids sockets.
     }
   }
 
@@ -130,7 +130,7 @@ export class Poller {
     this.socket = socket;
     socket.addEventListener("open", () => {
       this.openedMs = Date.now();
-      // What came before it was open was not told.
+      // Messages from before it was open are not announced.
       void this.run();
     });
     socket.addEventListener("message", ({ data }) => {
@@ -140,8 +140,8 @@ export class Poller {
     socket.addEventListener("close", () => {
       if (this.socket !== socket) return;
       this.disconnect();
-      if (this.pace === "nobody") return;
-      // Not all pages at once, where the service closes them all.
+      if (this.pace === "none") return;
+      // A random pause spreads the pages, because a deployment closes the sockets of all of them.
       this.pauseMs = PAUSES[this.pace].firstMs * (0.5 + Math.random());
       this.schedule();
     });
@@ -149,7 +149,7 @@ export class Poller {
     this.ping = setInterval(() => this.isOpen && this.checkAlive(socket), PING_MS);
   }
 
-  /** A socket whose network is gone, or whose computer slept, stays open without knowing: it answers no ping. */
+  /** Replaces a socket that has not answered the last ping, as after the computer slept or lost its network. */
   private checkAlive(socket: WebSocket): void {
     if (!this.isAnswered) return this.reconnect();
     this.isAnswered = false;
@@ -163,7 +163,7 @@ export class Poller {
 
   private disconnect(): void {
     const { socket } = this;
-    // One that the page itself closes did not fail: it may be opened again as soon as the page is visible.
+    // A socket that the page itself closes has not failed, and may be opened again at once.
     if (this.isOpen || Date.now() > this.openedMs + STABLE_MS) this.retryMs = RETRY.firstMs;
     this.openedMs = Infinity;
     this.socket = undefined;

@@ -4,7 +4,7 @@ import { Drawing, Icon } from "../shared/icons.tsx";
 import type { Message } from "./chat.ts";
 import { useUi } from "./ui.ts";
 
-/** Whether an answer helped; what was missing may be added. */
+/** Asks whether an answer helped; if not, the visitor may say what was missing. */
 export function AnswerRating({ message }: { message: Message }): VNode {
   const { chat, t } = useUi();
   const rating = chat.ratings.value[message.id ?? ""];
@@ -46,7 +46,6 @@ interface CommentFormProps {
   onSubmit: (comment: string) => void;
 }
 
-/** The most characters of a comment. */
 const MAX_COMMENT_LENGTH = 2000;
 
 function CommentForm({ label, onSubmit }: CommentFormProps): VNode {
@@ -80,7 +79,7 @@ function CommentForm({ label, onSubmit }: CommentFormProps): VNode {
 }
 
 const SCORES = [1, 2, 3, 4, 5] as const;
-/** The mouth of each score's face. */
+/** The mouth of the face for each score. */
 const MOUTHS = [
   "M8 16.5c2-3.4 6-3.4 8 0",
   "M8.5 16c1.8-1.8 5.2-1.8 7 0",
@@ -89,7 +88,7 @@ const MOUTHS = [
   "M8 14c2 3.4 6 3.4 8 0",
 ];
 
-/** Asks once how a conversation was that has been resolved. */
+/** Asks for a rating of a resolved conversation, once. */
 export function ConversationRating(): VNode | null {
   const { chat, t } = useUi();
   const score = useSignal<number | undefined>(undefined);

@@ -3,7 +3,7 @@ import { texts as english } from "./languages/en.ts";
 
 export type Texts = Record<WidgetText, string>;
 
-/** A module for each language; English is in the panel, for where another one cannot be loaded. */
+/** A module for each language. English is part of the panel, in case another one cannot be loaded. */
 const MODULES: Record<Exclude<WidgetLanguage, "en">, () => Promise<{ texts: Texts }>> = {
   de: () => import("./languages/de.ts"),
   fr: () => import("./languages/fr.ts"),
@@ -15,13 +15,13 @@ const MODULES: Record<Exclude<WidgetLanguage, "en">, () => Promise<{ texts: Text
   ar: () => import("./languages/ar.ts"),
 };
 
-/** The texts of a language, with those that the agent has of its own. */
+/** Loads the texts of a language, some of them replaced by the agent's own. */
 export async function loadTexts(language: WidgetLanguage, own: Partial<Texts> = {}): Promise<Texts> {
   const { texts } = language === "en" ? { texts: english } : await MODULES[language]().catch(() => ({ texts: english }));
   return { ...texts, ...own };
 }
 
-/** A text with its `{names}` filled in. */
+/** Replaces the `{names}` in a text by values. */
 export function fill(text: string, values: Record<string, string | number>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

@@ -3,7 +3,7 @@ import type { Host } from "./host.ts";
 
 /** https://developers.cloudflare.com/turnstile/get-started/client-side-rendering/ */
 const SCRIPT = "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit";
-/** The service takes tokens of this action. */
+/** The service accepts tokens of this action only. */
 const ACTION = "support-agent";
 
 interface Turnstile {
@@ -37,9 +37,9 @@ function loadTurnstile(): Promise<Turnstile> {
 }
 
 /**
- * A function that has the visitor confirm that they are human, and gives the token for it. The challenge stands in a slot of the
- * panel: it needs the document's own tree.
- * @param show is told when there is something to see.
+ * Returns a function that asks the visitor to confirm that they are human, and returns the token that proves it. The challenge is in a
+ * slot of the panel, because Turnstile does not work inside a shadow tree.
+ * @param show called when the challenge becomes visible, and when it ends.
  */
 export function challengeFor(
   { element, settings }: Pick<Host, "element" | "settings">,
@@ -47,13 +47,13 @@ export function challengeFor(
 ): () => Promise<string> {
   return async () => {
     const turnstile = await loadTurnstile();
-    const place = document.createElement("div");
-    place.slot = "challenge";
-    element.append(place);
+    const container = document.createElement("div");
+    container.slot = "challenge";
+    element.append(container);
     let id: string | undefined;
     try {
       return await new Promise<string>((resolve, reject) => {
-        id = turnstile.render(place, {
+        id = turnstile.render(container, {
           sitekey: settings.turnstile_site_key,
           action: ACTION,
           appearance: "interaction-only",
@@ -65,7 +65,7 @@ export function challengeFor(
     } finally {
       show(false);
       if (id !== undefined) turnstile.remove(id);
-      place.remove();
+      container.remove();
     }
   };
 }

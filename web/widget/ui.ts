@@ -5,16 +5,16 @@ import type { WidgetLanguage, WidgetText } from "../../src/agents/widget-texts.t
 import type { Chat } from "./chat.ts";
 import type { Settings } from "./host.ts";
 
-/** What every part of the panel needs. */
+/** The context that every part of the panel uses. */
 export interface Ui {
   settings: Settings;
-  /** How the chat stands on the page: opened by a launcher, in a place of the page, or as the page itself. */
+  /** How the chat is placed: opened by a launcher, inline in the page, or filling the page. */
   mode: "floating" | "inline" | "page";
   chat: Chat;
   language: WidgetLanguage;
   view: Signal<"chat" | "history" | "contact">;
   isOpen: Signal<boolean>;
-  /** A text in the visitor's language. */
+  /** Returns a text in the language of the chat. */
   t: (name: WidgetText, values?: Record<string, string | number>) => string;
   close: () => void;
   focusComposer: () => void;
