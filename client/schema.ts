@@ -13,15 +13,15 @@ export interface Schemas {
   Visitor: {
     /** Its identifier. */
     id: string;
-    /** Names the visitor within the workspace; `api:` and your id for a user of the API. */
+    /** The id of the visitor in the workspace. For a user of the API, it is `api:` and your id. */
     anon_id: string;
-    /** Your id for the person, given over the API or by a signed identity; null without one. */
+    /** Your id for the person, from the API or a signed identity; null without one. */
     external_id: string | null;
     /** Their name, if known. */
     name: string | null;
     /** Their email address, if known. */
     email: string | null;
-    /** Whether the API or a signed identity confirms who they are. */
+    /** Whether the API or a signed identity confirms their identity. */
     verified: boolean;
   };
   Handoff: {
@@ -31,15 +31,15 @@ export interface Schemas {
     conversation_id: string;
     /** Why a human is needed. */
     reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
-    /** What the visitor wants, in a sentence. */
+    /** The visitor's request in a sentence. */
     summary: string | null;
-    /** The message that led to it. */
+    /** The message that caused it. */
     trigger_message_id: string | null;
-    /** Whether somebody has taken it. */
+    /** Whether a member of the team has taken it. */
     status: "pending" | "accepted" | "resolved";
     /** When it was requested. */
     requested_at: string;
-    /** When somebody of the team took it. */
+    /** When a member of the team took it. */
     accepted_at: string | null;
     /** When it was resolved. */
     resolved_at: string | null;
@@ -57,13 +57,13 @@ export interface Schemas {
     name: string;
   };
   ConversationMatch: {
-    /** The latest message or note that matches; null where the subject or the visitor does. */
+    /** The latest message or note that matches; null if only the subject or the visitor matches. */
     message_id: string | null;
-    /** The part of the text around the match; all its parts joined are the text. */
+    /** The text around the match, in parts that are to be joined. */
     snippet: {
       /** Plain text, as it was written. */
       text: string;
-      /** Whether this part is what was searched for. */
+      /** Whether this part matches the search. */
       is_match: boolean;
     }[];
   };
@@ -1027,11 +1027,11 @@ export interface Schemas {
     next_cursor: string | null;
   };
   ListedConversation: Schemas["Conversation"] & {
-    /** Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service. */
+    /** Who wrote the latest message: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service. */
     last_message_role: "user" | "assistant" | "human" | "system" | null;
-    /** The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null. */
+    /** The beginning of the visitor's last message while the status is `needs_human`; otherwise null. */
     question_preview: string | null;
-    /** Where it matches `q`; null without a search. */
+    /** The text that matches `q`; null without a search. */
     match: Schemas["ConversationMatch"] | null;
   };
   Conversation: {
@@ -1039,35 +1039,35 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** Where the visitor writes. */
+    /** The channel on which the visitor writes. */
     channel: "widget" | "hosted" | "email" | "api" | "playground";
-    /** open before the first answer, ai_handled after one, needs_human while it waits for the team, human_active while the team has it, resolved. */
+    /** `open` before the first answer, `ai_handled` after an answer, `needs_human` while it waits for the team, `human_active` while the team handles it, or `resolved`. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** The beginning of the first message, or the subject of a mail. */
     subject: string | null;
     /** Your team's tags. */
     tags: string[];
-    /** The member of the team whom it is assigned to. */
+    /** The member of the team to whom it is assigned. */
     assignee: Schemas["TeamMember"] | null;
-    /** Who asks; null once they are erased. */
+    /** The visitor; null after their erasure. */
     visitor: Schemas["Visitor"] | null;
     /** How many messages it has, without notes. */
     message_count: number;
-    /** The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read. */
+    /** How many messages of the visitor the team has not read, from the one that handed the conversation off. A reply or a new status marks them as read. */
     unread_count: number;
     /** The beginning of the latest message. */
     last_message_preview: string | null;
-    /** When the latest message came. */
+    /** The time of the latest message. */
     last_message_at: string;
     /** The latest hand-off to a human. */
     handoff: Schemas["Handoff"] | null;
     /** The visitor's rating; null without one. */
     csat: Schemas["Csat"] | null;
-    /** When it was resolved; null while it is not. */
+    /** When it was resolved; null if it is not. */
     resolved_at: string | null;
-    /** Who resolved it; auto stands for idle conversations. */
+    /** Who resolved it. `auto` means that it was idle. */
     resolved_by: "ai" | "human" | "api" | "auto" | null;
-    /** When somebody of the team first replied. */
+    /** When a member of the team first replied. */
     first_human_reply_at: string | null;
     /** How often the visitor wrote again after it was resolved. */
     reopened_count: number;
@@ -1099,11 +1099,11 @@ export interface Schemas {
     id: string;
     /** The conversation. */
     conversation_id: string;
-    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    /** `user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it. */
     role: "user" | "assistant" | "human" | "system" | "note";
     /** Who wrote it. */
     author: {
-      /** What kind of author it is. */
+      /** The kind of author. */
       type: "visitor" | "agent" | "member" | "system";
       /** The visitor, the agent or the member of the team; null if unknown. */
       id: string | null;
@@ -1112,7 +1112,7 @@ export interface Schemas {
     };
     /** The text. */
     content: string;
-    /** Where an answer comes from. */
+    /** The sources of an answer. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely an answer is right; null for other messages. */
     confidence: number | null;
@@ -1138,9 +1138,9 @@ export interface Schemas {
     has_more: boolean;
   };
   NoteIn: {
-    /** What your team reads. */
+    /** The text that your team reads. */
     content: string;
-    /** Who on the team writes. */
+    /** The member of the team who writes. */
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
@@ -1217,7 +1217,7 @@ export interface Schemas {
     } | null | undefined;
   };
   ConversationUpdate: {
-    /** open gives the conversation back to the agent. */
+    /** The new status. `open` gives the conversation back to the agent. */
     status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
     /** Replaces the tags; null leaves them unchanged. */
     tags?: string[] | null | undefined;
@@ -1228,7 +1228,7 @@ export interface Schemas {
       /** Their name. */
       name: string;
     } | null | undefined;
-    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity. */
+    /** Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity. */
     read?: boolean | null | undefined;
   };
   Reply: Schemas["Message"] & {
@@ -1236,11 +1236,11 @@ export interface Schemas {
     conversation_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
   };
   ReplyIn: {
-    /** What the visitor reads. */
+    /** The text that the visitor reads. */
     content: string;
-    /** Whether it resolves the conversation. */
+    /** Whether the reply resolves the conversation. */
     resolve?: boolean | undefined;
-    /** Who on the team writes. Visitors see the name. */
+    /** The member of the team who writes. Visitors see the name. */
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
@@ -1676,84 +1676,85 @@ export interface Schemas {
       /** The last day. */
       to: string;
     };
-    /** The agent that it is limited to; null for all. */
+    /** The agent that the figures are limited to; null for all agents. */
     agent_id: string | null;
     totals: Schemas["AnalyticsTotals"];
     rates: Schemas["AnalyticsRates"];
-    /** Visitors' ratings. */
+    /** Visitors' ratings of conversations. */
     csat: {
-      /** 1 to 5; null without any. */
+      /** The average score, 1 to 5; null if there are no ratings. */
       average: number | null;
       /** How many there are. */
       count: number;
     };
-    /** How answers were rated: each rating as it is now, on the day it was first given. */
+    /** Ratings of answers. Each rating counts with its present value, on the day on which it was first given. */
     feedback: {
       /** Answers that were rated up. */
       up: number;
       /** Answers that were rated down. */
       down: number;
     };
-    /** How long visitors waited. */
+    /** How long visitors waited for a reply and a resolution. */
     times: {
-      /** From a conversation's start to its first reply, within 5 %. Null without any. */
+      /** The median time from the start of a conversation to its first reply, accurate to 5 %. Null if there are none. */
       median_first_response_seconds: number | null;
-      /** From a conversation's start to its first resolution, within 5 %. Null without any. */
+      /** The median time from the start of a conversation to its first resolution, accurate to 5 %. Null if there are none. */
       median_resolution_seconds: number | null;
     };
-    /** Hand-offs by their reason. */
+    /** Hand-offs by reason. */
     handoff_reasons: {
-      /** With customer_request. */
+      /** How many have customer_request. */
       customer_request: number;
-      /** With missing_knowledge. */
+      /** How many have missing_knowledge. */
       missing_knowledge: number;
-      /** With low_confidence. */
+      /** How many have low_confidence. */
       low_confidence: number;
-      /** With unsupported_request. */
+      /** How many have unsupported_request. */
       unsupported_request: number;
-      /** With tool_failure. */
+      /** How many have tool_failure. */
       tool_failure: number;
-      /** With model_failure. */
+      /** How many have model_failure. */
       model_failure: number;
     };
-    /** Conversations that started. */
+    /** Conversations that started, by channel. */
     by_channel: {
-      /** With widget. */
+      /** How many have widget. */
       widget: number;
-      /** With hosted. */
+      /** How many have hosted. */
       hosted: number;
-      /** With email. */
+      /** How many have email. */
       email: number;
-      /** With api. */
+      /** How many have api. */
       api: number;
-      /** With playground. */
+      /** How many have playground. */
       playground: number;
     };
-    /** All conversations as they are now, whatever the range. */
+    /** All conversations by their present status, whatever the range. */
     by_status: {
-      /** With open. */
+      /** How many have open. */
       open: number;
-      /** With ai_handled. */
+      /** How many have ai_handled. */
       ai_handled: number;
-      /** With needs_human. */
+      /** How many have needs_human. */
       needs_human: number;
-      /** With human_active. */
+      /** How many have human_active. */
       human_active: number;
-      /** With resolved. */
+      /** How many have resolved. */
       resolved: number;
     };
-    /** Each day, oldest first. */
+    /** The figures of each day, oldest first. */
     daily: Schemas["AnalyticsDay"][];
     /** At most 10 questions that the agent could not answer, most frequent first. */
     top_unanswered: Schemas["UnansweredQuestion"][];
-    /** The same number of days before. */
+    /** The same number of days before the range. */
     previous: {
-      /** What happened then. */
+      /** The counts of those days. */
       totals: Schemas["AnalyticsTotals"];
+      /** The rates of those days. */
       rates: Schemas["AnalyticsRates"];
     };
   };
-  /** What happened in the range. */
+  /** The counts of the range. */
   AnalyticsTotals: {
     /** Conversations that started. */
     conversations: number;
@@ -1763,22 +1764,22 @@ export interface Schemas {
     ai_replies: number;
     /** Replies of the team. */
     human_replies: number;
-    /** Leads that were left. */
+    /** Leads that visitors left. */
     leads: number;
     /** Hand-offs to a human. */
     handoffs: number;
   };
-  /** How much of it went well. */
+  /** The rates of the range. */
   AnalyticsRates: {
-    /** Conversations resolved without hand-off or human reply, of those that the agent took part in. Null without any. */
+    /** The share of conversations that were resolved without a hand-off or a human reply, among those in which the agent wrote. Null if there are none. */
     ai_resolution: number | null;
-    /** Such resolutions not reopened within 7 days, of those on days more than 7 days ago. Null without any. */
+    /** The share of such resolutions that were not reopened within 7 days, among those more than 7 days ago. Null if there are none. */
     durable_resolution_7d: number | null;
-    /** Conversations handed to a human, of all. Null without any. */
+    /** The share of conversations that were handed to a human. Null if there are none. */
     handoff: number | null;
-    /** Conversations reopened, of those resolved. Null without any. */
+    /** The share of resolved conversations that were reopened. Null if there are none. */
     reopen: number | null;
-    /** Questions handed off for missing knowledge, of those that the agent took. Null without any. */
+    /** The share of the agent's questions that were handed off because knowledge was missing. Null if there are none. */
     unanswered: number | null;
   };
   AnalyticsDay: {
@@ -1792,7 +1793,7 @@ export interface Schemas {
     ai_replies: number;
     /** Replies of the team. */
     human_replies: number;
-    /** Leads that were left. */
+    /** Leads that visitors left. */
     leads: number;
     /** Hand-offs to a human. */
     handoffs: number;
@@ -1816,19 +1817,19 @@ export interface Schemas {
     has_more: boolean;
   };
   Gap: {
-    /** The most frequent of the questions. */
+    /** The most frequent wording of the question. */
     question: string;
-    /** How often it was asked in vain: `unanswered` and `rated_down` together. */
+    /** How often it was asked without a good answer: `unanswered` and `rated_down` together. */
     count: number;
     /** How often it was handed off because the agent could not answer it. */
     unanswered: number;
     /** How many answers to it were rated down. */
     rated_down: number;
-    /** When first, in the range. */
+    /** When it was first asked in the range. */
     first_at: string;
-    /** When last. */
+    /** When it was last asked. */
     last_at: string;
-    /** The latest 5 times, latest first. */
+    /** The latest 5 times that it was asked, latest first. */
     examples: Schemas["GapExample"][];
   };
   GapExample: {
@@ -1836,11 +1837,11 @@ export interface Schemas {
     question: string;
     /** The conversation. */
     conversation_id: string;
-    /** The question that was not answered, or the answer that was rated down. */
+    /** The message with the unanswered question, or the answer that was rated down. */
     message_id: string | null;
-    /** What became of it. */
+    /** Whether the question was not answered, or its answer was rated down. */
     kind: "unanswered" | "rated_down";
-    /** What who rated it down adds. */
+    /** The comment of whoever rated the answer down. */
     comment: string | null;
     /** When it was handed off, or rated down. */
     at: string;
@@ -2354,7 +2355,7 @@ export interface Operations {
     input: {};
     answer: Schemas["ModelList"];
   };
-  /** List and search conversations, by last activity. With `Accept: text/csv`, all that match as a CSV file, without their messages. Scope: `conversations:read`. */
+  /** List and search conversations, by last activity. With `Accept: text/csv`, all matching conversations as a CSV file, without their messages. Scope: `conversations:read`. */
   listConversations: {
     input: {
       /** How many records a page holds at most. */
@@ -2369,13 +2370,13 @@ export interface Operations {
       status?: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved" | undefined;
       /** Only conversations of this channel. */
       channel?: "widget" | "hosted" | "email" | "api" | "playground" | undefined;
-      /** Only conversations with activity at or after it. */
+      /** Only conversations with activity at or after this time. */
       updated_since?: string | undefined;
-      /** Only conversations with a message or note that has all these words or beginnings of words, in any language, case and accents aside; or whose subject and visitor have them. What stands in quotation marks is found word for word. */
+      /** Only conversations with a message or note that contains all these words or beginnings of words, or whose subject and visitor contain them. Case and accents do not matter. Text in quotation marks must match word for word. */
       q?: string | undefined;
-      /** Only conversations of this member of the team. */
+      /** Only conversations that are assigned to this member of the team. */
       assignee_id?: string | undefined;
-      /** Only conversations with unread messages: their `total` is the number of an inbox. */
+      /** Only conversations with unread messages. Their `total` is the count of an inbox. */
       unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
@@ -2404,7 +2405,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
+  /** List the messages of a conversation. Includes the team's notes. The first page holds the latest messages, the next page those before them. Each page is in order, oldest first. Scope: `conversations:read`. */
   listMessages: {
     input: {
       /** The conversation. */
@@ -2434,7 +2435,7 @@ export interface Operations {
     };
     answer: Schemas["Message"];
   };
-  /** Rate an answer of the agent. The API key is the author, and rates an answer once: a later rating replaces the one before. Scope: `conversations:write`. */
+  /** Rate an answer of the agent. The API key is the author. A later rating by the same key replaces the earlier one. Scope: `conversations:write`. */
   rateAnswer: {
     input: {
       /** The conversation. */
@@ -2458,7 +2459,7 @@ export interface Operations {
       agent_id?: string | undefined;
       /** Only these ratings. */
       rating?: "up" | "down" | undefined;
-      /** Only ratings first given at or after it. */
+      /** Only ratings first given at or after this time. */
       since?: string | undefined;
     };
     answer: Schemas["FeedbackPage"];
@@ -2702,7 +2703,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Activity of the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
+  /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
       /** How many days, today included. */
@@ -2712,7 +2713,7 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
-  /** List the questions that visitors asked in vain. Those without an answer and those whose answer was rated down; questions that ask the same are one. A gap closes when a curated answer to it is added, until it is asked in vain again. Read are the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
+  /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions that ask the same are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
   listGaps: {
     input: {
       /** The agent. */

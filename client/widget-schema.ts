@@ -17,15 +17,15 @@ export interface Schemas {
     conversation_id: string;
     /** Why a human is needed. */
     reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
-    /** What the visitor wants, in a sentence. */
+    /** The visitor's request in a sentence. */
     summary: string | null;
-    /** The message that led to it. */
+    /** The message that caused it. */
     trigger_message_id: string | null;
-    /** Whether somebody has taken it. */
+    /** Whether a member of the team has taken it. */
     status: "pending" | "accepted" | "resolved";
     /** When it was requested. */
     requested_at: string;
-    /** When somebody of the team took it. */
+    /** When a member of the team took it. */
     accepted_at: string | null;
     /** When it was resolved. */
     resolved_at: string | null;
@@ -265,11 +265,11 @@ export interface Schemas {
     id: string;
     /** The conversation. */
     conversation_id: string;
-    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    /** `user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it. */
     role: "user" | "assistant" | "human" | "system" | "note";
     /** Who wrote it. */
     author: {
-      /** What kind of author it is. */
+      /** The kind of author. */
       type: "visitor" | "agent" | "member" | "system";
       /** The visitor, the agent or the member of the team; null if unknown. */
       id: string | null;
@@ -278,7 +278,7 @@ export interface Schemas {
     };
     /** The text. */
     content: string;
-    /** Where an answer comes from. */
+    /** The sources of an answer. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely an answer is right; null for other messages. */
     confidence: number | null;

@@ -1,9 +1,9 @@
 import { DAY_MS } from "../platform/time.ts";
-import type { Sums } from "./store.ts";
+import type { Counters, Sums } from "./store.ts";
 
 /*
- * How the numbers of the analytics overview are defined. Triggers (migration analytics_rollups) count them by UTC day, for each
- * agent and for the whole workspace; a test recounts them from the records.
+ * The definitions of the figures in the analytics overview. Triggers count them by UTC day, for each agent and for the whole
+ * workspace; a test recounts them from the records.
  *
  * A range is `days` whole UTC days that end with today; `previous` is the same number of days before it. Everything counts on
  * exactly one day, so the sum of the days is exact.
@@ -11,11 +11,11 @@ import type { Sums } from "./store.ts";
  * | counted on the day it happens | definition                                                                           |
  * | ----------------------------- | ------------------------------------------------------------------------------------ |
  * | messages                      | messages of every role                                                               |
- * | ai_replies                    | messages of the agent: one for each question it took, hand-off messages included      |
+ * | ai_replies                    | messages of the agent, one for each question: answers and hand-off messages          |
  * | human_replies                 | messages of the team                                                                 |
  * | leads, handoffs               | leads by `created_at`, hand-offs by `requested_at`                                   |
  * | unanswered                    | hand-offs with the reason `missing_knowledge`                                        |
- * | feedback                      | ratings of answers, on the day of the first; a later one of the same author replaces it |
+ * | feedback                      | ratings of answers, on the day of an author's first rating of the answer             |
  * | AI resolutions                | resolutions without a hand-off or a human reply before, after a reply of the agent   |
  *
  * | counted on the day the conversation started | definition                                                             |
@@ -37,9 +37,9 @@ import type { Sums } from "./store.ts";
  * | reopen                | reopened ÷ resolved                                                                          |
  * | unanswered            | unanswered ÷ ai_replies                                                                      |
  *
- * A rate is null when its divisor is 0. Erasing records does not change past numbers, which hold no personal data. The questions
- * that were not answered are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; each is deleted with the
- * last hand-off that asked it. `by_status` counts all conversations as they are now, whatever the range.
+ * A rate is null if its divisor is 0. Erasing records does not change past figures, which hold no personal data. The unanswered
+ * questions are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; a question is deleted with the last
+ * hand-off that asked it. `by_status` counts all conversations by their present status, whatever the range.
  */
 
 /** The first and the last day of a range, as days since 1970-01-01. */
@@ -55,16 +55,19 @@ export function rangesOf(days: number, nowMs: number): { current: DayRange; prev
   return { current: { fromDay, toDay }, previous: { fromDay: fromDay - days, toDay: fromDay - 1 } };
 }
 
-/** The length of the spans of `analytics_spans`, as in its migration. */
+/** The days of a span in `analytics_spans`, as in the triggers. */
 export const SPAN_DAYS = 16;
 
-/** The days of a range that whole spans cover, the last day excluded, which changes all the time; none where the last is before the first. */
+/**
+ * The days of a range that whole spans cover. The last span never includes today, whose figures still change. If no span fits, `toDay`
+ * is before `fromDay`.
+ */
 export function spannedDays({ fromDay, toDay }: DayRange): DayRange {
   const start = Math.ceil(fromDay / SPAN_DAYS) * SPAN_DAYS;
   return { fromDay: start, toDay: Math.max(Math.floor(toDay / SPAN_DAYS) * SPAN_DAYS, start) - 1 };
 }
 
-/** The first days of the spans in days that whole spans cover. */
+/** The first day of each span in a range that whole spans cover. */
 export function spansIn({ fromDay, toDay }: DayRange): number[] {
   return Array.from({ length: (toDay - fromDay + 1) / SPAN_DAYS }, (_, at) => fromDay + at * SPAN_DAYS);
 }
@@ -93,16 +96,16 @@ export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }
 
-/** Histogram buckets per factor of e, as in the migration. A bucket's middle is off by a factor of e^(1/22) at most. */
+/** Histogram buckets per factor of e, as in the triggers. The middle of a bucket is off by at most a factor of e^(1/22). */
 const BUCKETS_PER_E = 11;
 
-/** A duration of 2^53 ms is in bucket 404. */
+/** Enough buckets for every number: a duration of 2^53 ms is in bucket 404. */
 const MAX_BUCKETS = 512;
 
 /**
- * The median of durations: the lower of two middle values, within 4.7 % and half a millisecond.
- * @param histograms of milliseconds: how many are in each bucket.
- * @returns seconds; null without durations.
+ * The median of durations, accurate to 4.7 % and half a millisecond. Of two middle values it is the lower one.
+ * @param histograms how many durations in milliseconds are in each bucket.
+ * @returns seconds; null if there are no durations.
  */
 export function medianSeconds(histograms: readonly Record<string, number>[]): number | null {
   const counts = new Float64Array(MAX_BUCKETS);
@@ -113,8 +116,12 @@ export function medianSeconds(histograms: readonly Record<string, number>[]): nu
   return Math.round(Math.exp((median + 0.5) / BUCKETS_PER_E)) / 1000;
 }
 
-/** Adds up counters by name; a name without a counter is 0. */
-export function sumByName<Name extends string>(names: readonly Name[], all: readonly Record<string, number>[]): Record<Name, number> {
-  const sumOf = (name: Name) => all.reduce((sum, counters) => sum + (counters[name] ?? 0), 0);
+/** Adds up one kind of counters by name. A name without a counter is 0. */
+export function sumByName<Name extends string>(
+  names: readonly Name[],
+  rows: readonly Counters[],
+  kind: keyof Counters,
+): Record<Name, number> {
+  const sumOf = (name: Name) => rows.reduce((sum, row) => sum + (row[kind][name] ?? 0), 0);
   return Object.fromEntries(names.map((name) => [name, sumOf(name)])) as Record<Name, number>;
 }

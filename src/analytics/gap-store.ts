@@ -5,21 +5,21 @@ import { DAY_MS } from "../platform/time.ts";
 import type { DayRange } from "./definitions.ts";
 import { askedIn, candidateQuestions } from "./store.ts";
 
-/** How many of the latest ratings are read, and how many of the latest curated answers. */
+/** How many of the latest ratings, and of the latest curated answers, are read. */
 const MAX_READ = 200;
-/** How many conversations are read of each unanswered question. */
+/** How many conversations are read for each unanswered question. */
 export const MAX_EXAMPLES = 3;
-/** A longer question is read by its beginning. */
+/** Only the beginning of a longer question is read. */
 const MAX_QUESTION_CHARS = 500;
 
-/** Where a question was asked, as JSON holds it. */
+/** One time that a question was asked, as the statement returns it in JSON. */
 export interface StoredExample {
   conversation_id: string;
   message_id: string | null;
   at: number;
 }
 
-/** The unanswered questions of a range, each with its first time in it and its latest conversations. See listUnansweredQuestions. */
+/** The unanswered questions of a range, with the first time that each was asked in it and its latest conversations. See `listUnansweredQuestions`. */
 export const listGapQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const table = unansweredQuestions;
   const asked = sql`FROM ${handoffs} h WHERE h.workspace_id = ${workspaceId} AND h.agent_id = ${agentId}
@@ -38,7 +38,7 @@ export const listGapQuestions = compiled((db, workspaceId: string, agentId: stri
     .where(candidateQuestions(workspaceId, agentId));
 });
 
-/** The latest answers of a range that were rated down, each with the question before it; none of a message that handed it off. */
+/** The latest answers of a range that were rated down, each with the question before it. The question is null if the message handed it off. */
 export const listRatedDown = compiled((db, workspaceId: string, agentId: string, { fromDay }: DayRange) => {
   const rated = messageFeedback;
   const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a

@@ -1,7 +1,7 @@
 import { groupItems, SAME_QUESTION, similarityOf, wordingOf, type Wording } from "../knowledge/retrieval/question-similarity.ts";
 import type { CuratedQuestion, GapQuestion, RatedDown, StoredExample } from "./gap-store.ts";
 
-/** A question that was asked in vain, once or more often. */
+/** A question that was asked without a good answer, once or more often. */
 export interface Gap {
   question: string;
   unanswered: number;
@@ -21,32 +21,33 @@ interface GapExample {
   at: number;
 }
 
-interface ReadGap {
+/** A gap with the analysed words of its question. */
+interface WordedGap {
   gap: Gap;
   wording: Wording;
 }
 
 /**
- * Groups what visitors asked in vain: the questions without an answer, and those whose answer was rated down. Questions that ask
- * the same are one gap, in the words of the most frequent. Those are left out that a curated answer was added for since.
- * @returns the most frequent first.
+ * Groups the questions without an answer and those whose answer was rated down. Questions that ask the same are one gap, in the most
+ * frequent wording. A gap is left out if a curated answer to it was added after the question was last asked.
+ * @returns the gaps, most frequent first.
  */
 export function groupGaps(
   { questions, ratedDown, curated }: { questions: GapQuestion[]; ratedDown: RatedDown[]; curated: CuratedQuestion[] },
   language: string,
 ): Gap[] {
   const asked = [...gapsOfQuestions(questions), ...gapsOfRatings(ratedDown)].toSorted(compare);
-  // Comparing takes the words of all curated answers.
+  // Returned early, since the curated answers need not be analysed then.
   if (asked.length === 0) return [];
-  const read = asked.map((gap): ReadGap => ({ gap, wording: wordingOf(gap.question, language) }));
+  const worded = asked.map((gap): WordedGap => ({ gap, wording: wordingOf(gap.question, language) }));
   const answers = curated.map(({ question, updatedAt }) => ({ wording: wordingOf(question, language), updatedAt }));
-  const isOpen = (group: readonly ReadGap[]): boolean => {
+  const isOpen = (group: readonly WordedGap[]): boolean => {
     const lastAt = Math.max(...group.map(({ gap }) => gap.lastAt));
     return !answers.some(
       ({ wording, updatedAt }) => updatedAt > lastAt && group.some((one) => similarityOf(one.wording, wording) >= SAME_QUESTION),
     );
   };
-  const open = groupItems(read, resemblance).filter(isOpen);
+  const open = groupItems(worded, resemblance).filter(isOpen);
   return open.map((group) => mergeGaps(group.map(({ gap }) => gap))).sort(compare);
 }
 
@@ -62,7 +63,7 @@ function gapsOfQuestions(questions: readonly GapQuestion[]): Gap[] {
     });
 }
 
-/** An answer counts once, however many rated it down. */
+/** The gaps of rated answers. An answer counts once, however many people rated it down. */
 function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
   const answers = new Map(rated.map((rating) => [rating.messageId, rating]));
   return [...answers.values()].flatMap(({ question, at, ...rest }): Gap[] => {
@@ -72,8 +73,8 @@ function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
   });
 }
 
-/** Questions without words, such as "???", are the same where they are equal. */
-function resemblance(first: ReadGap, other: ReadGap): number {
+/** The similarity of two questions; 0 if they do not ask the same. Questions without words, such as "???", must be equal. */
+function resemblance(first: WordedGap, other: WordedGap): number {
   if (first.gap.question === other.gap.question) return 1;
   const similarity = similarityOf(first.wording, other.wording);
   return similarity >= SAME_QUESTION ? similarity : 0;
@@ -94,7 +95,7 @@ function sumOf(gaps: readonly Gap[], numberOf: (gap: Gap) => number): number {
   return gaps.reduce((sum, gap) => sum + numberOf(gap), 0);
 }
 
-/** The most frequent first, then the latest. */
+/** Sorts by frequency, then by time, both descending. */
 function compare(a: Gap, b: Gap): number {
   return b.unanswered + b.ratedDown - (a.unanswered + a.ratedDown) || b.lastAt - a.lastAt;
 }

@@ -28,8 +28,8 @@ const getOverview = createRoute({
   operationId: "getAnalyticsOverview",
   method: "get",
   path: "/analytics/overview",
-  summary: "Activity of the last days, and how well questions were answered",
-  description: "Of the whole workspace or of one agent. Rates of conversations cover those that started in the range.",
+  summary: "Get the activity of the last days, and how well questions were answered",
+  description: "The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range.",
   ...needsScope("analytics:read"),
   request: { query: overviewQuery },
   responses: { 200: jsonResponse(overviewSchema, "The overview."), ...errorResponses(403, 404, 422) },
@@ -54,9 +54,9 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   if (unspanned.some(({ day }) => day >= spanned.fromDay && day <= spanned.toDay)) {
-    // The overview is complete without them: where they cannot be written, the next one reads the days again.
+    // The overview needs no spans, which only make the next one cheaper: a failure is logged, and the next request tries again.
     const created = db.batch([createMissingSpans(db, workspaceId, rollupId, spanned)]);
-    await created.catch((error: unknown) => logRarely("analytics_not_added_up", {}, error));
+    await created.catch((error: unknown) => logRarely("analytics_spans_not_created", {}, error));
   }
   const counters = [...spans, ...unspanned];
   const counted = { days: rows, sums: sums!, counters, previous: before!, statuses: statuses!, questions };
@@ -67,9 +67,9 @@ const listGaps = createRoute({
   operationId: "listGaps",
   method: "get",
   path: "/agents/{agent_id}/gaps",
-  summary: "List the questions that visitors asked in vain",
+  summary: "List the questions that visitors asked without a good answer",
   description:
-    "Those without an answer and those whose answer was rated down; questions that ask the same are one. A gap closes when a curated answer to it is added, until it is asked in vain again. Read are the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
+    "Questions without an answer, and questions whose answer was rated down. Questions that ask the same are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
   ...needsScope("analytics:read"),
   request: { params: z.object({ agent_id: uuid() }), query: gapQuery },
   responses: { 200: jsonResponse(gapPageSchema, "A page of gaps, most frequent first."), ...errorResponses(403, 404, 422) },

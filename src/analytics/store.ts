@@ -6,10 +6,10 @@ import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { type DayRange, SPAN_DAYS, spansIn } from "./definitions.ts";
 
-/** The rollup rows of the whole workspace have this agent id. */
+/** The agent id of the rollup rows that count the whole workspace. */
 export const ALL_AGENTS = "";
 
-/** How many of the most frequent and of the latest questions are ranked. This bounds the rows read. */
+/** How many of the most frequent, and of the latest, questions are ranked. This bounds the rows that are read. */
 const CANDIDATES = 100;
 /** How many questions the overview shows. */
 const TOP_QUESTIONS = 10;
@@ -26,7 +26,7 @@ export function listDays(db: Database, workspaceId: string, agentId: string, ran
 
 export type Day = Awaited<ReturnType<typeof listDays>>[number];
 
-/** The sums over the days of a range; resolutions until `durableDay` have matured. */
+/** The sums over the days of a range. Resolutions up to `durableDay` are old enough to count as durable or not. */
 export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
   const days = analyticsDays;
   const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
@@ -48,7 +48,7 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
       reopened: sumOf(days.reopened),
       csatSum: sumOf(days.csatSum),
       csatCount: sumOf(days.csatCount),
-      // AI resolutions that are old enough to be durable, and those of them that were reopened within the time.
+      // AI resolutions that are old enough to be durable, and how many of them were reopened too early.
       maturedResolutions: matured(days.aiResolutions),
       maturedReopened: matured(days.aiResolutionsUndone),
     })
@@ -58,7 +58,7 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
-/** The counters by name of the spans in days that whole spans cover, as far as they are added up. */
+/** The counters by name of the spans in a range that whole spans cover. Spans that do not exist yet are missing. */
 export function listSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
   return db
     .select(countersOf(analyticsSpans))
@@ -66,7 +66,7 @@ export function listSpans(db: Database, workspaceId: string, agentId: string, sp
     .where(isIn(analyticsSpans, workspaceId, agentId, spanned));
 }
 
-/** The counters by name of the days of a range that `listSpans` does not give. */
+/** The counters by name of the days of a range that are in no span of `listSpans`. */
 export function listUnspannedDays(db: Database, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) {
   const { day } = analyticsDays;
   const spans = sql`SELECT day FROM ${analyticsSpans} WHERE ${isIn(analyticsSpans, workspaceId, agentId, spanned)}`;
@@ -82,7 +82,7 @@ function countersOf({ handoffReasons, channels, firstResponses, resolutions }: t
   return { handoffReasons, channels, firstResponses, resolutions };
 }
 
-/** Adds up the spans that are missing. */
+/** Creates the missing spans of a range by adding up their days. */
 export function createMissingSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
   const firstDays = JSON.stringify(spansIn(spanned));
   const [first, last] = [sql`s.value`, sql`s.value + ${SPAN_DAYS} - 1`];
@@ -104,7 +104,7 @@ export function createMissingSpans(db: Database, workspaceId: string, agentId: s
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
 }
 
-/** How many conversations have each status now. */
+/** How many conversations have each status at present. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
   const { open, ai_handled, needs_human, human_active, resolved } = conversationCounts;
   const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
@@ -121,14 +121,14 @@ export function sumStatuses(db: Database, workspaceId: string, agentId: string) 
 }
 
 /**
- * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
- * latest. A question is missed only if a hundred were asked more often and a hundred others later.
- * @param range ends today: no question was asked more often in it than in its last year.
+ * The most frequent unanswered questions of a range, among the hundred most frequent of the last year and the hundred latest. A
+ * question is missed only if a hundred others were asked more often and a hundred others later.
+ * @param range must end today, so that no question was asked more often in it than in the last year.
  */
 export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const table = unansweredQuestions;
   const count = askedIn(workspaceId, agentId, range);
-  // Ten questions were asked in the range at least as often as this: one asked less often in its whole last year is none of the ten.
+  // At least ten questions were asked this often in the range: a question with fewer in the whole last year is not among the top ten.
   const least = sql`(SELECT min(count) FROM (SELECT ${count} AS count FROM ${table}
     WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId} ORDER BY asked DESC LIMIT ${TOP_QUESTIONS}))`;
   const isCounted = and(gte(table.asked, least), gte(table.lastAskedAt, sql`${range.fromDay} * ${DAY_MS}`));
@@ -140,7 +140,7 @@ export function listUnansweredQuestions(db: Database, workspaceId: string, agent
     .limit(TOP_QUESTIONS);
 }
 
-/** SQL condition on `unanswered_questions`: it is one of the most frequent, or of the latest. */
+/** SQL condition on `unanswered_questions`: the question is among the most frequent or the latest. */
 export function candidateQuestions(workspaceId: string, agentId: string): SQL {
   const first = (column: SQLiteColumn) =>
     sql`SELECT * FROM (SELECT rowid FROM ${unansweredQuestions} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
@@ -156,7 +156,7 @@ export function askedIn(workspaceId: string, agentId: string, { fromDay, toDay }
   return sql<number>`${askedUntil(sql`${toDay}`)} - ${askedUntil(sql`${fromDay} - 1`)}`;
 }
 
-/** SQL condition: the row of an agent is of one of these days, or a span that begins on one of them. */
+/** SQL condition: the row belongs to the agent, and its day (of a span, its first day) is in the range. */
 function isIn(
   table: typeof analyticsDays | typeof analyticsSpans,
   workspaceId: string,

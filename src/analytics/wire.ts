@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS, CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS } from "../platform/db/columns.ts";
-import { integerQuery, timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { integerQuery, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
@@ -12,14 +12,14 @@ const rate = (description: string) =>
   z
     .number()
     .nullable()
-    .meta({ description: `${description} Null without any.` });
+    .meta({ description: `${description} Null if there are none.` });
 
 const totalsShape = {
   conversations: z.int().meta({ description: "Conversations that started." }),
   messages: z.int().meta({ description: "Messages of all authors." }),
   ai_replies: z.int().meta({ description: "Answers of the agent." }),
   human_replies: z.int().meta({ description: "Replies of the team." }),
-  leads: z.int().meta({ description: "Leads that were left." }),
+  leads: z.int().meta({ description: "Leads that visitors left." }),
   handoffs: z.int().meta({ description: "Hand-offs to a human." }),
 };
 
@@ -27,22 +27,26 @@ const totalsSchema = z.object(totalsShape).openapi("AnalyticsTotals");
 
 const ratesSchema = z
   .object({
-    ai_resolution: rate("Conversations resolved without hand-off or human reply, of those that the agent took part in."),
-    durable_resolution_7d: rate("Such resolutions not reopened within 7 days, of those on days more than 7 days ago."),
-    handoff: rate("Conversations handed to a human, of all."),
-    reopen: rate("Conversations reopened, of those resolved."),
-    unanswered: rate("Questions handed off for missing knowledge, of those that the agent took."),
+    ai_resolution: rate(
+      "The share of conversations that were resolved without a hand-off or a human reply, among those in which the agent wrote.",
+    ),
+    durable_resolution_7d: rate("The share of such resolutions that were not reopened within 7 days, among those more than 7 days ago."),
+    handoff: rate("The share of conversations that were handed to a human."),
+    reopen: rate("The share of resolved conversations that were reopened."),
+    unanswered: rate("The share of the agent's questions that were handed off because knowledge was missing."),
   })
   .openapi("AnalyticsRates");
 
 const countsByName = <Name extends string>(names: readonly Name[]) =>
-  z.object(Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `With ${name}.` })])) as Record<Name, z.ZodInt>);
+  z.object(
+    Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `How many have ${name}.` })])) as Record<Name, z.ZodInt>,
+  );
 
 const seconds = (of: string) =>
   z
     .number()
     .nullable()
-    .meta({ description: `From a conversation's start to its first ${of}, within 5 %. Null without any.` });
+    .meta({ description: `The median time from the start of a conversation to its first ${of}, accurate to 5 %. Null if there are none.` });
 
 export const overviewSchema = z
   .object({
@@ -53,30 +57,30 @@ export const overviewSchema = z
         to: date().meta({ description: "The last day." }),
       })
       .meta({ description: "Whole UTC days, both included; the last is today." }),
-    agent_id: uuid().nullable().meta({ description: "The agent that it is limited to; null for all." }),
-    totals: totalsSchema.meta({ description: "What happened in the range." }),
-    rates: ratesSchema.meta({ description: "How much of it went well." }),
+    agent_id: uuid().nullable().meta({ description: "The agent that the figures are limited to; null for all agents." }),
+    totals: totalsSchema.meta({ description: "The counts of the range." }),
+    rates: ratesSchema.meta({ description: "The rates of the range." }),
     csat: z
       .object({
-        average: z.number().nullable().meta({ description: "1 to 5; null without any." }),
+        average: z.number().nullable().meta({ description: "The average score, 1 to 5; null if there are no ratings." }),
         count: z.int().meta({ description: "How many there are." }),
       })
-      .meta({ description: "Visitors' ratings." }),
+      .meta({ description: "Visitors' ratings of conversations." }),
     feedback: z
       .object({
         up: z.int().meta({ description: "Answers that were rated up." }),
         down: z.int().meta({ description: "Answers that were rated down." }),
       })
-      .meta({ description: "How answers were rated: each rating as it is now, on the day it was first given." }),
+      .meta({ description: "Ratings of answers. Each rating counts with its present value, on the day on which it was first given." }),
     times: z
       .object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") })
-      .meta({ description: "How long visitors waited." }),
-    handoff_reasons: countsByName(HANDOFF_REASONS).meta({ description: "Hand-offs by their reason." }),
-    by_channel: countsByName(CHANNELS).meta({ description: "Conversations that started." }),
-    by_status: countsByName(CONVERSATION_STATUSES).meta({ description: "All conversations as they are now, whatever the range." }),
+      .meta({ description: "How long visitors waited for a reply and a resolution." }),
+    handoff_reasons: countsByName(HANDOFF_REASONS).meta({ description: "Hand-offs by reason." }),
+    by_channel: countsByName(CHANNELS).meta({ description: "Conversations that started, by channel." }),
+    by_status: countsByName(CONVERSATION_STATUSES).meta({ description: "All conversations by their present status, whatever the range." }),
     daily: z
       .array(z.object({ date: date().meta({ description: "The day, UTC." }), ...totalsShape }).openapi("AnalyticsDay"))
-      .meta({ description: "Each day, oldest first." }),
+      .meta({ description: "The figures of each day, oldest first." }),
     top_unanswered: z
       .array(
         z
@@ -89,10 +93,10 @@ export const overviewSchema = z
       .meta({ description: "At most 10 questions that the agent could not answer, most frequent first." }),
     previous: z
       .object({
-        totals: totalsSchema.meta({ description: "What happened then." }),
-        rates: ratesSchema.meta({ description: "How much of it went well." }),
+        totals: totalsSchema.meta({ description: "The counts of those days." }),
+        rates: ratesSchema.meta({ description: "The rates of those days." }),
       })
-      .meta({ description: "The same number of days before." }),
+      .meta({ description: "The same number of days before the range." }),
   })
   .openapi("AnalyticsOverview");
 
@@ -101,29 +105,31 @@ export const overviewQuery = z.object({
   agent_id: uuid().optional(),
 });
 
-/** How many of the times that a question was asked are shown. */
+/** How many examples of a gap are shown. */
 const MAX_SHOWN_EXAMPLES = 5;
 
 const gapExampleSchema = z
   .object({
     question: z.string().meta({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
     conversation_id: uuid(),
-    message_id: uuid().nullable().meta({ description: "The question that was not answered, or the answer that was rated down." }),
-    kind: z.enum(["unanswered", "rated_down"]).meta({ description: "What became of it." }),
-    comment: z.string().nullable().meta({ description: "What who rated it down adds." }),
+    message_id: uuid().nullable().meta({ description: "The message with the unanswered question, or the answer that was rated down." }),
+    kind: z
+      .enum(["unanswered", "rated_down"])
+      .meta({ description: "Whether the question was not answered, or its answer was rated down." }),
+    comment: z.string().nullable().meta({ description: "The comment of whoever rated the answer down." }),
     at: timestamp().meta({ description: "When it was handed off, or rated down." }),
   })
   .openapi("GapExample");
 
-export const gapSchema = z
+const gapSchema = z
   .object({
-    question: z.string().meta({ description: "The most frequent of the questions.", example: "Do you ship to Iceland?" }),
-    count: z.int().meta({ description: "How often it was asked in vain: `unanswered` and `rated_down` together." }),
+    question: z.string().meta({ description: "The most frequent wording of the question.", example: "Do you ship to Iceland?" }),
+    count: z.int().meta({ description: "How often it was asked without a good answer: `unanswered` and `rated_down` together." }),
     unanswered: z.int().meta({ description: "How often it was handed off because the agent could not answer it." }),
     rated_down: z.int().meta({ description: "How many answers to it were rated down." }),
-    first_at: timestamp().meta({ description: "When first, in the range." }),
-    last_at: timestamp().meta({ description: "When last." }),
-    examples: z.array(gapExampleSchema).meta({ description: `The latest ${MAX_SHOWN_EXAMPLES} times, latest first.` }),
+    first_at: timestamp().meta({ description: "When it was first asked in the range." }),
+    last_at: timestamp().meta({ description: "When it was last asked." }),
+    examples: z.array(gapExampleSchema).meta({ description: `The latest ${MAX_SHOWN_EXAMPLES} times that it was asked, latest first.` }),
   })
   .openapi("Gap");
 
@@ -132,30 +138,13 @@ export const gapPageSchema = pageOf(gapSchema, "GapPage");
 export const gapQuery = pageQuery.extend({ days: overviewQuery.shape.days });
 
 /** The wire record of a gap. */
-export function toGap({ question, unanswered, ratedDown, firstAt, lastAt, examples }: Gap): z.infer<typeof gapSchema> {
-  return {
-    question,
-    count: unanswered + ratedDown,
-    unanswered,
-    rated_down: ratedDown,
-    first_at: toTimestamp(firstAt),
-    last_at: toTimestamp(lastAt),
-    examples: examples.slice(0, MAX_SHOWN_EXAMPLES).map(toGapExample),
-  };
+export function toGap(gap: Gap): z.infer<typeof gapSchema> {
+  const latest = gap.examples.slice(0, MAX_SHOWN_EXAMPLES);
+  return toRecord(gapSchema, gap, {
+    count: gap.unanswered + gap.ratedDown,
+    examples: latest.map((example) => toRecord(gapExampleSchema, example, { at: toTimestamp(example.at) })),
+  });
 }
-
-function toGapExample({
-  question,
-  conversationId,
-  messageId,
-  kind,
-  comment,
-  at,
-}: Gap["examples"][number]): z.infer<typeof gapExampleSchema> {
-  return { question, conversation_id: conversationId, message_id: messageId, kind, comment, at: toTimestamp(at) };
-}
-
-type Totals = z.infer<typeof totalsSchema>;
 
 /** The data of an overview. */
 interface OverviewData {
@@ -163,30 +152,24 @@ interface OverviewData {
   range: DayRange;
   days: Day[];
   sums: Sums;
-  /** By name, of days and of spans of days. */
+  /** The counters by name of single days and of spans of days. */
   counters: Counters[];
   previous: Sums;
   statuses: Record<ConversationStatus, number>;
-  /** Most frequent first; the count may be 0. */
+  /** The unanswered questions, most frequent first. The count may be 0. */
   questions: { question: string; count: number }[];
 }
 
-/** The overview on the wire. */
-export function toOverview({
-  agentId,
-  range,
-  days,
-  sums,
-  counters,
-  previous,
-  statuses,
-  questions,
-}: OverviewData): z.infer<typeof overviewSchema> {
+/** The wire record of an overview. */
+export function toOverview({ agentId, range, days, statuses, ...data }: OverviewData): z.infer<typeof overviewSchema> {
+  const { sums, previous, counters } = data;
   const { fromDay, toDay } = range;
+  const totalsOf = (row: typeof NOTHING_COUNTED) => toRecord(totalsSchema, row, {});
+  const dayOf = new Map(days.map((day) => [day.day, day]));
   return {
     range: { days: toDay - fromDay + 1, from: toDate(fromDay), to: toDate(toDay) },
     agent_id: agentId,
-    totals: toTotals(sums),
+    totals: totalsOf(sums),
     rates: ratesOf(sums),
     csat: { average: ratio(sums.csatSum, sums.csatCount), count: sums.csatCount },
     feedback: { up: sums.ratedUp, down: sums.ratedDown },
@@ -194,35 +177,20 @@ export function toOverview({
       median_first_response_seconds: medianSeconds(counters.map((each) => each.firstResponses)),
       median_resolution_seconds: medianSeconds(counters.map((each) => each.resolutions)),
     },
-    handoff_reasons: sumByName(
-      HANDOFF_REASONS,
-      counters.map((each) => each.handoffReasons),
-    ),
-    by_channel: sumByName(
-      CHANNELS,
-      counters.map((each) => each.channels),
-    ),
+    handoff_reasons: sumByName(HANDOFF_REASONS, counters, "handoffReasons"),
+    by_channel: sumByName(CHANNELS, counters, "channels"),
     by_status: statuses,
-    daily: toDaily(days, range),
-    top_unanswered: questions.filter(({ count }) => count > 0),
-    previous: { totals: toTotals(previous), rates: ratesOf(previous) },
+    daily: Array.from({ length: toDay - fromDay + 1 }, (_, at) => {
+      const day = fromDay + at;
+      return { date: toDate(day), ...totalsOf(dayOf.get(day) ?? NOTHING_COUNTED) };
+    }),
+    top_unanswered: data.questions.filter(({ count }) => count > 0),
+    previous: { totals: totalsOf(previous), rates: ratesOf(previous) },
   };
 }
 
-const ZERO_COUNTS = { conversations: 0, messages: 0, aiReplies: 0, humanReplies: 0, leads: 0, handoffs: 0 };
-
-/** One entry for each day, including those without rollups. */
-function toDaily(days: Day[], { fromDay, toDay }: DayRange): ({ date: string } & Totals)[] {
-  const known = new Map(days.map((day) => [day.day, day]));
-  return Array.from({ length: toDay - fromDay + 1 }, (_, at) => {
-    const day = fromDay + at;
-    return { date: toDate(day), ...toTotals(known.get(day) ?? ZERO_COUNTS) };
-  });
-}
-
-function toTotals({ conversations, messages, aiReplies, humanReplies, leads, handoffs }: typeof ZERO_COUNTS): Totals {
-  return { conversations, messages, ai_replies: aiReplies, human_replies: humanReplies, leads, handoffs };
-}
+/** The counts of a day without rollups. */
+const NOTHING_COUNTED = { conversations: 0, messages: 0, aiReplies: 0, humanReplies: 0, leads: 0, handoffs: 0 };
 
 function toDate(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "dr
 import { findAgent } from "../agents/store.ts";
 import {
   conversationExists,
-  countedMessage,
+  latestMessageColumns,
   createHandoff,
   erasureExists,
   isConversation,
@@ -194,7 +194,7 @@ function createConversation(db: Database, question: Question, isAdmitted: SQL) {
     visitorId: visitorIdOf(question),
     begunBy: question.visitor ? mergedVisitorId(question, question.visitor) : null,
     messageCount: 1,
-    ...countedMessage(agentId, { id: questionId, content: message, at: nowMs }),
+    ...latestMessageColumns(agentId, { id: questionId, content: message, at: nowMs }),
     createdAt: nowMs,
     updatedAt: nowMs,
   };

@@ -22,7 +22,7 @@ import {
   isIdle,
   transitionConversation,
   recordHumanReply,
-  changeForTeam,
+  updateByTeam,
   type Member,
 } from "./store.ts";
 
@@ -37,19 +37,18 @@ interface Changes {
 }
 
 /**
- * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the status that it has already
- * sends no event.
- * @returns its wire record, or undefined when the workspace has no such conversation.
+ * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the present status sends no event.
+ * @returns its wire record, or undefined if the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
   const { db, workspaceId, conversationId } = op;
-  // A new status marks it read, unless it is to wait for others.
+  // A new status marks the conversation as read, unless it is to wait for someone else.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
   const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
   const isChanged = Object.values(changes).some((value) => value !== undefined);
   const writes = [
-    // Before the transition, whose event shows the changes.
-    ...(isChanged ? [changeForTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
+    // This comes before the transition, so that the event of the transition shows the changes.
+    ...(isChanged ? [updateByTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
     ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
   const { written, after } = await transact(db, { writes, after: [findConversationRecord(db, workspaceId, conversationId)] });
@@ -63,21 +62,21 @@ export async function changeConversation(op: ConversationOperation, { status, ta
 interface TeamText {
   content: string;
   author: Member | null;
-  /** How many messages, and how many notes, a conversation may have. */
+  /** The limit of messages in a conversation, and also of notes. */
   maxMessages: number;
-  /** How many messages and notes the team may write in a day. */
+  /** The limit of messages and notes of the team in a day. */
   perDay: number;
 }
 
-/** A text of the team, with the limits of the workspace's plan. */
+/** A reply or note with the limits of the workspace's plan. */
 export function toTeamText({ content, author = null }: { content: string; author?: Member | null | undefined }, limits: Limits): TeamText {
   return { content, author, maxMessages: limits.messages_per_conversation, perDay: limits.team_messages_per_day };
 }
 
 /**
  * Adds a human's reply. The conversation is then handled by humans, or resolved.
- * @returns the message, undefined when the day, in which case it is `full`, or the conversation has no room for it, and the
- * conversation; undefined when the workspace has no such conversation.
+ * @returns undefined if the workspace has no such conversation. The message is undefined if the day's limit is reached, which `full`
+ * shows, or if the conversation has no room.
  */
 export async function replyAsHuman(op: ConversationOperation, { resolve, perDay, ...reply }: TeamText & { resolve: boolean }) {
   const { db, workspaceId, conversationId, nowMs } = op;
@@ -108,21 +107,21 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
 
 /**
  * Adds a note, which sends no event.
- * @returns the note, undefined when the day, in which case it is `full`, or the conversation has no room for it; undefined when
- * the workspace has no such conversation.
+ * @returns undefined if the workspace has no such conversation. The note is undefined if the day's limit is reached, which `full`
+ * shows, or if the conversation has no room.
  */
 export async function addNote(op: ConversationOperation, { perDay, ...text }: TeamText) {
   const { db, workspaceId, nowMs } = op;
   const id = op.newId();
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const key = { workspaceId, conversationId: op.conversationId };
-  const [[added]] = await db.batch(compiledNote(db, { key, note: { id, nowMs, ...text }, windows }));
+  const [[added]] = await db.batch(compiledNote(db, key, { id, nowMs, ...text }, windows));
   const found = added ? { note: added, full: undefined } : await findAddedNote(db, key, id, windows);
   if (found?.note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
   return found;
 }
 
-/** The note, where a request added it that this one repeats; else what has no room for it. Undefined without the conversation. */
+/** Finds why a note was not added: an earlier attempt at this request has added it, a limit is reached, or there is no such conversation. */
 async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: VisitorWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
     listSent(db, workspaceId, windows),
@@ -132,14 +131,8 @@ async function findAddedNote(db: Database, { workspaceId, conversationId }: Conv
   return conversation && { note, full: fullWindow(windows, sent) };
 }
 
-interface NoteValues {
-  key: ConversationKey;
-  note: Parameters<typeof createNote>[2];
-  windows: VisitorWindow[];
-}
-
 const compiledNote = compiled(
-  (db, { key, note, windows }: NoteValues) =>
+  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: VisitorWindow[]) =>
     [
       createNote(db, key, note, windows),
       ...countSent(db, key.workspaceId, windows, IF_CHANGED),
@@ -156,8 +149,8 @@ export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: num
 }
 
 /**
- * The writes of a transition: hand-off, status, and the event of a resolution, which must directly follow the status.
- * @param messageId the human's reply that causes it: nothing is written unless it is stored.
+ * The writes of a transition: the hand-off, the status and, directly after it, the event of a resolution.
+ * @param messageId the human's reply that causes the transition: nothing is written unless the reply is stored.
  */
 function transitionWrites(
   db: Database,

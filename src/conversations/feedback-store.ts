@@ -7,7 +7,7 @@ import { insertWhere, type Page } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { ConversationKey } from "./store.ts";
 
-/** The author of a visitor's ratings. A conversation has one visitor. */
+/** The author of ratings by the visitor, of whom a conversation has one. */
 export const BY_VISITOR = "visitor";
 
 /** A rating of an answer. */
@@ -20,7 +20,7 @@ export interface Rating {
   comment: string | null;
 }
 
-/** Rates an answer of the conversation; a later rating of the same author replaces it. Returns it, unless there is no such answer. */
+/** Rates an answer of the conversation, and replaces the author's earlier rating. Returns the rating, or no row if there is no such answer. */
 export const setFeedback = compiled((db, { workspaceId, conversationId }: ConversationKey, given: Rating, nowMs: number) => {
   const { rating, comment } = given;
   const agentId = sql`(SELECT agent_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
@@ -37,11 +37,11 @@ export const setFeedback = compiled((db, { workspaceId, conversationId }: Conver
 export interface FeedbackFilter {
   agentId?: string | undefined;
   rating?: Rating["rating"] | undefined;
-  /** Only those first given at or after this time. */
+  /** Only ratings first given at or after this time. */
   sinceMs?: number | undefined;
 }
 
-/** One page of ratings, newest first, plus one row when there is another page; then the total. */
+/** One page of ratings, newest first, plus one row if there is another page; then the total. */
 export const pageFeedback = compiled(
   (db, workspaceId: string, filter: FeedbackFilter, page: Page) =>
     [selectPage(db, workspaceId, filter, page), countFeedback(db, workspaceId, filter)] as const,
@@ -54,7 +54,7 @@ function selectPage(db: Database, workspaceId: string, filter: FeedbackFilter, {
   return db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id));
 }
 
-/** Sums the daily counters that triggers maintain from a day on; of the day before, on which the range begins, it counts the rows. */
+/** Sums the daily counters that triggers maintain. On the first day, which the range covers only in part, it counts the rows. */
 function countFeedback(db: Database, workspaceId: string, filter: FeedbackFilter) {
   const { agentId, rating, sinceMs = 0 } = filter;
   const nextDay = sql`CAST((${sinceMs} + ${DAY_MS - 1}) / ${DAY_MS} AS INTEGER)`;
@@ -69,7 +69,7 @@ function countFeedback(db: Database, workspaceId: string, filter: FeedbackFilter
     .where(and(eq(feedbackDays.workspaceId, workspaceId), gte(feedbackDays.day, nextDay), isAgent));
 }
 
-/** The ratings that match, as a range of an index for each of the two. */
+/** The matching ratings: one index range for "up" and one for "down". */
 function rangesOf(workspaceId: string, { agentId, rating, sinceMs }: FeedbackFilter, further: SQL | undefined): SQL {
   const table = messageFeedback;
   const ranges = (rating ? [rating] : RATINGS).map((each) => {

@@ -13,19 +13,19 @@ export interface ConversationFilter {
   agentId?: string | undefined;
   status?: ConversationStatus | undefined;
   channel?: Channel | undefined;
-  /** Only those with activity at or after this time. */
+  /** Only conversations with activity at or after this time. */
   sinceMs?: number | undefined;
   assigneeId?: string | undefined;
-  /** Only those with messages that the team has not read. */
+  /** Only conversations with messages that the team has not read. */
   isUnread?: boolean | undefined;
 }
 
-/** Triggers count conversations by day of last activity, and by spans of this many days: a year is a dozen spans and at most 31 days. */
+/** Triggers count conversations by the day of their last activity, and by spans of this many days: a year is a dozen spans and up to 31 days. */
 const SPAN_DAYS = 32;
 
 /**
- * From this offset on, the daily counters tell where the page begins. A plain OFFSET reads every row before it in each of three
- * statements: 270 ms at an offset of 500,000 instead of 14.
+ * From this offset on, the daily counters are used to find where the page begins. A plain OFFSET reads every row before the page, which
+ * takes 270 ms at an offset of 500,000 instead of 14.
  */
 const DEEP_OFFSET = 2_000;
 
@@ -33,13 +33,13 @@ interface ReadPage extends Page {
   isDeep: boolean;
 }
 
-/** The first day, and the first span, that lie whole after the time of a filter. */
+/** The first day and the first span that lie entirely after the time of a filter. */
 interface Since {
   nextDay: number;
   nextSpan: number;
 }
 
-/** One page of conversations by last activity, newest first, plus one row when there is another page; then the total. */
+/** One page of conversations by last activity, newest first, plus one row if there is another page; then the total. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
   const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
@@ -56,7 +56,7 @@ export const listConversations = compiled((db, workspaceId: string, conversation
   selectListed(db, sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, conversationIds)})`),
 );
 
-/** The records of these conversations, with what tells who waits for what in a list. */
+/** The records of these conversations, with the role of the latest message and the question that waits for the team. */
 function selectListed(db: Database, ids: SQL) {
   const lastMessageRole = sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = c.latest_message_id)`;
   const questionPreview = sql<string | null>`CASE WHEN c.status = 'needs_human' THEN (
@@ -74,7 +74,7 @@ function selectListed(db: Database, ids: SQL) {
     .orderBy(desc(c.updatedAt), desc(c.id));
 }
 
-/** The ids of a page, from indexes alone: each status is a range in the list's order, and without a filter the five are merged. */
+/** The ids of a page, read from indexes alone: each status is an index range in the order of the list, and the ranges are merged. */
 function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep }: ReadPage): SQL {
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
@@ -85,7 +85,7 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
   return sql`(${withStart}SELECT id FROM (${merged}))`;
 }
 
-/** The conversations that match, as a range of an index for each status. */
+/** The matching conversations, as one index range for each status. */
 function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
   const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
   return statuses.map((status) => {
@@ -94,12 +94,12 @@ function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL
   });
 }
 
-/** Whether only the indexes of what the team works on tell which conversations match: they are few, and are counted. */
+/** Whether the filter needs an index of the team's work, assigned or unread. Such conversations are few, so they are counted row by row. */
 function isOfTeam({ assigneeId, isUnread }: ConversationFilter): boolean {
   return assigneeId !== undefined || isUnread === true;
 }
 
-/** The planner takes a wider index where another filter fits it, and reads all conversations that match that one. */
+/** Names the index: the planner would choose a wider one that fits another filter, and read far more conversations. */
 function indexOf({ assigneeId, isUnread }: ConversationFilter): SQL {
   if (isUnread) return sql`INDEXED BY conversations_unread`;
   return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;
@@ -115,7 +115,7 @@ function countOfTeam(db: Database, workspaceId: string, filter: ConversationFilt
   return db.select({ total: sql<number>`count(*)`.as("total") }).from(sql`(${ranges})`);
 }
 
-/** The day of last activity on which a page starts, and how many conversations of later days precede it: from the counters. */
+/** From the counters: the day of last activity on which a page starts, and how many conversations of later days come before it. */
 function startOfPage(workspaceId: string, filter: ConversationFilter, offset: number): SQL {
   const own = sumOf(conversationSpans, filter);
   const find = (days: number, skipped: SQL, within: SQL | undefined) => {
@@ -133,7 +133,7 @@ function startOfPage(workspaceId: string, filter: ConversationFilter, offset: nu
   return sql`WITH span AS MATERIALIZED (${find(SPAN_DAYS, sql`0`, undefined)}) ${find(1, sql`(SELECT skipped FROM span)`, within)}`;
 }
 
-/** Sums the counters that triggers maintain: one row for each agent and channel. */
+/** Sums the counters that triggers maintain, one row for each agent and channel. */
 function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter) {
   return db
     .select({ total: sql<number>`coalesce(${sumOf(conversationCounts, filter)}, 0)`.as("total") })
@@ -143,7 +143,7 @@ function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter
 
 type Counters = typeof conversationCounts | typeof conversationSpans;
 
-/** SQL: the sum of the counters of the filter's status, or of all. */
+/** SQL: the sum of the counters for the status of the filter, or for all statuses. */
 function sumOf(counters: Counters, { status }: ConversationFilter): SQL {
   const columns = CONVERSATION_STATUSES.map((name) => counters[name]);
   if (status === undefined) return sql`sum(${sql.join(columns, sql` + `)})`;
@@ -156,7 +156,7 @@ function countSince(db: Database, workspaceId: string, filter: ConversationFilte
   const { days, day } = conversationSpans;
   const isSpan = (length: number, range: SQL | undefined) =>
     and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, hasKey(conversationSpans, filter));
-  // All five named, so that the planner reads an index range of each.
+  // Without a filter all five statuses are named, so that the planner reads an index range of each.
   const isAnyStatus = filter.status === undefined ? inArray(conversations.status, [...CONVERSATION_STATUSES]) : undefined;
   const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, sql`${nextDay} * ${DAY_MS}`));
   const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
@@ -183,7 +183,7 @@ function conditions(workspaceId: string, filter: ConversationFilter): (SQL | und
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
     assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
-    // Literal: SQLite does not match the condition of a partial index with a bound value.
+    // Without a bound value, which would keep SQLite from using the partial index.
     isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];

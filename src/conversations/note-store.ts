@@ -6,7 +6,10 @@ import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
 
-/** Adds a note after all that its conversation has, if the conversation exists and has room, and so has each window. Returns it then. */
+/**
+ * Adds a note at the end of the transcript, if the conversation exists and has room, and each rate-limit window has room. Returns the
+ * note if it was added.
+ */
 export function createNote(
   db: Database,
   key: ConversationKey,
@@ -32,7 +35,7 @@ export function createNote(
     .returning();
 }
 
-/** Moves the conversation to the top of the list, if the note is stored. Its time changes in every case, by which a search finds it. */
+/** Moves the conversation to the top of the list, if the note is stored. The time always increases, so that the search index sees the change. */
 export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
   return db
     .update(conversations)
@@ -40,17 +43,15 @@ export function recordNote(db: Database, key: ConversationKey, noteId: string, n
     .where(and(isConversation(key), exists(notes, eq(notes.id, noteId))));
 }
 
-/** One note. */
 export function findNote(db: Database, workspaceId: string, noteId: string) {
   return findOwn(db, notes, workspaceId, noteId);
 }
 
-/** How many notes a conversation has. */
 export function countNotes(db: Database, workspaceId: string, conversationId: string) {
   return db.select({ count: count() }).from(notes).where(isOfConversation(notes, { workspaceId, conversationId }));
 }
 
-/** A page of the notes of these conversations after another, by conversation, oldest first. */
+/** The notes of these conversations that follow another note, by conversation, oldest first. */
 export function listNotesAfter(
   db: Database,
   workspaceId: string,

@@ -5,8 +5,8 @@ import { recordJson } from "../platform/db/sql.ts";
 import type { ConversationRecord } from "./wire.ts";
 
 /*
- * The wire records as SQL expressions: the batch that causes an event writes its payload, so that it shows the record as it
- * was then. A test compares them with the records of wire.ts, field by field.
+ * The wire records as SQL expressions. The batch that causes an event also writes its payload, so that the payload shows the record as
+ * it was at that time. A test compares the expressions with the records of wire.ts, field by field.
  */
 
 const HANDOFF_JSON = recordJson(
@@ -44,7 +44,7 @@ export function conversationRecord(id: string): SQL {
   return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id})`;
 }
 
-/** The table of conversations in a statement that selects `CONVERSATION_RECORD`. */
+/** The alias of `conversations` in a statement that selects `CONVERSATION_RECORD`. */
 export const c = alias(conversations, "c");
 
 /** A conversation's wire record, with its visitor and its latest hand-off, as a column. */

@@ -2,18 +2,18 @@ import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
 import { normalizeEmail } from "../platform/text.ts";
 
-/** Identifies a person. An email is in lower case. */
+/** Identifies a person. An email must be in lower case. */
 export interface PersonIdentifier {
   type: "email" | "anon_id" | "external_id";
   value: string;
 }
 
-/** Lets whoever knows the person find out from the audit log whether the person was erased. */
+/** The hash under which the audit log records the erasure of a person: only who knows the identifier can look it up. */
 export function subjectHashOf(secret: string, workspaceId: string, { type, value }: PersonIdentifier): Promise<string> {
   return keyedHash(secret, `privacy/${workspaceId}/${type}/${value}`);
 }
 
-/** Under which hashes the erasure of a visitor may be recorded, by any of the secrets in use. */
+/** All hashes under which the erasure of a visitor may be recorded: for each identifier and each secret in use. */
 export function subjectHashesOf(
   env: Pick<Env, "KEY_SECRET">,
   workspaceId: string,

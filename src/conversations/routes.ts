@@ -38,7 +38,7 @@ export const conversationRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
 
-/** How soon a search may be repeated while its index is being built, of which a second takes up some thousand messages. */
+/** When a search may be repeated while its index is being built, which takes a second for some thousand messages. */
 const INDEXING_SECONDS = 5;
 
 const listConversations = createRoute({
@@ -46,7 +46,7 @@ const listConversations = createRoute({
   method: "get",
   path: "/conversations",
   summary: "List and search conversations, by last activity",
-  description: "With `Accept: text/csv`, all that match as a CSV file, without their messages.",
+  description: "With `Accept: text/csv`, all matching conversations as a CSV file, without their messages.",
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
   responses: {
@@ -61,7 +61,7 @@ conversationRoutes.openapi(listConversations, async (c) => {
   const readPage = async (asked: typeof page) => {
     const found = await (q ? searchConversations(operationOf(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
     if (!found)
-      throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
+      throw unavailable("The workspace's conversations are being indexed for the first search. Try again in a moment.", INDEXING_SECONDS);
     const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
       ...record,
       last_message_role: lastMessageRole,
@@ -112,7 +112,7 @@ const listConversationMessages = createRoute({
   path: "/conversations/{conversation_id}/messages",
   summary: "List the messages of a conversation",
   description:
-    "With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first.",
+    "Includes the team's notes. The first page holds the latest messages, the next page those before them. Each page is in order, oldest first.",
   ...needsScope("conversations:read"),
   request: { params, query: messageQuery },
   responses: { 200: jsonResponse(messagePageSchema, "A page of messages, oldest first."), ...errorResponses(403, 404, 422) },
@@ -143,7 +143,7 @@ const addNoteRoute = createRoute({
     "A note appears in the transcript for the team only: visitors, models and events never contain it. The status does not change.",
   ...needsScope("conversations:write"),
   request: { params, body: jsonBody(noteInSchema) },
-  responses: { 201: jsonResponse(messageSchema, "The note, as a message of the role note."), ...errorResponses(403, 404, 422) },
+  responses: { 201: jsonResponse(messageSchema, "The note, as a message with the role `note`."), ...errorResponses(403, 404, 422) },
 });
 
 conversationRoutes.openapi(addNoteRoute, async (c) => {
@@ -160,10 +160,10 @@ const rateAnswer = createRoute({
   method: "post",
   path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
   summary: "Rate an answer of the agent",
-  description: "The API key is the author, and rates an answer once: a later rating replaces the one before.",
+  description: "The API key is the author. A later rating by the same key replaces the earlier one.",
   ...needsScope("conversations:write"),
   request: { params: params.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
-  responses: { 200: jsonResponse(feedbackSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(feedbackSchema, "The rating."), ...errorResponses(403, 404, 422) },
 });
 
 conversationRoutes.openapi(rateAnswer, async (c) => {

@@ -16,28 +16,28 @@ import {
 } from "./search-store.ts";
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
 
-/** A search in the texts of conversations, the filters, and the page. */
+/** A search in the texts of conversations, with the filters and the page. */
 export interface ConversationQuery extends ConversationFilter, Page {
   q: string;
 }
 
-/** A conversation that was found, and the latest message or note that matches; null where only its subject or its visitor does. */
+/** A conversation that was found, and its latest matching message or note; null if only the subject or the visitor matches. */
 interface ConversationHit {
   id: string;
   recordId: string | null;
 }
 
-/** One hit more than `limit` when there is another page; or that the index is not complete yet. */
+/** The hits, one more than `limit` if there is another page; or the information that the index is not complete yet. */
 export type SearchResult = ({ outcome: "found"; hits: ConversationHit[]; total: number } | { outcome: "indexing" }) & { cost: Cost };
 
 type IndexedConversation = Awaited<ReturnType<typeof listChanged>>[number];
 
-/** How conversations were when they were read last, by their ids. */
+/** The conversations as they were read last, by id. */
 type SeenConversations = Map<string, Pick<IndexedConversation, "updatedAt" | "messageCount">>;
 
 /**
- * Each text is the words of a message or note, in the order of its conversation; the first one those of the subject and the
- * visitor. A position is the conversation's number and the place in it, so that the matches of a conversation are neighbours.
+ * A text holds the words of a message or note. The first text of a conversation holds those of the subject and the visitor. The
+ * position of a text is the number of its conversation and its place in it, so that the matches of a conversation are adjacent.
  * Secure-delete removes the words of erased conversations immediately.
  */
 const SCHEMA = `
@@ -62,30 +62,30 @@ const OF_RANGE = "FROM texts WHERE position BETWEEN ? AND ?";
 const UNINDEX = `INSERT INTO text_index (text_index, rowid, words) SELECT 'delete', position, words ${OF_RANGE}`;
 const POSITION = "id, message_at AS messageAt, message_id AS messageId, note_at AS noteAt, note_id AS noteId";
 
-/** Bindings are floating point numbers. */
+/** PLACES is part of the text, since bound numbers are floats, which do not divide to integers. */
 const HITS = `hits AS MATERIALIZED (SELECT rowid / ${PLACES} AS number, max(rowid) AS newest FROM text_index WHERE text_index MATCH ?1 GROUP BY 1)`;
 const MATCHES = `FROM hits CROSS JOIN conversations c ON c.number = hits.number
   WHERE (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR channel = ?4) AND updated_at >= ?5
     AND (?6 IS NULL OR assignee_id = ?6) AND (?7 IS NULL OR id IN (SELECT value FROM json_each(?7)))`;
-/** The total counts the whole list, not the page. */
+/** The total counts the whole list, not only the page. */
 const SEARCH = `WITH ${HITS}, list AS MATERIALIZED (SELECT id, updated_at, newest ${MATCHES})
   SELECT id, (SELECT record_id FROM texts WHERE position = newest) AS recordId, (SELECT count(*) FROM list) AS total FROM list
   WHERE (updated_at, id) < (?8, ?9) ORDER BY updated_at DESC, id DESC LIMIT ?10 OFFSET ?11`;
 const COUNT = `WITH ${HITS} SELECT count(*) AS total ${MATCHES}`;
 
-/** Conversations, and texts, that are read at once. */
+/** How many conversations, and how many texts, are read at once. */
 const PAGE_SIZE = 200;
 const TEXTS_SIZE = 1_000;
-/** A search for unread conversations finds them among at most so many. */
+/** How many unread conversations a search covers. */
 const MAX_UNREAD = 10_000;
 /** The longest time between a change's timestamp and its commit. */
 const OVERLAP_MS = 2 * 60_000;
-/** Most changes are committed in this time. What is older is read again where the counts of its second differ. */
+/** Most changes are committed within this time. Older changes are read again only if the counts of their second differ. */
 const TAIL_MS = 2_000;
-/** How long a search waits for the index to be complete, and an alarm works on it. */
+/** How long a search waits for the index to be complete, and how long one alarm works on it. */
 const SEARCH_WAIT_MS = 2_000;
 const ALARM_MS = 30_000;
-/** An erasure has ended by then: a conversation that D1 still has was not erased. */
+/** An erasure takes less time than this: a conversation that D1 has after it was not erased. */
 const ERASURE_MS = 10 * 60_000;
 
 /** The full-text index of one workspace's conversations, in the storage of its object. */
@@ -93,9 +93,9 @@ export class SearchIndex {
   private readonly sql: SqlStorage;
   private reading: Promise<boolean> | undefined;
   private next: Promise<boolean> | undefined;
-  /** What changed in the overlap, as it was read last; undefined until all of it is. */
+  /** The conversations that changed within OVERLAP_MS, as they were read last; undefined until all of them have been read. */
   private seen: SeenConversations | undefined;
-  /** Whether an alarm reads what is too much for a search. */
+  /** Whether an alarm is building the index, which takes too long for a search. */
   private isBuilding = false;
 
   constructor(
@@ -120,7 +120,7 @@ export class SearchIndex {
     return { outcome: "found", ...this.find(match, query, unread), cost: meter.cost };
   }
 
-  /** Removes conversations that are being erased, and keeps those that are being read from coming back. */
+  /** Removes conversations that are being erased, and keeps a running read from adding them again. */
   remove(conversationIds: readonly string[]): void {
     if (!this.exists()) return;
     this.storage.transactionSync(() => {
@@ -132,14 +132,14 @@ export class SearchIndex {
     });
   }
 
-  /** Removes everything, with its workspace. */
+  /** Removes everything, when the workspace is erased. */
   async erase(): Promise<void> {
     this.seen = undefined;
     await this.storage.deleteAlarm();
     await this.storage.deleteAll();
   }
 
-  /** Reads on what was too much for a search. */
+  /** Continues a read that took too long for a search. */
   async alarm(): Promise<void> {
     const { workspaceId } = this;
     this.isBuilding = true;
@@ -167,7 +167,7 @@ export class SearchIndex {
     return JSON.stringify(rows.map(({ id }) => id));
   }
 
-  /** Reads what changed. A search during a read waits for another read, since its change may be later. */
+  /** Reads what has changed. A search during a running read waits for the next read, since the running one may miss the latest changes. */
   private catchUp(forMs: number, meter: Meter): Promise<boolean> {
     if (!this.reading) {
       this.reading = this.read(Date.now() + forMs, meter).finally(() => (this.reading = undefined));
@@ -189,21 +189,21 @@ export class SearchIndex {
     const untilMs = this.storage.kv.get<number>("readUntil") ?? 0;
     const [fromMs, tailMs] = [untilMs - OVERLAP_MS, untilMs - TAIL_MS];
     const { seen } = this;
-    // Until this read is complete.
+    // Set again when this read is complete.
     this.seen = undefined;
     if (!seen) return this.readSince(db, fromMs, new Map(), deadlineMs);
     const [rows, seconds] = await db.batch([
       listChanged(db, this.workspaceId, { atMs: tailMs, id: "" }, PAGE_SIZE),
       countChanged(db, this.workspaceId, fromMs, tailMs),
     ]);
-    // These have left the seconds that they were in.
+    // Conversations with later changes no longer count in the second of their earlier change.
     for (const { id } of rows) seen.delete(id);
     const differingMs = firstDifference(seen, seconds, fromMs, tailMs);
     if (differingMs === undefined) return this.readSince(db, tailMs, seen, deadlineMs, rows);
     return this.readSince(db, differingMs, seen, deadlineMs);
   }
 
-  /** Indexes what changed since a time. @returns whether all of it was read by the deadline. */
+  /** Indexes what has changed since a time. @returns whether everything was read by the deadline. */
   private async readSince(
     db: Database,
     sinceMs: number,
@@ -216,10 +216,8 @@ export class SearchIndex {
     let after = { atMs: sinceMs, id: "" };
     for (let rows = first; ; rows = undefined) {
       rows ??= (await db.batch([listChanged(db, this.workspaceId, after, PAGE_SIZE)]))[0];
-      await this.take(
-        db,
-        rows.filter((row) => this.isChanged(row)),
-      );
+      const changed = rows.filter((row) => this.isChanged(row));
+      await this.indexConversations(db, changed);
       const untilMs = Math.max(kv.get<number>("readUntil") ?? 0, rows.at(-1)?.updatedAt ?? 0);
       for (const { id, updatedAt, messageCount } of rows) seen.set(id, { updatedAt, messageCount });
       for (const [id, { updatedAt }] of seen) if (updatedAt < untilMs - OVERLAP_MS) seen.delete(id);
@@ -241,8 +239,8 @@ export class SearchIndex {
     return this.sql.exec(query, id, updatedAt, messageCount, notedAt, status, assigneeId).toArray().length === 0;
   }
 
-  /** Indexes conversations with the texts that the index does not have. */
-  private async take(db: Database, rows: readonly IndexedConversation[]): Promise<void> {
+  /** Indexes conversations, with the texts that the index does not have yet. */
+  private async indexConversations(db: Database, rows: readonly IndexedConversation[]): Promise<void> {
     const kept = rows.filter((row) => !this.isErased(row.id));
     if (kept.length === 0) return;
     this.storage.transactionSync(() => {
@@ -274,7 +272,7 @@ export class SearchIndex {
     const advance = `UPDATE conversations SET ${kind}_at = ?, ${kind}_id = ?, next_place = next_place + 1 WHERE id = ? RETURNING number, next_place AS place`;
     const { createdAt, id, conversationId } = text;
     const [found] = this.sql.exec<{ number: number; place: number }>(advance, createdAt, id, conversationId).toArray();
-    // Erased while it was read, or longer than any plan allows.
+    // The conversation was erased while it was read, or is longer than any plan allows.
     if (!found || found.place >= PLACES) return;
     this.insertText(found.number * PLACES + found.place - 1, id, toIndexText(text.content));
   }
@@ -299,7 +297,7 @@ export class SearchIndex {
     return this.sql.exec("SELECT 1 FROM erased WHERE id = ?", id).toArray().length > 0;
   }
 
-  /** Indexes conversations again that were not erased after all, because of new activity. */
+  /** Indexes conversations again whose erasure did not happen, because of new activity. */
   private async reviveErased(db: Database): Promise<void> {
     const beforeMs = Date.now() - ERASURE_MS;
     const query = `SELECT id FROM erased WHERE at < ? LIMIT ${PAGE_SIZE}`;
@@ -309,9 +307,9 @@ export class SearchIndex {
       .map(({ id }) => id);
     if (ids.length === 0) return;
     const [rows] = await db.batch([listExisting(db, this.workspaceId, ids)]);
-    // A conversation that was removed again in the meantime stays marked.
+    // A conversation that was marked again in the meantime stays marked.
     for (const id of ids) this.sql.exec("DELETE FROM erased WHERE id = ? AND at < ?", id, beforeMs);
-    await this.take(db, rows);
+    await this.indexConversations(db, rows);
   }
 
   private exists(): boolean {
@@ -321,7 +319,7 @@ export class SearchIndex {
 
 const NAMES_OF_SUMS = ["count", "messages", "atSum", "idSum"] as const;
 
-/** When the first second begins whose changes are not those that were read. */
+/** The start of the first second whose changes differ from those that were read; undefined if there is none. */
 function firstDifference(
   seen: Readonly<SeenConversations>,
   seconds: readonly ChangedSecond[],

@@ -5,7 +5,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { isAmong, type Position } from "../platform/db/sql.ts";
 import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
 
-/** What the index holds of a conversation besides its texts. */
+/** Selects the columns of conversations that the index needs. */
 function selectForIndex(db: Database, condition: SQL) {
   const ofConversation = sql`${notes.workspaceId} = ${conversations.workspaceId} AND ${notes.conversationId} = ${conversations.id}`;
   return db
@@ -27,7 +27,7 @@ function selectForIndex(db: Database, condition: SQL) {
     .where(condition);
 }
 
-/** Conversations by last activity, oldest first, after a position. Each status is a range of the list's index. */
+/** Conversations by last activity after a position, oldest first. Each status is a range of the list's index. */
 export const listChanged = compiled((db, workspaceId: string, after: Position, limit: number) => {
   const ranges = CONVERSATION_STATUSES.map(
     (status) => sql`SELECT id, updated_at FROM ${conversations}
@@ -37,11 +37,11 @@ export const listChanged = compiled((db, workspaceId: string, after: Position, l
   return selectForIndex(db, sql`${conversations.id} IN ${page}`).orderBy(conversations.updatedAt, conversations.id);
 });
 
-/** The changes of a second: how many, and sums that tell them from others. */
+/** The changes of a second: their number, and sums that differ if other conversations or messages changed. */
 export interface ChangedSecond {
   second: number;
   count: number;
-  /** Of all its conversations: a message that is committed late leaves the time of a later change. */
+  /** The messages of all these conversations. A message that is committed late does not change the time of its conversation. */
   messages: number;
   atSum: number;
   idSum: number;
@@ -49,10 +49,10 @@ export interface ChangedSecond {
 
 export const SECOND_MS = 1_000;
 
-/** Digits of an identifier that are random, as `idNumber` reads them. */
+/** The positions of digits in an id that are random, from which `idNumber` makes a number. */
 const RANDOM_DIGITS = [21, 22, 23, 24, 25, 26];
 
-/** Counts changes by their seconds, since a time and before another. */
+/** Counts the changes of a period by seconds. */
 export const countChanged = compiled((db, workspaceId: string, sinceMs: number, untilMs: number) => {
   const idSum = sql.join(
     RANDOM_DIGITS.map((at, power) => sql`unicode(substr(id, ${at}, 1)) * ${64 ** power}`),
@@ -64,7 +64,7 @@ export const countChanged = compiled((db, workspaceId: string, sinceMs: number, 
   );
   return db
     .select({
-      // Literal: a bound number is a float, by which nothing is rounded.
+      // SECOND_MS is part of the text, since a bound number is a float, which does not divide to an integer.
       second: sql<number>`updated_at / ${sql.raw(String(SECOND_MS))}`.as("second"),
       count: sql<number>`count(*)`.as("count"),
       messages: sql<number>`sum(message_count)`.as("messages"),
@@ -75,17 +75,17 @@ export const countChanged = compiled((db, workspaceId: string, sinceMs: number, 
     .groupBy(sql`1`);
 });
 
-/** The number that `countChanged` adds up. */
+/** The number of an id that `countChanged` adds up. */
 export function idNumber(id: string): number {
   return RANDOM_DIGITS.reduce((sum, at, power) => sum + id.charCodeAt(at - 1) * 64 ** power, 0);
 }
 
-/** Those of these conversations that exist. */
+/** The conversations with these ids that exist. */
 export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));
 }
 
-/** How far the index has read a conversation. */
+/** The last message and note of a conversation that the index has read. */
 export interface TextPosition {
   id: string;
   messageAt: number;
@@ -94,7 +94,7 @@ export interface TextPosition {
   noteId: string;
 }
 
-/** The next messages, and the next notes, of these conversations after their positions: by conversation, oldest first. */
+/** The messages, and the notes, of these conversations that follow their positions: by conversation, oldest first. */
 export function listNewTexts(db: Database, workspaceId: string, positions: readonly TextPosition[], limit: number) {
   const after = (table: typeof messages | typeof notes, list: readonly [string, number, string][]) =>
     db
@@ -104,7 +104,7 @@ export function listNewTexts(db: Database, workspaceId: string, positions: reado
         createdAt: sql<number>`t.created_at`.as("created_at"),
         content: sql<string>`t.content`.as("content"),
       })
-      // CROSS JOIN fixes the order: by conversation, and in that of the transcript.
+      // CROSS JOIN keeps the order: by conversation, then by time.
       .from(
         sql`json_each(${JSON.stringify(list)}) CROSS JOIN ${table} t ON t.workspace_id = ${workspaceId} AND t.conversation_id = json_each.value ->> 0
           AND (t.created_at, t.id) > (json_each.value ->> 1, json_each.value ->> 2)`,

@@ -1,14 +1,14 @@
-/** A word of a text in the form in which it is indexed, and where it stands in the text. */
+/** A word of a text in the form in which it is indexed, and its offsets in the text. */
 interface Word {
   term: string;
   start: number;
   end: number;
 }
 
-/** What a query looks for: words that follow each other. */
-export interface Phrase {
+/** A part of a query: words that must follow each other. */
+interface Phrase {
   terms: readonly string[];
-  /** Whether the last one may be the beginning of a word. */
+  /** Whether the last term also matches the beginning of a word. */
   isPrefix: boolean;
 }
 
@@ -18,20 +18,20 @@ export interface SnippetPart {
   is_match: boolean;
 }
 
-/** Longer texts are found by their beginning. */
+/** Only the beginning of a longer text is indexed. */
 const MAX_TEXT_LENGTH = 10_000;
-/** Longer words are hashes and keys: their beginning is enough to find them. */
+/** Longer words are hashes and keys, of which the beginning is enough. */
 const MAX_TERM_LENGTH = 48;
 
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
-/** Parts of a word of scripts that put no spaces between words, or join particles to them; and the parts between these. */
+/** Splits a word into runs of scripts that put no spaces between words or join particles to them, and runs of other scripts. */
 const RUN =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 const UNSPACED = /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
-/** Accents of Latin, Greek and Cyrillic, and the points of Hebrew and Arabic, which most people leave out. */
+/** Accents of Latin, Greek and Cyrillic, and points of Hebrew and Arabic, which most people leave out. */
 const MARKS = /[\u0300-\u036f]|[\u0591-\u05c7]|[\u0610-\u061a]|\u0640|[\u064b-\u065f]|\u0670/g;
 
-/** The text as the index holds it: its words in order, separated by spaces. */
+/** The text in the form in which it is indexed: its words in order, separated by spaces. */
 export function toIndexText(text: string): string {
   return wordsOf(text.slice(0, MAX_TEXT_LENGTH).normalize("NFC"))
     .map(({ term }) => term)
@@ -39,8 +39,8 @@ export function toIndexText(text: string): string {
 }
 
 /**
- * The phrases of a query, each of which a text must have: what stands between white space, whose last word may be the beginning
- * of a longer one; and what stands in quotation marks, word for word.
+ * The phrases of a query, all of which a text must contain. Text in quotation marks is one phrase, which must match word for word.
+ * Otherwise each part between white space is a phrase, whose last word may be the beginning of a longer word.
  */
 export function toPhrases(query: string): Phrase[] {
   const phrases = [...query.normalize("NFC").matchAll(/"([^"]*)"?|[^\s"]+/g)].map(([chunk, quoted]) =>
@@ -53,18 +53,18 @@ function toPhrase(chunk: string, isQuoted: boolean): Phrase {
   const words = wordsOf(chunk);
   const last = words.at(-1);
   const isUnspaced = last !== undefined && UNSPACED.test(last.term);
-  // A run of two characters or more ends with the pair that they are; what may follow it is another pair.
+  // In scripts without spaces, a run of several characters is indexed as pairs and a last single character, which a query leaves out.
   const isWhole = isUnspaced && words.length > 1 && words.at(-2)!.end === last.end;
   const terms = (isWhole ? words.slice(0, -1) : words).map(({ term }) => term);
   return { terms, isPrefix: isUnspaced ? !isWhole : !isQuoted && (last?.term.length ?? 0) > 1 };
 }
 
-/** An FTS5 expression for the texts that have every phrase. */
+/** An FTS5 expression that matches the texts that contain every phrase. */
 export function toMatch(phrases: readonly Phrase[]): string {
   return phrases.map(({ terms, isPrefix }) => `"${terms.join(" ")}"${isPrefix ? " *" : ""}`).join(" AND ");
 }
 
-/** How many characters a snippet has, and how many of them stand before its first match. */
+/** The characters of a snippet, and how many of them come before the first match. */
 const SNIPPET_LENGTH = 160;
 const LEAD_LENGTH = 40;
 
@@ -91,13 +91,13 @@ export function snippetOf(text: string, phrases: readonly Phrase[]): SnippetPart
   return parts;
 }
 
-/** The first place after white space between two others, else the first of them. */
+/** The start of the first word between two offsets, or else the first offset. */
 function boundary(text: string, from: number, to: number): number {
   const space = text.slice(from, to).search(/\s\S/);
   return space < 0 ? from : from + space + 1;
 }
 
-/** Where a text has the phrases, from its beginning on; overlapping places are one. */
+/** The ranges of a text that match a phrase, in order. Overlapping ranges are merged. */
 function rangesOf(words: readonly Word[], phrases: readonly Phrase[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const [at, word] of words.entries()) {
@@ -131,7 +131,7 @@ function wordsOf(text: string): Word[] {
   return words;
 }
 
-/** Each pair of neighbouring characters, and the last character by itself: so every part of the run can be found. */
+/** Each pair of adjacent characters, and the last character alone, so that every part of the run can be found. */
 function pairsOf(run: string, start: number): Word[] {
   const words: Word[] = [];
   const characters = Array.from(run);
@@ -149,9 +149,9 @@ function addWord(words: Word[], word: string, start: number, end: number): void 
   if (term !== "") words.push({ term, start, end });
 }
 
-/** Without differences in case, width and accents. */
+/** Removes differences in case, width and accents. */
 function fold(word: string): string {
-  // Upper case first: it maps ß to SS and ς to Σ.
+  // Upper case comes first, since it maps ß to SS and ς to Σ.
   const lower = word.normalize("NFKC").toUpperCase().toLowerCase();
   return lower
     .normalize("NFD")

@@ -6,14 +6,14 @@ import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
 import type { ListedRow } from "./wire.ts";
 
-/** Where a conversation matches. */
+/** The text of a conversation that matches a search. */
 export interface Match {
   message_id: string | null;
   snippet: SnippetPart[];
 }
 
 interface Found {
-  /** One more than the page holds when there is another one. */
+  /** The rows of the page, and one more if there is another page. */
   rows: ListedRow[];
   matches: Map<string, Match>;
   total: number;

@@ -8,15 +8,15 @@ export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
 /** How many characters of the question a hand-off's summary holds. */
 export const HANDOFF_SUMMARY_LENGTH = 500;
 
-/** The statuses in which a human handles the conversation, or is to. */
+/** The statuses in which a human handles the conversation or is asked to. */
 export const HUMAN_STATUSES = ["needs_human", "human_active"] as const satisfies ConversationStatus[];
 
-/** What changes a conversation's status, besides a caller who sets it. */
+/** The events that change a conversation's status. A caller can also set it. */
 export const TRIGGERS = ["visitor_wrote", "agent_answered", "agent_handed_off", "team_replied", "team_resolved", "idled"] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** The next status for each trigger and status; a status that is missing stays as it is. */
+/** The next status for each trigger and status. A status that is not listed does not change. */
 const TRANSITIONS: Record<Trigger, Partial<Record<ConversationStatus, ConversationStatus>>> = {
   visitor_wrote: { resolved: "open" },
   // A human may have taken over while the model was generating.
@@ -27,10 +27,9 @@ const TRANSITIONS: Record<Trigger, Partial<Record<ConversationStatus, Conversati
   idled: { ai_handled: "resolved" },
 };
 
-/** The next status as a function of the present one. */
+/** Returns the next status for the present one. */
 export type Transition = (from: ConversationStatus) => ConversationStatus;
 
-/** The transition of a trigger. */
 export function transitionOn(trigger: Trigger): Transition {
   return (from) => TRANSITIONS[trigger][from] ?? from;
 }
@@ -40,19 +39,19 @@ export function transitionTo(status: SettableStatus): Transition {
   return () => status;
 }
 
-/** The reasons after which the agent stays silent until a human replies: the visitor was promised one. */
+/** The reasons after which the agent stays silent until a human replies, since the visitor was promised a human. */
 export const SILENCING_REASONS = ["customer_request", "unsupported_request"] as const satisfies HandoffReason[];
 
 /**
- * Whether the agent leaves a visitor's message to humans. After other hand-offs it answers what it can until one replies.
- * @param pendingReason of the hand-off that no human has accepted yet; null where there is none.
+ * Whether the agent leaves a visitor's message to humans. After hand-offs for other reasons it answers until a human replies.
+ * @param pendingReason the reason of a hand-off that no human has accepted yet; null if there is none.
  */
 export function isAgentSilent(status: ConversationStatus, pendingReason: HandoffReason | null): boolean {
   if (status === "human_active") return true;
   return status === "needs_human" && (pendingReason === null || (SILENCING_REASONS as readonly HandoffReason[]).includes(pendingReason));
 }
 
-/** The status of an open hand-off once its conversation has this status; null when it stays as it is. */
+/** The status of an open hand-off when its conversation gets this status; null if it does not change. */
 export function handoffStatusAt(status: ConversationStatus): "accepted" | "resolved" | null {
   if (status === "needs_human") return null;
   return status === "human_active" ? "accepted" : "resolved";

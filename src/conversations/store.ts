@@ -12,10 +12,9 @@ import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
-/** A conversation, and the workspace that it must belong to. */
+/** The id of a conversation, and the workspace that it must belong to. */
 export type ConversationKey = { workspaceId: string; conversationId: string };
 
-/** One conversation of a workspace. */
 export const findConversation = compiled((db, workspaceId: string, conversationId: string) =>
   findOwn(db, conversations, workspaceId, conversationId),
 );
@@ -28,7 +27,7 @@ export const findConversationRecord = compiled((db, workspaceId: string, convers
     .where(isOwn(c, workspaceId, conversationId)),
 );
 
-/** How many messages a conversation has; no row where the workspace has no such conversation. */
+/** How many messages a conversation has; no row if the workspace has no such conversation. */
 export function findMessageCount(db: Database, workspaceId: string, conversationId: string) {
   return db
     .select({ messages: conversations.messageCount })
@@ -36,12 +35,11 @@ export function findMessageCount(db: Database, workspaceId: string, conversation
     .where(isOwn(conversations, workspaceId, conversationId));
 }
 
-/** The conversation's latest hand-off. */
 export const findLatestHandoff = compiled((db, workspaceId: string, conversationId: string) =>
   db.select().from(handoffs).where(isOfConversation(handoffs, { workspaceId, conversationId })).orderBy(desc(handoffs.id)).limit(1),
 );
 
-/** The order of a transcript. By time first: an id may be older than its message. */
+/** The order of a transcript: first by time, since an id may be created before its message. */
 export const NEWEST_MESSAGE_FIRST = [desc(messages.createdAt), desc(messages.id)] as const;
 
 /** A note in the columns of a message. */
@@ -56,9 +54,9 @@ const noteAsMessage = {
   quotaPeriod: sql`NULL`,
 };
 
-/** The latest messages and notes of a conversation, newest first: those before a position, if one is given. */
+/** The latest messages and notes of a conversation, newest first. With a cursor, only those before its position. */
 export const listTranscript = compiled((db, key: ConversationKey, { limit, cursor }: Omit<Page, "offset">) => {
-  // The comparison is left out where there is no position, since it costs a twentieth of the request.
+  // The comparison is left out without a cursor, since it costs a twentieth of the request.
   const isShown = (table: typeof messages | typeof notes) =>
     and(isOfConversation(table, key), cursor && sql`(${table.createdAt}, ${table.id}) < (${cursor.atMs}, ${cursor.id})`);
   const ofNotes = db.select(noteAsMessage).from(notes).where(isShown(notes)) as never;
@@ -72,29 +70,22 @@ export const listTranscript = compiled((db, key: ConversationKey, { limit, curso
 });
 
 /**
- * The time of a message that is written now: later than all that its conversation has, so that the transcript is in the order
- * in which messages were stored, whatever clocks say.
+ * SQL: the time of a message that is written now. It is later than that of all other messages of the conversation, so that the
+ * transcript has the order in which messages were stored, even if clocks differ.
  */
 export function messageTime({ conversationId }: { conversationId: string }, nowMs: number): SQL {
   return sql`(SELECT max(${nowMs}, last_message_at + (message_count > 0)) FROM ${conversations} WHERE id = ${conversationId})`;
 }
 
-/** A message that is written with its conversation. */
-interface CountedMessage {
-  id: string;
-  content: string;
-  at: number | SQL;
-}
-
-/** How much of a message a conversation's preview shows. */
+/** The characters of a message that a conversation's preview shows. */
 export const PREVIEW_LENGTH = 200;
 
 /**
- * What a message changes in its conversation. A trigger does this for every message whose conversation does not name it as its
- * last one: a writer that changes the conversation anyway does it in the same statement, so that the row and its indexes are
- * written once. The message must follow in the batch.
+ * The columns of a conversation that a new message changes. A trigger sets them, unless the conversation already names the message as
+ * its latest one. A statement that changes the conversation anyway sets them itself, so that the row and its indexes are written
+ * once. The message must follow in the batch.
  */
-export function countedMessage(agentId: string | SQL, { id, content, at }: CountedMessage) {
+export function latestMessageColumns(agentId: string | SQL, { id, content, at }: { id: string; content: string; at: number | SQL }) {
   return {
     lastMessagePreview: sql`substr(${content}, 1, ${PREVIEW_LENGTH})`,
     lastMessageAt: at,
@@ -103,26 +94,25 @@ export function countedMessage(agentId: string | SQL, { id, content, at }: Count
   };
 }
 
-/** One message. */
 export function findMessage(db: Database, workspaceId: string, messageId: string) {
   return findOwn(db, messages, workspaceId, messageId);
 }
 
-/** What a team member changes of a conversation, besides its status. */
-export interface TeamChanges {
+/** The changes of a conversation by the team, other than its status. */
+interface TeamChanges {
   tags?: string[] | undefined;
   assignee?: Member | null | undefined;
   read?: boolean | undefined;
 }
 
-/** Who on the team writes, or has a conversation. */
+/** A member of the team, as an author or assignee. */
 export interface Member {
   id: string;
   name: string;
 }
 
-/** Changes what is given. Reading is no activity, so it leaves the conversation's place in the list. */
-export const changeForTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
+/** Changes the given columns. Reading does not count as activity, so the conversation keeps its place in the list. */
+export const updateByTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
   const { tags, assignee, read } = changes;
   const set = {
     ...(tags !== undefined && { tags }),
@@ -136,7 +126,7 @@ export const changeForTeam = compiled((db, workspaceId: string, conversationId: 
     .where(isOwn(conversations, workspaceId, conversationId));
 });
 
-/** Adds a human's message if the conversation exists and has room, and so has each window. */
+/** Adds a human's message if the conversation exists and has room, and each rate-limit window has room. */
 export function createReply(
   db: Database,
   key: ConversationKey,
@@ -159,11 +149,11 @@ export function createReply(
   return insertWhere(db, messages, row, sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing();
 }
 
-/** SQL condition: since some time, somebody was erased whom one of the hashes names, alone or with a person (persons.ts). */
+/** SQL condition: since a time, a person with one of these hashes was erased, or a visitor together with a person. See persons.ts. */
 export function erasureExists(workspaceId: string, sinceMs: number, subjectHashes: readonly string[]): SQL {
   const isOne = sql`IN ${jsonIds(subjectHashes)}`;
   const isNamed = sql`(subject_hash ${isOne} OR EXISTS (SELECT 1 FROM json_each(detail, '$.visitors') WHERE value ${isOne}))`;
-  // The index holds ids, which are never older than their records.
+  // The condition on the id uses the index: an id is never older than its record.
   const isSince = sql`id >= ${firstIdAt(sinceMs)} AND created_at >= ${sinceMs}`;
   return sql`EXISTS (SELECT 1 FROM ${auditLog} WHERE workspace_id = ${workspaceId} AND ${isSince} AND ${isNamed})`;
 }
@@ -173,7 +163,7 @@ function messageExists(messageId: string): SQL {
   return exists(messages, eq(messages.id, messageId));
 }
 
-/** Records when a human first replied. */
+/** Records the time of the first human reply. */
 export function recordHumanReply(db: Database, key: ConversationKey, messageId: string, nowMs: number) {
   return db
     .update(conversations)
@@ -205,7 +195,7 @@ interface HandoffCause {
   reason: HandoffReason;
   summary: string | SQL | null;
   triggerMessageId: string | SQL | null;
-  /** Groups questions without an answer for analytics. */
+  /** The key by which analytics groups unanswered questions. */
   questionKey: string | null;
   /** How the model failed. */
   failure?: string | null;
@@ -224,8 +214,8 @@ export function createHandoff(db: Database, { workspaceId, conversationId, agent
 }
 
 /**
- * Changes a conversation as the agent's answer does, its status included, unless the answer is stored. The answer must follow in
- * the batch, at the time of the conversation's last message.
+ * Changes a conversation for a new answer of the agent, including its status, unless the answer is already stored. The answer must
+ * follow in the batch, with the time of the conversation's last message.
  */
 export function recordAnswer(
   db: Database,
@@ -238,11 +228,11 @@ export function recordAnswer(
   return db
     .update(conversations)
     .set({
-      ...countedMessage(sql`${conversations.agentId}`, { id: answer.id, content: answer.content, at }),
+      ...latestMessageColumns(sql`${conversations.agentId}`, { id: answer.id, content: answer.content, at }),
       messageCount: sql`${messageCount} + 1`,
       updatedAt: sql`max(${updatedAt}, ${at})`,
       firstAiReplyAt: sql`coalesce(${firstAiReplyAt}, ${at})`,
-      // The question waits for the team now.
+      // The question now waits for the team.
       ...(answer.isWaiting && { unreadCount: sql`max(${conversations.unreadCount}, 1)` }),
       status: sql`${caseOf(status, transition)}`,
     })
@@ -251,17 +241,17 @@ export function recordAnswer(
 
 interface TransitionOptions {
   nowMs: number;
-  /** Who resolves it, if the transition does. */
+  /** Who resolves the conversation, if the transition resolves it. */
   by?: "ai" | "human" | "api" | "auto";
-  /** The human's reply that causes it: nothing changes unless it is stored. */
+  /** The human's reply that causes the transition: nothing changes unless the reply is stored. */
   messageId?: string | undefined;
   /** A further condition. */
   where?: SQL;
 }
 
 /**
- * Changes a conversation's status, in the statement that reads it: there is no race. It changes a row only when the status
- * changes, which the next statement of the batch can test with `IF_CHANGED`.
+ * Changes a conversation's status in the statement that reads it, so that there is no race. A row changes only if the status changes,
+ * which the next statement of the batch can test with `IF_CHANGED`.
  */
 export function transitionConversation(
   db: Database,
@@ -289,9 +279,9 @@ export function transitionConversation(
 }
 
 /**
- * Updates the conversation's open hand-off for a transition. It goes before `transitionConversation` in the batch, because it
- * reads the former status.
- * @param messageId the human's reply that causes it: nothing changes unless it is stored.
+ * Updates the conversation's open hand-off for a transition. It must come before `transitionConversation` in the batch, because it
+ * reads the previous status.
+ * @param messageId the human's reply that causes the transition: nothing changes unless the reply is stored.
  */
 export function transitionHandoff(
   db: Database,
@@ -324,12 +314,12 @@ export function conversationExists(key: ConversationKey): SQL {
   return exists(conversations, isConversation(key));
 }
 
-/** SQL condition on `conversations`: it is this one, of this workspace. */
+/** SQL condition on `conversations`: the row is this conversation of this workspace. */
 export function isConversation({ workspaceId, conversationId }: ConversationKey): SQL {
   return isOwn(conversations, workspaceId, conversationId);
 }
 
-/** A function of the status as a SQL expression. */
+/** SQL: the result of a function of the status. */
 function caseOf(status: SQL | typeof conversations.status, rule: (status: ConversationStatus) => string | null): SQL {
   const cases = CONVERSATION_STATUSES.map((from) => sql`WHEN ${from} THEN ${rule(from)}`);
   return sql`(CASE ${status} ${sql.join(cases, sql` `)} END)`;

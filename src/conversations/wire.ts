@@ -18,7 +18,7 @@ import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 
-/** Someone on the team, by an id of the caller's. */
+/** A member of the team, with an id of the caller's choice. */
 export const memberSchema = z
   .object({
     id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
@@ -30,16 +30,16 @@ export const visitorSchema = z
   .object({
     id: uuid(),
     anon_id: z.string().meta({
-      description: "Names the visitor within the workspace; `api:` and your id for a user of the API.",
+      description: "The id of the visitor in the workspace. For a user of the API, it is `api:` and your id.",
       example: "api:customer-4711",
     }),
     external_id: z.string().nullable().meta({
-      description: "Your id for the person, given over the API or by a signed identity; null without one.",
+      description: "Your id for the person, from the API or a signed identity; null without one.",
       example: "customer-4711",
     }),
     name: z.string().nullable().meta({ description: "Their name, if known.", example: "Ann Lee" }),
     email: z.string().nullable().meta({ description: "Their email address, if known.", example: "ann@example.com" }),
-    verified: z.boolean().meta({ description: "Whether the API or a signed identity confirms who they are." }),
+    verified: z.boolean().meta({ description: "Whether the API or a signed identity confirms their identity." }),
   })
   .openapi("Visitor");
 
@@ -51,11 +51,11 @@ export const handoffSchema = z
     summary: z
       .string()
       .nullable()
-      .meta({ description: "What the visitor wants, in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
-    trigger_message_id: uuid().nullable().meta({ description: "The message that led to it." }),
-    status: z.enum(HANDOFF_STATUSES).meta({ description: "Whether somebody has taken it." }),
+      .meta({ description: "The visitor's request in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
+    trigger_message_id: uuid().nullable().meta({ description: "The message that caused it." }),
+    status: z.enum(HANDOFF_STATUSES).meta({ description: "Whether a member of the team has taken it." }),
     requested_at: timestamp().meta({ description: "When it was requested." }),
-    accepted_at: timestamp().nullable().meta({ description: "When somebody of the team took it." }),
+    accepted_at: timestamp().nullable().meta({ description: "When a member of the team took it." }),
     resolved_at: timestamp().nullable().meta({ description: "When it was resolved." }),
   })
   .openapi("Handoff");
@@ -65,18 +65,18 @@ export const messageSchema = z
     id: uuid(),
     conversation_id: uuid(),
     role: z.enum(TRANSCRIPT_ROLES).meta({
-      description: "user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it.",
+      description: "`user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it.",
       example: "assistant",
     }),
     author: z
       .object({
-        type: z.enum(AUTHOR_TYPES).meta({ description: "What kind of author it is." }),
+        type: z.enum(AUTHOR_TYPES).meta({ description: "The kind of author." }),
         id: z.string().nullable().meta({ description: "The visitor, the agent or the member of the team; null if unknown." }),
         name: z.string().nullable().meta({ description: "Their name, if known." }),
       })
       .meta({ description: "Who wrote it." }),
     content: z.string().meta({ description: "The text.", example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema).meta({ description: "Where an answer comes from." }),
+    citations: z.array(citationSchema).meta({ description: "The sources of an answer." }),
     confidence: z
       .number()
       .nullable()
@@ -119,41 +119,41 @@ export const feedbackPageSchema = cursorPageOf(feedbackSchema, "FeedbackPage");
 export const feedbackQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
   rating: z.enum(RATINGS).optional().meta({ description: "Only these ratings.", example: "down" }),
-  since: timeQuery().optional().meta({ description: "Only ratings first given at or after it." }),
+  since: timeQuery().optional().meta({ description: "Only ratings first given at or after this time." }),
 });
 
 export const conversationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    channel: z.enum(CHANNELS).meta({ description: "Where the visitor writes." }),
+    channel: z.enum(CHANNELS).meta({ description: "The channel on which the visitor writes." }),
     status: z.enum(CONVERSATION_STATUSES).meta({
       description:
-        "open before the first answer, ai_handled after one, needs_human while it waits for the team, human_active while the team has it, resolved.",
+        "`open` before the first answer, `ai_handled` after an answer, `needs_human` while it waits for the team, `human_active` while the team handles it, or `resolved`.",
     }),
     subject: z
       .string()
       .nullable()
       .meta({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
     tags: z.array(z.string()).meta({ description: "Your team's tags.", example: ["refund"] }),
-    assignee: memberSchema.nullable().meta({ description: "The member of the team whom it is assigned to." }),
-    visitor: visitorSchema.nullable().meta({ description: "Who asks; null once they are erased." }),
+    assignee: memberSchema.nullable().meta({ description: "The member of the team to whom it is assigned." }),
+    visitor: visitorSchema.nullable().meta({ description: "The visitor; null after their erasure." }),
     message_count: z.int().meta({ description: "How many messages it has, without notes.", example: 2 }),
     unread_count: z.int().meta({
       description:
-        "The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read.",
+        "How many messages of the visitor the team has not read, from the one that handed the conversation off. A reply or a new status marks them as read.",
       example: 0,
     }),
     last_message_preview: z
       .string()
       .nullable()
       .meta({ description: "The beginning of the latest message.", example: "Refunds are paid within five working days." }),
-    last_message_at: timestamp().meta({ description: "When the latest message came." }),
+    last_message_at: timestamp().meta({ description: "The time of the latest message." }),
     handoff: handoffSchema.nullable().meta({ description: "The latest hand-off to a human." }),
     csat: csatSchema.nullable().meta({ description: "The visitor's rating; null without one." }),
-    resolved_at: timestamp().nullable().meta({ description: "When it was resolved; null while it is not." }),
-    resolved_by: z.enum(RESOLVERS).nullable().meta({ description: "Who resolved it; auto stands for idle conversations." }),
-    first_human_reply_at: timestamp().nullable().meta({ description: "When somebody of the team first replied." }),
+    resolved_at: timestamp().nullable().meta({ description: "When it was resolved; null if it is not." }),
+    resolved_by: z.enum(RESOLVERS).nullable().meta({ description: "Who resolved it. `auto` means that it was idle." }),
+    first_human_reply_at: timestamp().nullable().meta({ description: "When a member of the team first replied." }),
     reopened_count: z.int().meta({ description: "How often the visitor wrote again after it was resolved." }),
     created_at: timestamp(),
     updated_at: timestamp(),
@@ -164,16 +164,16 @@ export const matchSchema = z
   .object({
     message_id: uuid()
       .nullable()
-      .meta({ description: "The latest message or note that matches; null where the subject or the visitor does." }),
+      .meta({ description: "The latest message or note that matches; null if only the subject or the visitor matches." }),
     snippet: z
       .array(
         z.object({
           text: z.string().meta({ description: "Plain text, as it was written." }),
-          is_match: z.boolean().meta({ description: "Whether this part is what was searched for." }),
+          is_match: z.boolean().meta({ description: "Whether this part matches the search." }),
         }),
       )
       .meta({
-        description: "The part of the text around the match; all its parts joined are the text.",
+        description: "The text around the match, in parts that are to be joined.",
         example: [
           { text: "Where is my ", is_match: false },
           { text: "refund", is_match: true },
@@ -185,14 +185,14 @@ export const matchSchema = z
 export const listedConversationSchema = conversationSchema
   .extend({
     last_message_role: z.enum(MESSAGE_ROLES).nullable().meta({
-      description: "Who wrote the latest message: user is the visitor, assistant the agent, human the team, system the service.",
+      description: "Who wrote the latest message: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service.",
       example: "assistant",
     }),
     question_preview: z.string().nullable().meta({
-      description: "The beginning of what the visitor wrote last, while the conversation waits for the team as needs_human; else null.",
+      description: "The beginning of the visitor's last message while the status is `needs_human`; otherwise null.",
       example: null,
     }),
-    match: matchSchema.nullable().meta({ description: "Where it matches `q`; null without a search." }),
+    match: matchSchema.nullable().meta({ description: "The text that matches `q`; null without a search." }),
   })
   .openapi("ListedConversation");
 
@@ -202,10 +202,10 @@ export const conversationQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
   status: z.enum(CONVERSATION_STATUSES).optional().meta({ description: "Only conversations with this status.", example: "needs_human" }),
   channel: z.enum(CHANNELS).optional().meta({ description: "Only conversations of this channel." }),
-  updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after it." }),
+  updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after this time." }),
   q: z.string().max(200).optional().meta({
     description:
-      "Only conversations with a message or note that has all these words or beginnings of words, in any language, case and accents aside; or whose subject and visitor have them. What stands in quotation marks is found word for word.",
+      "Only conversations with a message or note that contains all these words or beginnings of words, or whose subject and visitor contain them. Case and accents do not matter. Text in quotation marks must match word for word.",
     example: "refund late",
   }),
   assignee_id: z
@@ -213,16 +213,20 @@ export const conversationQuery = cursorQuery.extend({
     .min(1)
     .max(128)
     .optional()
-    .meta({ description: "Only conversations of this member of the team.", example: "grace" }),
+    .meta({ description: "Only conversations that are assigned to this member of the team.", example: "grace" }),
   unread: z
     .enum(["true"])
     .optional()
-    .meta({ description: "Only conversations with unread messages: their `total` is the number of an inbox." }),
+    .meta({ description: "Only conversations with unread messages. Their `total` is the count of an inbox." }),
 });
 
 export const conversationUpdateSchema = z
   .object({
-    status: z.enum(SETTABLE_STATUSES).nullable().optional().meta({ description: "open gives the conversation back to the agent." }),
+    status: z
+      .enum(SETTABLE_STATUSES)
+      .nullable()
+      .optional()
+      .meta({ description: "The new status. `open` gives the conversation back to the agent." }),
     tags: z
       .array(z.string().max(200))
       .max(20)
@@ -231,27 +235,28 @@ export const conversationUpdateSchema = z
       .meta({ description: "Replaces the tags; null leaves them unchanged." }),
     assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
     read: z.boolean().nullable().optional().meta({
-      description: "Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity.",
+      description:
+        "Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity.",
     }),
   })
   .openapi("ConversationUpdate", {
     example: { status: "resolved", tags: ["refund", "vip"], assignee: { id: "grace", name: "Grace Hopper" } },
   });
 
-const author = () => memberSchema.nullable().optional().meta({ description: "Who on the team writes. Visitors see the name." });
+const author = () => memberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." });
 
 export const replyInSchema = z
   .object({
-    content: filledText(8000).meta({ description: "What the visitor reads." }),
-    resolve: z.boolean().default(false).meta({ description: "Whether it resolves the conversation." }),
+    content: filledText(8000).meta({ description: "The text that the visitor reads." }),
+    resolve: z.boolean().default(false).meta({ description: "Whether the reply resolves the conversation." }),
     author: author(),
   })
   .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
 
 export const noteInSchema = z
   .object({
-    content: filledText(8000).meta({ description: "What your team reads." }),
-    author: memberSchema.nullable().optional().meta({ description: "Who on the team writes." }),
+    content: filledText(8000).meta({ description: "The text that your team reads." }),
+    author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes." }),
   })
   .openapi("NoteIn", {
     example: { content: "Called the bank: the refund arrives tomorrow.", author: { id: "grace", name: "Grace Hopper" } },
@@ -263,7 +268,7 @@ export const replySchema = messageSchema
   })
   .openapi("Reply");
 
-/** How many messages are read with their conversation. */
+/** How many messages are returned with their conversation. */
 export const LATEST_MESSAGES = 100;
 
 export const transcriptSchema = conversationSchema
@@ -281,11 +286,11 @@ export const messageQuery = cursorQuery.omit({ offset: true });
 
 export type ConversationRecord = z.infer<typeof conversationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
-/** A conversation as lists read it. */
+/** A conversation in a list. */
 export type ListedRow = { record: ConversationRecord; lastMessageRole: MessageRole | null; questionPreview: string | null };
 export type VisitorRow = typeof visitors.$inferSelect;
 export type HandoffRow = typeof handoffs.$inferSelect;
-/** A message, or a note as one. */
+/** A message, or a note in the form of a message. */
 export type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
 
 /** The wire record of a visitor. */
