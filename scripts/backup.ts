@@ -3,33 +3,8 @@ import { parseArgs } from "node:util";
 import { exportTo, stdoutSink } from "./backup/export.ts";
 import { createOperator } from "./backup/operator.ts";
 import { abandonImport, importFile, verifyFile } from "./backup/restore.ts";
-import { errorText, UserError, withUsage } from "./shared/cli.ts";
-import { type OperatorTarget, resolveOperatorTarget } from "./shared/service.ts";
-
-/** What it says goes to stderr: an export may go to stdout. */
-const say = (text: string) => console.error(text);
-
-async function main(args: readonly string[]): Promise<number> {
-  const command = parseCommand(args, process.env);
-  if (command.action === "help") {
-    say(USAGE);
-    return 0;
-  }
-  const operator = createOperator(command.url, command.token, say);
-  switch (command.action) {
-    case "export":
-      await exportTo(operator, command.workspaceId, stdoutSink(), say);
-      return 0;
-    case "abandon":
-      await abandonImport(operator, command.workspaceId, say);
-      return 0;
-    case "import":
-      await importFile(operator, command.file, say);
-      return 0;
-    case "verify":
-      return (await verifyFile(operator, command.file, say)) ? 0 : 1;
-  }
-}
+import { runMain, UserError, withUsage } from "./shared/cli.ts";
+import { resolveOperatorTarget } from "./shared/service.ts";
 
 const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
 npm run backup -- import FILE --url URL                              puts it into a deployment that does not have it
@@ -40,39 +15,33 @@ The operator's token is taken from OPERATOR_TOKEN in the environment, or for a s
 
 const DEFAULT_URL = "http://localhost:8787";
 
-/** What the command line asks for. */
-type Command =
-  | { action: "help" }
-  | (OperatorTarget &
-      (
-        | { action: "export"; workspaceId: string }
-        | { action: "abandon"; workspaceId: string }
-        | { action: "import"; file: string }
-        | { action: "verify"; file: string }
-      ));
+/** Messages go to stderr, since an export may go to stdout. */
+const say = (text: string) => console.error(text);
 
-/**
- * Reads the command line.
- * @throws UserError that says what is missing.
- */
-function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+await runMain(async () => {
   const options = { workspace: { type: "string" }, url: { type: "string" }, help: { type: "boolean" } } as const;
-  const { values, positionals } = withUsage(USAGE, () => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const { values, positionals } = withUsage(USAGE, () => parseArgs({ options, allowPositionals: true }));
   const [action, file] = positionals;
-  if (values.help || action === undefined) return { action: "help" };
-  const target = resolveOperatorTarget(values.url ?? DEFAULT_URL, environment);
-  if (action === "export" || action === "abandon") {
-    if (values.workspace === undefined) throw new UserError(`Name the workspace: ${action} --workspace ID`);
-    return { action, ...target, workspaceId: values.workspace };
+  if (values.help || action === undefined) return say(USAGE);
+  const { url, token } = resolveOperatorTarget(values.url ?? DEFAULT_URL, process.env);
+  const operator = createOperator(url, token, say);
+  const workspaceId = () => given(values.workspace, `Name the workspace: ${action} --workspace ID`);
+  const fileName = () => given(file, `Name the file: ${action} FILE`);
+  switch (action) {
+    case "export":
+      return exportTo(operator, workspaceId(), stdoutSink(), say);
+    case "abandon":
+      return abandonImport(operator, workspaceId(), say);
+    case "import":
+      return importFile(operator, fileName(), say);
+    case "verify":
+      return (await verifyFile(operator, fileName(), say)) ? 0 : 1;
+    default:
+      throw new UserError(`There is no ${action}.\n\n${USAGE}`);
   }
-  if (action !== "import" && action !== "verify") throw new UserError(`There is no ${action}.\n\n${USAGE}`);
-  if (file === undefined) throw new UserError(`Name the file: ${action} FILE`);
-  return { action, ...target, file };
-}
+});
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  say(errorText(error));
-  process.exitCode = 1;
+function given(value: string | undefined, request: string): string {
+  if (value === undefined) throw new UserError(request);
+  return value;
 }

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin, transform } from "esbuild";
-import { errorText, ROOT, UserError } from "./shared/cli.ts";
+import { ROOT, runMain, UserError } from "./shared/cli.ts";
 import { type OutputFile, writeOutput } from "./shared/output.ts";
 
 const OUTPUT = join(ROOT, "dist/web");
@@ -138,8 +138,8 @@ async function buildConsole(): Promise<OutputFile[]> {
   return [...files, { path: "console/index.html", contents: Buffer.from(page.replaceAll("{assets}", `/${folder}`)) }];
 }
 
-/** @throws UserError where the first load of the console, or a page of it, is larger than a person shall wait for. */
-function checkRoutes(files: readonly { path: string; contents: Uint8Array }[], { outputs }: Metafile): void {
+/** @throws UserError where the first load of the console, or one of its pages, is too large. */
+function checkRoutes(files: readonly OutputFile[], { outputs }: Metafile): void {
   const bytes = new Map(files.map((file) => [relative(ROOT, file.path), gzippedBytes(file)]));
   const withImports = (path: string, known = new Set<string>()): Set<string> => {
     if (known.has(path)) return known;
@@ -150,19 +150,12 @@ function checkRoutes(files: readonly { path: string; contents: Uint8Array }[], {
   const sum = (paths: Iterable<string>) => [...paths].reduce((all, path) => all + (bytes.get(path) ?? 0), 0);
   const output = relative(ROOT, OUTPUT);
   const first = new Set([...withImports(`${output}/main.js`), `${output}/console.css`]);
-  const pages = (outputs[`${output}/main.js`]?.imports ?? []).filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path);
-  const sizes = [
-    ["the first load", sum(first), FIRST_LOAD_BYTES] as const,
-    ...pages.map((path) => {
-      const own = [...withImports(path)].filter((one) => !first.has(one));
-      return [basename(path), sum(own), PAGE_BYTES] as const;
-    }),
-  ];
-  const tooLarge = sizes.filter(([, size, limit]) => size > limit);
-  if (tooLarge.length > 0)
-    throw new UserError(
-      tooLarge.map(([name, size, limit]) => `The console: ${name} has ${size} bytes gzipped; it may have ${limit}.`).join("\n"),
-    );
+  const pages = (outputs[`${output}/main.js`]?.imports ?? []).filter(({ kind }) => kind === "dynamic-import");
+  const sizeOfPage = (path: string) => sum([...withImports(path)].filter((one) => !first.has(one)));
+  checkSizes([
+    ["The first load of the console", sum(first), FIRST_LOAD_BYTES],
+    ...pages.map(({ path }): Size => [`The console's ${basename(path)}`, sizeOfPage(path), PAGE_BYTES]),
+  ]);
 }
 
 /** The viewer of /docs: an entry, and modules that it imports when they are wanted. */
@@ -194,13 +187,13 @@ function withoutFileLinks(text: string): string {
 /** The size of a file as a browser receives it. */
 const gzippedBytes = ({ contents }: Pick<OutputFile, "contents">): number => gzipSync(contents, { level: 9 }).length;
 
-/** @throws UserError where a file is larger than visitors shall wait for. */
-function checkSizes(files: readonly OutputFile[]): void {
-  const tooLarge = files.flatMap((file) => {
-    const [bytes, limit] = [gzippedBytes(file), LIMITS[file.path] ?? Number.POSITIVE_INFINITY];
-    return bytes > limit ? [`${file.path} has ${bytes} bytes gzipped; it may have ${limit}.`] : [];
-  });
-  if (tooLarge.length > 0) throw new UserError(tooLarge.join("\n"));
+type Size = [name: string, bytes: number, limit: number];
+
+/** @throws UserError where something is larger than its limit. */
+function checkSizes(sizes: readonly Size[]): void {
+  const tooLarge = sizes.filter(([, bytes, limit]) => bytes > limit);
+  const problems = tooLarge.map(([name, bytes, limit]) => `${name} has ${bytes} bytes gzipped; it may have ${limit}.`);
+  if (problems.length > 0) throw new UserError(problems.join("\n"));
 }
 
 /**
@@ -212,17 +205,15 @@ export async function buildWeb(): Promise<Record<string, number>> {
   const icon: OutputFile = { path: "icon.svg", contents: readFileSync(join(ROOT, "web/shared/icon.svg")) };
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
   const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), icon, headers];
-  checkSizes(files);
+  const sizes = Object.entries(LIMITS).map(([path, limit]): Size => [path, gzippedBytes(files.find((file) => file.path === path)!), limit]);
+  checkSizes(sizes);
   writeOutput(OUTPUT, files);
-  return Object.fromEntries(Object.keys(LIMITS).map((path) => [path, gzippedBytes(files.find((file) => file.path === path)!)]));
+  return Object.fromEntries(sizes);
 }
 
 if (import.meta.main) {
-  try {
+  await runMain(async () => {
     const sizes = Object.entries(await buildWeb()).map(([path, bytes]) => `${path} ${bytes} of ${LIMITS[path]} bytes`);
     console.log(`Built dist/web: ${sizes.join(", ")} gzipped.`);
-  } catch (error) {
-    console.error(errorText(error));
-    process.exitCode = 1;
-  }
+  });
 }

@@ -2,7 +2,7 @@
 // `dev` and `deploy`, and when a file changes; the runtime compiles a module when it is first imported (new_module_registry).
 import { join } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
-import { errorText, ROOT, UserError } from "./shared/cli.ts";
+import { ROOT, runMain, UserError } from "./shared/cli.ts";
 import { writeOutput } from "./shared/output.ts";
 
 const MAIN = "src/index.ts";
@@ -66,12 +66,9 @@ export async function buildWorker(folder = FOLDER): Promise<Metafile> {
 }
 
 if (import.meta.main) {
-  try {
+  await runMain(async () => {
     const { outputs } = await buildWorker();
     const modules = Object.keys(outputs).filter((path) => path.endsWith(".js"));
     console.log(`Built dist/worker: ${modules.length} modules.`);
-  } catch (error) {
-    console.error(errorText(error));
-    process.exitCode = 1;
-  }
+  });
 }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createHarness, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
-import type { Zone } from "./stand-in/products.ts";
+import type { Zone } from "./stand-in/account.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
 

@@ -103,7 +103,7 @@ export function simulateEarlierDeployment(
   const filters = [{ propertyName: "agent", indexType: "string" }];
   vectorize.create({ name: "small-chunks", config: { dimensions: WORKERS_AI_DIMENSIONS, metric: "cosine" } }, filters);
   for (const queue of ["a", "b", "c", "d", "small-work", "small-work-dlq"]) queues.create(queue);
-  queues.consume("small-work", { script: "small", dead_letter_queue: "small-work-dlq" });
+  queues.consume("small-work", "small", "small-work-dlq");
   const { uuid, sqlite } = d1.create("small-0");
   sqlite.exec(SMALL_PROJECT["migrations/0000_notes.sql"]);
   sqlite.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE, applied_at TEXT)");

@@ -3,11 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { ApiError, type Call, type Routes } from "./call.ts";
-import { D1 } from "./d1.ts";
-import { Products } from "./products.ts";
-import { Queues } from "./queues.ts";
-import { Vectorize } from "./vectorize.ts";
+import { ApiError, type Call, D1, Products, Queues, type Routes, Vectorize } from "./account.ts";
 import { Workers } from "./workers.ts";
 
 /** The account that the stand-in is. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { ApiError, type Call, type Routes } from "./call.ts";
+import { ApiError, type Call, type Routes } from "./account.ts";
 
 /** A binding in the form in which a Worker is uploaded; secrets are bindings. */
 export interface Binding {
@@ -17,20 +17,17 @@ interface Metadata {
   migrations?: { new_tag: string };
 }
 
-/** Whether what a binding names exists in the account. */
-type Exists = (binding: Binding) => boolean;
-/** Whether a queue is consumed by the Worker. */
-type IsConsumer = () => boolean;
-
 /** The one Worker of an account. */
 export class Workers {
   /** By name; undefined before the first deployment. */
   bindings: Map<string, Binding> | undefined;
   #migrationTag: string | undefined;
-  readonly #exists: Exists;
-  readonly #isConsumer: IsConsumer;
+  /** Whether the account has what a binding names. */
+  readonly #exists: (binding: Binding) => boolean;
+  /** Whether the Worker consumes a queue. */
+  readonly #isConsumer: () => boolean;
 
-  constructor(exists: Exists, isConsumer: IsConsumer) {
+  constructor(exists: (binding: Binding) => boolean, isConsumer: () => boolean) {
     this.#exists = exists;
     this.#isConsumer = isConsumer;
   }
