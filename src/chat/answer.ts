@@ -17,12 +17,12 @@ import type { Question } from "./question.ts";
 /** How much of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;
 
-/** What a visitor gets for a question. */
+/** The answer that a visitor gets to a question. */
 export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
-  /** `failure` says how the model failed, where that is the reason and it is known. */
+  /** Null where no human is needed. `failure` describes how the model failed, if that is the reason and it is known. */
   handoff: { reason: HandoffReason; summary: string; failure?: string } | null;
 }
 
@@ -34,21 +34,18 @@ export interface AnswerRequest {
   history: HistoryMessage[];
   retrieval: Retrieval;
   tools: Tool[];
-  /** What the agent knows about, in a few names. */
+  /** The names of some of the agent's sources. */
   topics: string[];
   /** Records how the answer comes about. */
   observer?: ModelObserver;
 }
 
-/** Is called with the pieces of an answer as a model writes them; joined they are the beginning of the answer. It must not throw. */
-export type DeltaListener = (text: string) => void;
-
 /**
- * The agent's answer to a question: a curated answer that matches almost exactly, else the model's; or the hand-off message where the visitor
- * asks for a human, nothing answers the question, or the confidence is too low. No piece of an answer is passed on before
- * it is certain that the answer will be given.
+ * Makes the agent's answer to a question: a curated answer whose question is nearly the same, else the model's answer. It is the
+ * hand-off message where the visitor asks for a human, nothing answers the question, the confidence is too low, or the model fails.
+ * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
  */
-export async function makeAnswer(model: Model, request: AnswerRequest, onDelta: DeltaListener): Promise<Answer> {
+export async function makeAnswer(model: Model, request: AnswerRequest, onText: (text: string) => void): Promise<Answer> {
   const { question, agent, retrieval } = request;
   const requestLanguage = humanRequestLanguage(question.message, agent.language);
   if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
@@ -58,18 +55,18 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onDelta: 
   if (opening.outcome === "failed") return failureAnswer(request, opening.failure);
   if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
   if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
-  if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onDelta);
+  if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onText);
   await opening.text.return?.();
   return handOff(request, "low_confidence", opening.confidence);
 }
 
-/** The answer to a question that our side failed to answer: a human takes over. */
+/** The answer to a question that the service failed to answer: a human takes over. */
 export function failureAnswer(request: HandoffRequest, failure?: string): Answer {
   const { handoff, ...answer } = handOff(request, "model_failure", 0);
   return { ...answer, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
-/** When the model fails a human takes over, and the visitor reads no error. */
+/** Asks the model. A failure is returned rather than thrown, since the visitor gets a human then and no error. */
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
   const { question, agent, history, retrieval, tools, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
@@ -82,17 +79,17 @@ async function askModel(model: Model, request: AnswerRequest): Promise<ModelRepl
   }
 }
 
-/** Reads an answer to its end. One that breaks off ends with the hand-off message, since its beginning is already shown. */
+/** Reads an answer to its end. If it breaks off, the hand-off message follows its beginning, which the visitor has seen. */
 async function readAnswer(
   request: AnswerRequest,
   opening: Extract<ModelReply, { outcome: "answered" }>,
-  onDelta: DeltaListener,
+  onText: (text: string) => void,
 ): Promise<Answer> {
   let text = "";
   try {
     for await (const piece of opening.text) {
       text += piece;
-      onDelta(piece);
+      onText(piece);
     }
   } catch (error) {
     const end =
@@ -102,7 +99,7 @@ async function readAnswer(
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
 }
 
-/** @returns how the model failed. */
+/** Logs a failure of the model, and returns its description. */
 function logFailure({ workspaceId, conversationId }: AnswerRequest["question"], error: unknown): string {
   const detail = describeFailure(error);
   logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail });
@@ -116,20 +113,20 @@ function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Ans
 
 type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history">;
 
-/** @param language of the sentence that the visitor reads; by default, that of their message. */
+/** @param language the language of the hand-off message; by default that of the visitor's message. */
 function handOff({ question, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Answer {
   const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
   const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastWritten(question.message, history), agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };
 }
 
-/** The visitor's message and the one before it. */
+/** The visitor's message and their previous one, newest first. */
 export function lastWritten(message: string, history: readonly HistoryMessage[]): string[] {
   const before = history.findLast(({ role }) => role === "visitor");
   return before ? [message, before.text] : [message];
 }
 
-/** The language of the first of a visitor's messages, newest first, that tells it; else the agent's. */
+/** The language of the newest message of a visitor whose language can be detected, else the agent's. */
 export function visitorLanguage(written: readonly string[], agentLanguage: string): string {
   for (const text of written) {
     const language = detectLanguage(text, agentLanguage);
@@ -143,7 +140,7 @@ function toCitation(passage: Passage): Citation {
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, snippet: snippetOf(content), score };
 }
 
-/** How a passage begins, as a citation shows it. */
+/** The beginning of a passage that a citation shows. */
 export function snippetOf(content: string): string {
   return content.length <= SNIPPET_LENGTH ? content : `${truncate(content, SNIPPET_LENGTH).trimEnd()}…`;
 }

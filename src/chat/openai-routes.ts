@@ -15,10 +15,11 @@ import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 /** For clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
 export const openAiRoutes = createRouter("OpenAI");
 
-/** Gives errors the fields that OpenAI's clients read, which do not see what is beside `error`. */
+/** Gives errors the fields that OpenAI's clients read, which ignore everything beside `error`. */
 export const openAiErrors: Check = (c) => {
   c.set("errorFields", ({ status, code, detail = [], fields }) => {
-    // OpenAI's clients repeat a 409 and a 5xx by themselves, as another question. An error of a question that is kept has fields.
+    // OpenAI's clients repeat a request by themselves after a 409 or a 5xx, which asks another question. Only the error of a
+    // question that is kept has fields.
     if (status === 409 || fields) c.header("X-Should-Retry", "false");
     const [first] = detail;
     const param = code === "not_found" ? "model" : first && first.loc.slice(1).join(".");

@@ -26,7 +26,7 @@ const messageSchema = z
   })
   .openapi("ChatCompletionMessage");
 
-/** A parameter that only has an effect with values that the service does not offer. */
+/** A parameter that is accepted only with values that have no effect. */
 function unsupported(isHarmless: (value: unknown) => boolean, words: string, description: string) {
   const check = (value: unknown) => (value ?? null) === null || isHarmless(value);
   return z.unknown().refine(check, valueErrorParams(words)).optional().meta({ description });
@@ -78,7 +78,7 @@ type CompletionIn = z.output<typeof completionInSchema>;
 const MAX_EARLIER = 16;
 const MAX_EARLIER_LENGTH = 8_000;
 
-/** What a request asks. Its earlier messages are read where no conversation holds them. */
+/** Returns the question of a request. Its earlier messages are used only where it continues no conversation, which would have them. */
 export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   const asked: Asked = {
     message: textOf(messages.at(-1)!),
@@ -96,12 +96,12 @@ export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   return { asked, earlier: asked.conversation_id ? [] : earlier };
 }
 
-/** The messages that are ignored, as paths of the body. */
+/** The paths of the messages that are ignored. */
 export function ignoredMessages({ messages }: CompletionIn): (string | number)[][] {
   return messages.flatMap(({ role }, at) => (isInstruction(role) ? [["messages", at]] : []));
 }
 
-/** Instructions are the agent's settings: whoever may ask may not change them. */
+/** Instructions are ignored: they are settings of the agent, which a caller who may only ask cannot change. */
 function isInstruction(role: CompletionIn["messages"][number]["role"]): boolean {
   return role === "system" || role === "developer";
 }

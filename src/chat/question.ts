@@ -3,8 +3,9 @@ import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
 import type { Channel } from "../platform/db/columns.ts";
 import type { VisitorLimit } from "../workspaces/visitor-limits.ts";
+import type { Asked } from "./wire.ts";
 
-/** A visitor, as the channel of their message knows them. */
+/** The author of a question, as its channel knows them. */
 export interface QuestionVisitor {
   anonId: string;
   externalId: string | null;
@@ -12,29 +13,20 @@ export interface QuestionVisitor {
   email: string | null;
   /** Whether the identifier is proven, by an API key or a signature. */
   verified: boolean;
-  /** Whether name and email are proven too: they replace what is known then, and only fill gaps otherwise. */
+  /** Whether name and email are proven too. They then replace the stored ones; otherwise they only fill gaps. */
   isProfileVerified: boolean;
-  /** The id of the anonymous visitor that turns out to be this one, and is merged into it. */
+  /** The id of an anonymous visitor who turned out to be this one and is merged into it. */
   joins: string | null;
 }
 
-/** An end user of the integrator. The API key proves the profile too. */
-export function apiVisitor({
-  id,
-  name,
-  email,
-}: {
-  id: string;
-  name?: string | null | undefined;
-  email?: string | null | undefined;
-}): QuestionVisitor {
-  const isVerified = { verified: true, isProfileVerified: true, joins: null };
-  return { anonId: `api:${id}`, externalId: id, name: name ?? null, email: email ?? null, ...isVerified };
+/** An end user of the integrator, whose API key proves the identifier and the profile. */
+export function apiVisitor({ id, name = null, email = null }: NonNullable<Asked["user"]>): QuestionVisitor {
+  return { anonId: `api:${id}`, externalId: id, name, email, verified: true, isProfileVerified: true, joins: null };
 }
 
 /**
  * One message of a visitor, and the limits under which it is stored. A channel makes it, and the session keeps it until it is
- * stored and answered. Its identifiers never change, so that it can be sent and attempted repeatedly, and is stored once.
+ * stored and answered. Its identifiers never change: it can be sent and attempted repeatedly, and is stored once.
  */
 export interface Question {
   workspaceId: string;
@@ -47,9 +39,9 @@ export interface Question {
   channel: Channel;
   message: string;
   visitor: QuestionVisitor | null;
-  /** The messages before a new conversation, as the caller reports them, oldest first. The model reads them; they are not stored. */
+  /** The messages before a new conversation that the caller reports, oldest first. The model reads them; they are not stored. */
   earlier?: HistoryMessage[];
-  /** The metadata that passages must have to be used for the answer. */
+  /** Only passages with this metadata are used for the answer. */
   filter?: MetadataFilter;
   /** Settings that replace the agent's for this answer, while the team tries others out. */
   settings?: AnswerSettings;
@@ -68,14 +60,14 @@ export interface Question {
   nowMs: number;
 }
 
-/** Longer questions count as the same when they start the same, which bounds what is stored of each. */
+/** Bounds what is stored of each question. Longer questions with the same beginning count as one. */
 const MAX_KEY_CHARACTERS = 200;
 
-/** Equal for questions that analytics counts as one: those with the same letters and digits, whatever case and punctuation. */
+/** Returns the key by which analytics counts equal questions: the letters and digits in lower case, without punctuation. */
 export function questionKeyOf(question: string): string {
   const plain = question.normalize("NFKC").toLowerCase();
   const words = plain.replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim();
-  // A question without letters and digits, "???" or an emoji, is its own key.
+  // A question without letters and digits, such as "???" or an emoji, is its own key.
   return Array.from(words || plain.trim())
     .slice(0, MAX_KEY_CHARACTERS)
     .join("");

@@ -16,7 +16,7 @@ import type { StreamFormat } from "./stream-formats.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
 import { type Asked, LAST_EVENT_ID } from "./wire.ts";
 
-/** The question of an integrator. */
+/** Makes the question of an integrator's request. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
   const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
   const { limits } = c.get("caller").workspace;
@@ -43,8 +43,8 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
 
 /**
  * Asks the agent, and waits for the whole answer.
- * @param visitor who gets a token with the answer.
- * @throws what `toError` makes of a refusal.
+ * @param visitor the visitor who gets a token with the answer; undefined over the API.
+ * @throws ApiError the refusal, as `toError` maps it.
  */
 export async function wholeAnswer(c: AppContext, question: Question, visitor?: AnswerVisitor, toError = refusalError) {
   const { result, cost } = await ask(c, question, visitor, (session) => session.ask(question, c.get("requestId")));
@@ -55,9 +55,9 @@ export async function wholeAnswer(c: AppContext, question: Question, visitor?: A
 }
 
 /**
- * Asks the agent, and answers with the stream of what it says.
- * @param visitor who gets a token with the answer.
- * @throws what `toError` makes of a refusal.
+ * Asks the agent, and responds with the stream of its answer.
+ * @param visitor the visitor who gets a token with the answer; undefined over the API.
+ * @throws ApiError the refusal, as `toError` maps it.
  */
 export async function streamedAnswer(
   c: AppContext,
@@ -73,7 +73,7 @@ export async function streamedAnswer(
   return answerStream(c, body!, question.conversationId, format);
 }
 
-/** The form of a stream that the Accept header names; undefined for the service's own. */
+/** The stream format that the Accept header names; undefined for the service's own. */
 export function acceptedFormat(c: AppContext): StreamFormat | undefined {
   const accepted = (c.req.header("Accept") ?? "").toLowerCase().replaceAll('"', "").split(",");
   const isUiMessages = accepted.some((one) => {
@@ -94,7 +94,7 @@ type Session = ReturnType<typeof sessionOf>;
 const KEPT =
   "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
-/** Where the call fails although the question was taken, the error tells the caller what will be finished. */
+/** Calls the session. If the call fails although the question is kept, the error has the ids by which the caller finds the answer. */
 async function ask<Result>(
   c: AppContext,
   question: Question,
@@ -107,18 +107,18 @@ async function ask<Result>(
   } catch (error) {
     const failure = toApiError(c, error);
     if (!(await isKept(c, question))) throw failure;
-    // With the token a visitor reads the answer.
+    // A visitor needs the token to read the answer.
     const token = visitor?.visitorId ? await visitorFields(c.env, visitor, null) : {};
     const fields = { conversation_id: conversationId, message_id: answerId, ...token };
     throw new ApiError(failure.code, KEPT, { headers: failure.headers, fields });
   }
 }
 
-/** Whether a question whose call failed is or will be answered; true where that cannot be found out. */
+/** Whether a question whose call failed is stored or will be; true where that cannot be found out. */
 async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
   const op = operationOf(c, workspaceId);
   try {
-    // A new stub: that of an object that died is of no more use.
+    // A new stub, since the stub of an object that died cannot be used again.
     if (await sessionOf(op, conversationId).isUnfinished(answerId)) return true;
     const [[stored]] = await op.db.batch([findMessage(op.db, workspaceId, questionId)]);
     return stored !== undefined;
@@ -133,10 +133,10 @@ export interface AnswerKey {
   message_id: string;
 }
 
-/** What D1 holds of an answer. */
+/** An answer as D1 has it. */
 interface FoundAnswer {
   workspaceId: string;
-  /** Undefined where D1 does not hold the conversation: its first question may still wait in the session. */
+  /** Undefined where D1 does not have the conversation: its first question may still wait in the session. */
   status: ConversationStatus | undefined;
   /** Undefined while the answer is written, and where there is none. */
   stored: StoredAnswer | undefined;
@@ -144,10 +144,10 @@ interface FoundAnswer {
 }
 
 /**
- * Resumes the stream of an answer after the client's last event: from D1 when the answer is finished, else from the session
- * that writes it. A client that has the whole answer gets 204, on which an EventSource stops.
- * @param find reads D1 in one trip, and throws when the caller may not read the conversation.
- * @throws ApiError not_found.
+ * Resumes the stream of an answer after the client's last event: from D1 if the answer is finished, else from the session that
+ * writes it. A client that has the whole answer gets 204, on which an EventSource stops.
+ * @param find reads D1 in one trip, and throws if the caller may not read the conversation.
+ * @throws ApiError `not_found` where there is no such answer.
  */
 export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => Promise<FoundAnswer>): Promise<Response> {
   const found = await find();
@@ -157,7 +157,7 @@ export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => P
   const session = sessionOf(operationOf(c, found.workspaceId), key.conversation_id);
   const body = await session.resume(key.message_id, caller);
   if (body) return answerStream(c, body, key.conversation_id, format);
-  // It was finished between the two look-ups, or does not exist.
+  // It was finished after the first look-up, or does not exist.
   return storedAnswer(c, await find(), caller);
 }
 

@@ -16,7 +16,7 @@ import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHea
 
 export const chatRoutes = createRouter("Chat");
 
-/** Trying settings out takes the scope that changes them. */
+/** A question that tries out settings needs the scope that may change them. */
 const checkSettings: Check = (c) => {
   const { settings } = c.req.valid("json" as never) as Asked;
   if (settings) requireScope(c, "agents:write");

@@ -2,7 +2,6 @@ import { DurableObject, RpcTarget } from "cloudflare:workers";
 import type { Operation } from "../platform/db/client.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
-import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -16,16 +15,16 @@ import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
 import type { TurnListener, TurnResult, TurnRunner } from "./turn.ts";
 import { VisitorSockets } from "./visitor-sockets.ts";
 
-/** Who waits for a turn. */
+/** The request that waits for a turn. A turn that the object runs again by itself has only a meter. */
 interface TurnCaller {
   meter: Meter;
-  /** The request that waits; undefined for a turn that the object runs on its own. */
   requestId?: string | undefined;
   onStart?: (stream: AnswerStream) => void;
 }
 
-/** A turn whose result is not known yet: its stream once it may be answered, and its result. */
+/** A turn that waits or runs. */
 interface PendingTurn {
+  /** Resolves once the question is stored. */
   started: Promise<AnswerStream>;
   result: Promise<TurnResult>;
 }
@@ -45,44 +44,44 @@ class Hold extends RpcTarget {
 const LONGEST_HOLD_MS = 30_000;
 
 /**
- * One object per conversation. It runs the conversation's turns in order and lets any number of clients read an answer
- * while it is written; a client that hangs up stops nothing.
+ * One object per conversation. It runs the conversation's turns in order, and lets any number of clients read an answer while it
+ * is written. A client that hangs up does not stop the answer.
  *
- * When the object dies, its clients get an error, and streams break off. Its unfinished turns are still in its storage: the
- * next instance runs them again, woken by the alarm or by the conversation's next request, and nothing is stored or counted
- * twice (`TurnQueue` says how often, `TurnRunner` why that is safe). A client gets the answer by resuming the stream, by
- * repeating the request with its Idempotency-Key, or from the transcript.
+ * When the object dies, its clients get an error, and streams break off. Its unfinished turns are still in its storage. The next
+ * instance runs them again, woken by the alarm or by the conversation's next request, and nothing is stored or counted twice:
+ * `TurnQueue` explains how often a turn is run, and `TurnRunner` why that is safe. A client gets the answer by resuming the
+ * stream, by repeating the request with its Idempotency-Key, or from the transcript.
  */
 export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue;
-  /** Undefined until the first turn: a start of an isolate loads no more than this class. */
+  /** Undefined until the first turn, so that the start of an isolate does not load what turns need. */
   private runner: TurnRunner | undefined;
   private readonly traces: TraceStore;
   private readonly visitors: VisitorSockets;
-  /** How often its storage was erased: a turn that began before must not store its trace. */
+  /** How often the object's storage was erased. A turn that began before an erasure must not store its trace. */
   private erasures = 0;
-  /** The answers of turns that run, or that a client resumed before they ran, by the answer's id. */
+  /** The streams of turns that run, or that a client resumed before they ran, by the answer's id. */
   private readonly streams = new Map<string, AnswerStream>();
-  /** The pending turns that a client may ask for again, by the answer's id. */
+  /** The turns that a client asked for in this instance, by the answer's id. A repeated request joins its turn. */
   private readonly pending = new Map<string, PendingTurn>();
-  /** An attempt that hangs longer has failed: it must not hold up its conversation. The model and the tools end before. */
+  /** An attempt that takes longer has failed, so that it does not block its conversation. The model and the tools have shorter limits. */
   private readonly attemptLimitMs = 5 * 60_000;
-  /** Settles when the running turn has stored its question. */
+  /** Settles once the running turn has stored its question. */
   private questionStored: Promise<void> = Promise.resolve();
-  /** Settles when the conversation is held no longer; undefined while it is not. */
-  private held: Promise<void> | undefined;
+  /** Settles once no hold keeps the next turn waiting. */
+  private released: Promise<unknown> = Promise.resolve();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const rescue = (question: Question, attempt: Attempt) => this.run(question, attempt, { meter: new Meter() });
+    const rescue = (question: Question, attempt: Attempt) => this.runTurn(question, attempt, { meter: new Meter() });
     this.traces = new TraceStore(ctx.storage.kv);
     this.visitors = new VisitorSockets(ctx);
-    this.turns = new TurnQueue(ctx.storage, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
+    this.turns = new TurnQueue(ctx.storage, rescue, () => this.traces.nextExpiryMs);
   }
 
-  /** Answers a visitor's message once the messages before it are answered. */
+  /** Answers a visitor's message, after the messages before it. */
   async ask(question: Question, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
-    if (this.held) await this.held;
+    await this.released;
     const meter = new Meter();
     return { result: await this.enqueue(question, { meter, requestId }).result, cost: meter.cost };
   }
@@ -92,21 +91,21 @@ export class ChatSession extends DurableObject<Env> {
    * result is what was spent until then.
    */
   async stream(question: Question, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
-    if (this.held) await this.held;
+    await this.released;
     const meter = new Meter();
     const { started, result } = this.enqueue(question, { meter, requestId: caller.requestId });
     const first = await Promise.race([started, result]);
-    // A turn that is answered has started before.
+    // An answer cannot come first: its turn starts before.
     if (!(first instanceof AnswerStream)) return { refusal: first as Refusal, cost: meter.cost };
     return { body: readStream(this.env, first, caller), cost: { ...meter.cost } };
   }
 
-  /** Resumes the stream of an unfinished answer; null where this object writes no such answer. */
+  /** Resumes the stream of an unfinished answer; null where this object has no such turn. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
     return this.isUnfinished(answerId) ? readStream(this.env, this.streamOf(answerId), caller) : null;
   }
 
-  /** Whether this object is to write that answer. */
+  /** Whether the turn that writes this answer is unfinished. */
   isUnfinished(answerId: string): boolean {
     return this.turns.isUnfinished(answerId);
   }
@@ -116,7 +115,7 @@ export class ChatSession extends DurableObject<Env> {
     return this.visitors.accept(request);
   }
 
-  /** Notifies the visitor's open pages that the conversation changed, which has this status now. */
+  /** Notifies the visitor's open pages that the conversation changed. @param status its status now. */
   notifyVisitor(conversationId: string, status: ConversationStatus): void {
     this.visitors.notify(conversationId, status);
   }
@@ -140,12 +139,12 @@ export class ChatSession extends DurableObject<Env> {
     });
   }
 
-  /** How an answer came about; undefined where that is not kept, or no longer. */
+  /** Finds the trace of an answer; undefined where there is none, or none any more. */
   async findTrace(answerId: string): Promise<Trace | undefined> {
     return this.traces.find(answerId);
   }
 
-  /** So many traces, oldest first, after that of a message. */
+  /** Lists the traces of the answers after a message, oldest first. */
   async listTraces(afterId: string, limit: number): Promise<Trace[]> {
     return this.traces.list(afterId, limit);
   }
@@ -156,17 +155,17 @@ export class ChatSession extends DurableObject<Env> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     this.visitors.closeAll();
-    // A turn that never starts ends no stream.
+    // The queue drops turns that have not started, so nothing else would end their streams.
     for (const stream of this.streams.values()) if (!stream.started) stream.fail();
     await this.questionStored;
   }
 
   /**
    * Deletes the object's storage unless a turn is unfinished.
-   * @returns what keeps further turns waiting, until the conversation's rows are erased or known to stay; null if it did not.
+   * @returns a hold that keeps further turns waiting until the conversation's rows are erased too; null if a turn is unfinished.
    */
   async eraseIdle(): Promise<Hold | null> {
-    // No turn is added meanwhile.
+    // So that no turn is added meanwhile.
     return this.ctx.blockConcurrencyWhile(async () => {
       if (!this.turns.isIdle) return null;
       await this.erase();
@@ -176,21 +175,17 @@ export class ChatSession extends DurableObject<Env> {
 
   private hold(): Hold {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ended = withTimeout(LONGEST_HOLD_MS, promise, "A hold").catch(() => undefined);
-    const held: Promise<void> = ended.finally(() => {
-      if (this.held === held) this.held = undefined;
-    });
-    this.held = held;
+    this.released = withTimeout(LONGEST_HOLD_MS, promise, "A hold").catch(() => undefined);
     return new Hold(resolve);
   }
 
-  /** Queues a question; one that is sent again while its turn is pending joins it. */
+  /** Queues a question. A repeated one joins its pending turn. */
   private enqueue(question: Question, caller: TurnCaller): PendingTurn {
     const { answerId } = question;
     const joined = this.pending.get(answerId);
     if (joined) return joined;
     const { promise: started, resolve: onStart } = Promise.withResolvers<AnswerStream>();
-    const result = this.turns.add(question, (attempt) => this.run(question, attempt, { ...caller, onStart })).catch(refuseErased);
+    const result = this.turns.add(question, (attempt) => this.runTurn(question, attempt, { ...caller, onStart })).catch(refuseErased);
     const turn = { started, result };
     this.pending.set(answerId, turn);
     const forget = () => void this.pending.delete(answerId);
@@ -199,21 +194,21 @@ export class ChatSession extends DurableObject<Env> {
     return turn;
   }
 
-  /** The turn's cost is in its own log line, and in that of the request that waits for it. */
-  private async run(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
+  /** Runs a turn as a job with a log line of its own. Its cost is also in the log line of the request that waits for it. */
+  private async runTurn(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
     const { meter, requestId } = caller;
     const { workspaceId, agentId, conversationId, channel } = question;
     const fields = { request_id: requestId, channel, agent_id: agentId, conversation_id: conversationId };
     const head = { job: "turn", workspaceId, attempts: attempt.number, fields } as const;
     const endOf = ({ outcome }: TurnResult) => ({ outcome });
     try {
-      return await measureJob(this.env, head, () => this.answer(question, attempt, caller), endOf, meter);
+      return await measureJob(this.env, head, () => this.attempt(question, attempt, caller), endOf, meter);
     } catch (error) {
       throw withoutData(error);
     }
   }
 
-  private async answer(question: Question, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
+  private async attempt(question: Question, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
     const stream = this.streamOf(question.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
@@ -262,19 +257,13 @@ export class ChatSession extends DurableObject<Env> {
   }
 }
 
-/** A turn whose conversation was erased while it waited has nothing to continue. */
+/** Refuses a question whose conversation was erased while it waited. */
 function refuseErased(error: unknown): Refusal {
   if (error instanceof TurnErasedError) return { outcome: "conversation_not_found" };
   throw error;
 }
 
-function logStuckTurn(question: Question, attempts: number): void {
-  const action =
-    "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation say why.";
-  logDeadLetter({ from: "turn", ids: idFields(question), attempts, action });
-}
-
-/** The object of a conversation. Its name includes the workspace, so another workspace's conversation is an empty object. */
+/** The object of a conversation. Its name includes the workspace, so that the id of another workspace's conversation finds an empty object. */
 export function sessionOf({ env, meter, workspaceId }: Operation, conversationId: string): DurableObjectStub<ChatSession> {
   meter.countObjectHop();
   return objectOf(env, env.SESSION, `${workspaceId}/${conversationId}`);

@@ -12,12 +12,12 @@ export interface StartedConversation extends ConversationKey {
   agentId: string;
   channel: "api" | "email";
   subject: string | null;
-  /** Of the visitor; null where the conversation is nobody's yet. */
+  /** The recipient's anonymous id; null where the conversation is nobody's yet. */
   anonId: string | null;
   nowMs: number;
 }
 
-/** SQL condition: the workspace has the agent, which has a mailbox if it needs one, and the day has room for the conversation. */
+/** SQL condition: the workspace has the agent, with a mailbox if the channel needs one, and may start another conversation today. */
 export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversation, windows: readonly VisitorWindow[]): SQL {
   const hasMailbox = channel === "email" ? sql`a.email_address IS NOT NULL` : sql`TRUE`;
   const hasAgent = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
@@ -25,7 +25,7 @@ export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversat
   return and(hasAgent, mayBeSent(workspaceId, windows))!;
 }
 
-/** Adds the conversation, with humans from the start. */
+/** Adds the conversation, which humans have from the start. */
 export function createStartedConversation(db: Database, started: StartedConversation, mayBeStarted: SQL) {
   const { workspaceId, agentId, channel, subject, anonId, nowMs } = started;
   const row = {
@@ -36,7 +36,7 @@ export function createStartedConversation(db: Database, started: StartedConversa
     status: "human_active" as const,
     subject,
     visitorId: anonId === null ? null : resolveVisitorId(workspaceId, anonId),
-    // Nobody waited for this reply: no first response is counted.
+    // Set at once, so that no first response is counted: nobody waited for one.
     firstHumanReplyAt: nowMs,
     lastMessageAt: nowMs,
     createdAt: nowMs,
@@ -45,7 +45,7 @@ export function createStartedConversation(db: Database, started: StartedConversa
   return insertWhere(db, conversations, row, mayBeStarted).onConflictDoNothing();
 }
 
-/** Adds the thread of a conversation by mail, before its first message: what has a thread is sent as mail. */
+/** Adds the mail thread of a conversation. It must precede the first message, which is sent as mail only if there is a thread. */
 export function createThread(
   db: Database,
   key: ConversationKey,

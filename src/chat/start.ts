@@ -22,7 +22,7 @@ export interface FirstMessage {
   subject: string | null;
   content: string;
   author: Member | null;
-  /** Whom it goes to: by mail to an address; over the API to a user, or to nobody whom the service knows. */
+  /** The recipient: an email address, or over the API a user, who may be unknown. */
   to: { channel: "email"; email: string; name: string | null } | { channel: "api"; user: QuestionVisitor | null };
 }
 
@@ -32,7 +32,7 @@ type StartResult =
   | { outcome: "no_mailbox" }
   | { outcome: "rate_limited"; full: VisitorWindow };
 
-/** Starts a conversation with a message of the team. Running it again with the same ids changes nothing. */
+/** Starts a conversation with a message of the team. */
 export async function startConversation(op: Operation, first: FirstMessage, limits: Limits): Promise<StartResult> {
   const { db, workspaceId, nowMs } = op;
   const [conversationId, messageId, visitorId] = [op.newId(), op.newId(), op.newId()];
@@ -58,7 +58,7 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
 
 interface Start extends ConversationKey {
   messageId: string;
-  /** Of a visitor who has none yet. */
+  /** The id for a visitor who is new. */
   visitorId: string;
   nowMs: number;
   windows: readonly VisitorWindow[];
@@ -79,13 +79,13 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
     ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, event(), "conversation.created", conversationRecord(conversationId)),
     ...(thread ? [createThread(db, start, thread)] : []),
-    // It is counted with its conversation.
+    // No windows: the message was counted together with its conversation.
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
     ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
   ];
 }
 
-/** As when they write by mail themselves: nothing proves who reads at an address. */
+/** The recipient of a mail, as unproven as the sender of one: nothing proves who reads at an address. */
 function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
   const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
   return { anonId: anonIdForEmail(email), name, email, ...unproven };

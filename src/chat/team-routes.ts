@@ -22,12 +22,12 @@ import { type FirstMessage, startConversation } from "./start.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
 import { endUserSchema } from "./wire.ts";
 
-/** What the team does in conversations that their visitors may have open. */
+/** The team's changes to conversations, of which the visitors' open pages are notified. */
 export const teamRoutes = createRouter("Conversations");
 
 const conversationParams = z.object({ conversation_id: uuid() });
 
-/** How much of a text is the subject of a mail that has none. */
+/** A mail without a subject gets this many characters of its text as the subject. */
 const SUBJECT_LENGTH = 80;
 
 /** RFC 5321, 4.5.3.1.3. */

@@ -3,14 +3,12 @@ import { DAY_MS } from "../platform/time.ts";
 import type { Trace } from "./trace-wire.ts";
 
 const PREFIX = "trace:";
-/** How long a trace is kept. */
 export const TRACE_LIFETIME_MS = 30 * DAY_MS;
 
-/** The traces of a conversation's answers, in its object's storage, where they are erased with the rest of it. */
+/** The traces of a conversation's answers, in the storage of its object. They are erased together with the conversation. */
 export class TraceStore {
   constructor(private readonly kv: SyncKvStorage) {}
 
-  /** Keeps a trace until it expires. */
   put(trace: Trace): void {
     this.kv.put(PREFIX + trace.message_id, trace);
   }
@@ -19,7 +17,7 @@ export class TraceStore {
     return messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
   }
 
-  /** So many traces, oldest first, after that of a message. */
+  /** Lists the traces of the answers after a message, oldest first. */
   list(afterId: string, limit: number): Trace[] {
     const from = afterId > expiredBefore() ? { startAfter: PREFIX + afterId } : { start: PREFIX + expiredBefore() };
     return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => trace);
@@ -31,14 +29,14 @@ export class TraceStore {
     for (const [key] of expired) this.kv.delete(key);
   }
 
-  /** When the next one expires; undefined where there is none. */
+  /** When the oldest trace expires, in Unix milliseconds; undefined where there is none. */
   get nextExpiryMs(): number | undefined {
     const [first] = this.kv.list({ prefix: PREFIX, limit: 1 });
     return first && timeOf(first[0].slice(PREFIX.length)) + TRACE_LIFETIME_MS + 1;
   }
 }
 
-/** The ids of the answers whose traces have expired sort before this. */
+/** The ids of answers whose traces have expired are smaller than this. */
 function expiredBefore(): string {
   return firstIdAt(Date.now() - TRACE_LIFETIME_MS);
 }

@@ -5,7 +5,7 @@ import { truncate, utf8Length } from "../platform/text.ts";
 import { type Answer, snippetOf } from "./answer.ts";
 import type { Trace, TraceFacts } from "./trace-wire.ts";
 
-/** Of the trace of an answer, as JSON. Most have some 5 KB. */
+/** The size of a trace as JSON. Most have some 5 KB. */
 const MAX_TRACE_BYTES = 32 * 1024;
 const MAX_CONTENT_LENGTH = 500;
 const MAX_TEXT_LENGTH = 200;
@@ -22,7 +22,7 @@ export interface Search {
 
 type TracedSearch = Trace["searches"][number];
 
-/** Records how an answer comes about. */
+/** Records how an answer is made. */
 export class TraceRecorder implements ModelObserver {
   private readonly startedMs = Date.now();
   private readonly searches: (Search & Pick<TracedSearch, "by">)[] = [];
@@ -38,7 +38,7 @@ export class TraceRecorder implements ModelObserver {
     this.modelCalls.push({ model, ...tokens, finish, failure, first_token_ms: firstTokenMs, duration_ms: durationMs });
   }
 
-  /** Keeps nothing of what a tool answered: it is the other side's, and may hold secrets. */
+  /** Records nothing of a tool's response, which may hold secrets of the other side. */
   toolCalled({ name, input, durationMs, outcome }: ToolCallReport): void {
     if (outcome?.kind === "found") {
       this.searches.push({ by: "tool", query: outcome.query, retrieval: outcome.retrieval, durationMs });
@@ -51,12 +51,11 @@ export class TraceRecorder implements ModelObserver {
     });
   }
 
-  /** The trace of an answer. */
   traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
     return { ...of, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
   }
 
-  /** How an answer came about, in so many bytes as JSON. */
+  /** The trace of an answer that is not stored as a message. @param maxBytes its size as JSON. */
   factsOf(answer: Answer, threshold: number, maxBytes: number): TraceFacts {
     const facts = {
       decision: decisionOf(answer, threshold),
@@ -68,7 +67,7 @@ export class TraceRecorder implements ModelObserver {
     return bounded(facts, maxBytes);
   }
 
-  /** Whether a source or a curated answer is among what was found. */
+  /** Whether a search found the source or the curated answer with this id. */
   hasFound(sourceId: string): boolean {
     return this.searches.some(
       ({ retrieval: { passages, curated } }) =>
@@ -129,7 +128,7 @@ function explanationOf(
   }
 }
 
-/** Cut, not rounded: a confidence just below the threshold must not look as if it reached it. */
+/** Rounds down: a confidence just below the threshold must not look as if it reached it. */
 function shown(confidence: number): number {
   return Math.floor(confidence * 100) / 100;
 }
@@ -169,7 +168,7 @@ function tracedAnswer({ answerId, question, score }: CuratedMatch, { citations }
   return { answer_id: answerId, question: truncate(question, MAX_TEXT_LENGTH), score, is_cited: isCited };
 }
 
-/** A trace that would be too large loses the texts of its passages, the last ones first, and then its last searches and calls. */
+/** Shortens a trace that is too large: first by the texts of its last passages, then by its last searches and tool calls. */
 function bounded(trace: TraceFacts, maxBytes: number): TraceFacts {
   const isTooLarge = () => utf8Length(JSON.stringify(trace)) > maxBytes;
   const passages = trace.searches.flatMap((search) => search.passages);

@@ -1,25 +1,25 @@
+import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 
 /** The pause before the next attempt is as long as the question has waited so far, within these bounds. */
 const SHORTEST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-/** From this age of the question on, an attempt hands it to a human. */
+/** An attempt hands a question of this age to a human instead of answering it. */
 const HAND_OFF_AFTER_MS = DAY_MS;
-/** So does one after this many in a row that the object did not survive. */
+/** It also does after this many attempts in a row that the object did not survive. */
 const MAX_CRASHES = 5;
 const PREFIX = "turn:";
 
-/** A question in storage. */
 interface QueuedQuestion {
   question: Question;
   /** How many attempts have started. */
   attempts: number;
-  /** How many attempts in a row the object did not survive, a running one included. */
+  /** How many attempts in a row the object did not survive, including the running one. */
   crashes: number;
 }
 
-/** The object's storage was erased while the question waited in it. */
+/** Thrown for a question that was in the object's storage when that was erased. */
 export class TurnErasedError extends Error {}
 
 /** One attempt at answering a question. */
@@ -46,18 +46,16 @@ export class TurnQueue {
   /** The keys of the questions that wait or run in this instance of the object. */
   private readonly running = new Set<string>();
   private lastNumber = 0;
-  /** Why storage may hold questions that do not run: the instance before this one died, or an attempt of this one failed. */
+  /** Why storage may hold orphans: the previous instance of the object died, or an attempt of this one failed. */
   private orphanedBy: "death" | "failure" | undefined;
 
   /**
    * @param rescue makes an attempt at an orphan.
-   * @param onStuck is called with a question that not even a human could be handed.
-   * @param nextChoreMs when the object is to be woken while no turn is unfinished; undefined for never.
+   * @param nextChoreMs returns when to wake the object while no turn is unfinished; undefined for never.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly rescue: (question: Question, attempt: Attempt) => Promise<unknown>,
-    private readonly onStuck: (question: Question, attempts: number) => void,
     private readonly nextChoreMs: () => number | undefined,
   ) {
     const stored = this.stored();
@@ -79,7 +77,7 @@ export class TurnQueue {
     return result;
   }
 
-  /** Runs the orphans again, when the alarm fires. One that fails again waits for the next alarm. */
+  /** Runs the orphans when the alarm fires. One that fails again waits for the next alarm. */
   async rescueOrphans(): Promise<void> {
     const askedMs = this.stored().map(([, { question }]) => question.nowMs);
     if (askedMs.length > 0) await this.storage.setAlarm(Date.now() + pauseOf(Date.now() - Math.max(...askedMs)));
@@ -92,8 +90,8 @@ export class TurnQueue {
   }
 
   /**
-   * Whether the turn that writes this answer is unfinished. Since a client waits for it, this restarts the turns of a dead
-   * instance; a turn that failed still waits for the alarm, or its clients would have it tried again all the time.
+   * Whether the turn that writes this answer is unfinished. Since a client waits for it, this runs the orphans of a dead
+   * instance. The orphans of a failure wait for the alarm: otherwise each client that asks would cause another attempt.
    */
   isUnfinished(answerId: string): boolean {
     if (this.orphanedBy === "death") void this.runOrphans();
@@ -102,7 +100,7 @@ export class TurnQueue {
 
   /** Sets the alarm to the object's next chore, if no turn is unfinished. */
   async rest(): Promise<void> {
-    // Without orphans, storage holds the running turns alone.
+    // Without orphans, only running turns are in storage.
     if (this.running.size > 0 || (this.orphanedBy !== undefined && this.stored().length > 0)) return;
     const atMs = this.nextChoreMs();
     await (atMs === undefined ? this.storage.deleteAlarm() : this.storage.setAlarm(atMs));
@@ -143,7 +141,7 @@ export class TurnQueue {
       this.storage.kv.delete(key);
       return done;
     } catch (error) {
-      if (attempt.isHandOff) this.onStuck(queued.question, attempt.number);
+      if (attempt.isHandOff) logStuckTurn(queued.question, attempt.number);
       this.orphanedBy = "failure";
       if (this.isStored(key)) this.storage.kv.put(key, { ...queued, crashes: 0 });
       throw error;
@@ -165,6 +163,13 @@ export class TurnQueue {
   private isStored(key: string): boolean {
     return this.storage.kv.get(key) !== undefined;
   }
+}
+
+/** Reports a question that could not even be handed to a human. */
+function logStuckTurn(question: Question, attempts: number): void {
+  const action =
+    "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation say why.";
+  logDeadLetter({ from: "turn", ids: idFields(question), attempts, action });
 }
 
 function pauseOf(waitedMs: number): number {

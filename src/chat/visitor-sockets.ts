@@ -5,9 +5,9 @@ import { logRarely } from "../platform/telemetry/log.ts";
 
 /** How many sockets a conversation may have: a visitor's open tabs and devices. */
 const MAX_SOCKETS = 8;
-/** How long a socket is good. Its page then opens another one, so that its token, its origin and its agent are checked again. */
+/** After this time a socket is closed. Its page then opens another one, so that its token, its origin and its agent are checked again. */
 const MAX_OPEN_MS = 10 * 60_000;
-/** The header by which the entrance says until when the visitor's token is good, in Unix milliseconds. */
+/** The header in which the widget's route passes on when the visitor's token expires, in Unix milliseconds. */
 export const EXPIRY_HEADER = "X-Expires-At";
 /** Codes of RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
@@ -15,8 +15,8 @@ const POLICY_VIOLATION = 1008;
 const CONNECT_AGAIN = "Connect again.";
 
 /**
- * The sockets by which a conversation's object tells its visitor's pages that there is something new, which they then read.
- * They hibernate: an open page costs nothing while nothing happens.
+ * The sockets through which a conversation's object notifies the visitor's open pages of changes, which they then read. The
+ * sockets hibernate: an open page costs nothing while nothing happens.
  */
 export class VisitorSockets {
   constructor(private readonly ctx: DurableObjectState) {}
@@ -33,7 +33,7 @@ export class VisitorSockets {
     return new Response(null, { status: 101, webSocket: client, headers: protocol ? { "Sec-WebSocket-Protocol": protocol } : {} });
   }
 
-  /** Sends each page that the conversation changed. The sockets of a resolved one are closed: nothing more happens in it. */
+  /** Notifies each page that the conversation changed. The sockets of a resolved conversation are closed, since nothing follows. */
   notify(conversationId: string, status: ConversationStatus): void {
     const news = JSON.stringify({ kind: "conversation", id: conversationId });
     for (const socket of this.ctx.getWebSockets()) {
@@ -48,7 +48,7 @@ export class VisitorSockets {
     for (const socket of this.ctx.getWebSockets()) close(socket, NORMAL_CLOSURE, "The conversation has ended.");
   }
 
-  /** Closes all sockets, since a token may have ended. A page with a valid token connects again. */
+  /** Closes all sockets, since a token may have been ended. A page whose token is valid connects again. */
   reconnectAll(): void {
     for (const socket of this.ctx.getWebSockets()) close(socket, POLICY_VIOLATION, CONNECT_AGAIN);
   }
@@ -70,12 +70,12 @@ function close(socket: WebSocket, code: number, reason: string): void {
   attempt(() => socket.close(code, reason));
 }
 
-/** A socket that is closing already takes nothing: its page connects again, and reads what it missed. */
+/** Acts on a socket, unless it is closing already. Its page then connects again, and reads what it missed. */
 function attempt(act: () => void): void {
   try {
     act();
   } catch {
-    // As said above.
+    // The socket is closing.
   }
 }
 
@@ -87,8 +87,8 @@ interface ChangedConversation {
 }
 
 /**
- * Notifies the visitor's pages that have the conversation open of a change, once that is committed. Nothing waits for it, and a
- * page reads again without it.
+ * Notifies the visitor's open pages of a change to the conversation that is committed. Nothing waits for it, and pages also read
+ * without it from time to time.
  */
 export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: ChangedConversation): void {
   if (!(VISITOR_CHANNELS as readonly Channel[]).includes(channel)) return;
@@ -96,7 +96,7 @@ export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: Ch
   waitUntil(Promise.resolve(notified).catch((error: unknown) => logRarely("visitor_not_notified", {}, error)));
 }
 
-/** Makes the visitor's pages connect again, since their tokens may have ended. A resolved conversation has no connected page. */
+/** Makes the visitor's open pages connect again, since their tokens may have been ended. A resolved conversation has none. */
 export function reconnectVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
   if (status === "resolved") return;
   const closed = objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor();

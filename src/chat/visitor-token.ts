@@ -7,7 +7,7 @@ const ID_BYTES = 16;
 /** Milliseconds fit into 6 bytes until the year 10889. */
 const TIME_BYTES = 6;
 
-/** The agent's id, the visitor's id and the time of issue. */
+/** The payload holds the agent's id, the visitor's id and the time of issue. */
 const FORMAT: TokenFormat = {
   prefix: "vt_",
   label: "visitor-token/1\0",
@@ -16,25 +16,24 @@ const FORMAT: TokenFormat = {
   encoding: BASE64URL,
 };
 
-/** Each answer renews an anonymous visitor's token: they are forgotten only after this time without one. */
+/** The lifetime of an anonymous visitor's token, which each answer renews. */
 export const TOKEN_LIFETIME_MS = 365 * DAY_MS;
-/** A verified visitor's token lives this long after the identity was proven; answers do not renew it. */
+/** The lifetime of a verified visitor's token from the proof of identity on. Answers do not renew it. */
 export const VERIFIED_LIFETIME_MS = 30 * DAY_MS;
 
-/** Who a token was issued to. */
 export interface VisitorClaim {
   agentId: string;
   visitorId: string;
 }
 
-/** What a genuine token states. Only its agent's and its visitor's records tell whether it was ended. */
+/** The contents of a genuine token. Whether it was ended since is in the records of its agent and its visitor (`isEnded`). */
 export interface VisitorToken extends VisitorClaim {
   issuedAtMs: number;
 }
 
 export type VisitorTokenResult = ({ outcome: "genuine" } & VisitorToken) | { outcome: "forged" } | { outcome: "expired" };
 
-/** Issues a visitor's token. It is verified without storage. */
+/** Issues a visitor's token, which can be verified without storage. */
 export async function mintVisitorToken({ agentId, visitorId }: VisitorClaim, secret: string, nowMs: number): Promise<string> {
   const payload = new Uint8Array(FORMAT.payloadBytes);
   payload.set(parseUuid(agentId));
@@ -45,7 +44,6 @@ export async function mintVisitorToken({ agentId, visitorId }: VisitorClaim, sec
   return mintToken(FORMAT, payload, secret);
 }
 
-/** Verifies a visitor's token against the secrets. */
 export async function verifyVisitorToken(token: string, secrets: readonly string[], nowMs: number): Promise<VisitorTokenResult> {
   const verified = await verifyToken(FORMAT, token, secrets);
   if (!verified) return { outcome: "forged" };
@@ -62,7 +60,7 @@ interface TokensEnd {
   tokensEndedAt: number | null;
 }
 
-/** Whether a token was ended: by its agent's operator, by its visitor, or because its visitor's proof of identity is too old. */
+/** Whether a token was ended for all of its agent's visitors or for its own, or its visitor's proof of identity has expired. */
 export function isEnded(
   { issuedAtMs }: VisitorToken,
   agent: TokensEnd,
@@ -73,25 +71,24 @@ export function isEnded(
   return issuedAtMs <= endedAtMs || nowMs >= expiryOf(issuedAtMs, visitor);
 }
 
-/** Until when a visitor's token is good that was issued at this time, if nobody ends it before. */
+/** When a token that was issued at this time expires, in Unix milliseconds. */
 export function expiryOf(issuedAtMs: number, visitor: { verified: boolean }): number {
   return issuedAtMs + (visitor.verified ? VERIFIED_LIFETIME_MS : TOKEN_LIFETIME_MS);
 }
 
-/** Where the secret that signs tokens comes from. */
 export type TokenEnv = Pick<Env, "KEY_SECRET">;
 
 /** The visitor who gets a token with an answer. */
 export interface AnswerVisitor {
   agentId: string;
-  /** Null for a visitor that the turn stores. */
+  /** Null for a new visitor, whom the turn stores. */
   visitorId: string | null;
   anonId: string;
-  /** When the token counts as issued: before the answer, so that ending the visitor's tokens meanwhile ends this one too. */
+  /** The token's time of issue. It precedes the answer, so that ending the visitor's tokens meanwhile ends this one too. */
   issuedAtMs: number;
 }
 
-/** The fields of a visitor's answer by which they continue the conversation. @param storedId the visitor that the turn stored. */
+/** The fields of an answer with which its visitor continues the conversation. @param storedId the visitor that the turn stored. */
 export async function visitorFields(env: TokenEnv, { agentId, visitorId, anonId, issuedAtMs }: AnswerVisitor, storedId: string | null) {
   const claim = { agentId, visitorId: visitorId ?? storedId! };
   return { visitor_token: await mintVisitorToken(claim, secretValues(env.KEY_SECRET)[0], issuedAtMs), anon_id: anonId };

@@ -50,7 +50,7 @@ export const chatInSchema = chatFields
     example: { message: "How long do refunds take?", user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" } },
   });
 
-/** What an integrator asks, in whatever form it was sent. */
+/** A question as an integrator sends it, over the service's own API or OpenAI's. */
 export type Asked = Omit<z.output<typeof chatInSchema>, "stream">;
 
 export const chatAnswerSchema = z
