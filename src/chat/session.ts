@@ -243,7 +243,7 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   private async loadRunner(): Promise<TurnRunner> {
-    const [{ TurnRunner }, { modelFor }] = await Promise.all([import("./turn.ts"), import("../grounded/model-for.ts")]);
+    const [{ TurnRunner }, { modelFor }] = await Promise.all([import("./turn.ts"), import("../grounded/engine.ts")]);
     this.runner = new TurnRunner(this.env, modelFor(this.env), this.ctx.storage.kv);
     return this.runner;
   }

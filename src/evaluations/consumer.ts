@@ -1,7 +1,7 @@
 import { findAgent } from "../agents/store.ts";
 import { announce } from "../events/live-channel.ts";
 import type { Model } from "../models/model.ts";
-import { modelFor } from "../grounded/model-for.ts";
+import { modelFor } from "../grounded/engine.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";

@@ -3,46 +3,45 @@ import type { ReplyPart } from "./reply-parts.ts";
 import { claimOf, isNeutral, knownWords } from "./support.ts";
 import { REMOVED_LINK, type VisibleText } from "./visible-text.ts";
 
-/** A preamble such as "According to the passages," is left out, since the visitor sees no passages. */
+/** Matches a preamble such as "According to the passages,". It is left out, since the visitor sees no passages. */
 const PREAMBLE =
   /^(?:according to|based on|as (?:stated|mentioned|described|noted|per|explained) in|per|from|in) (?:(?:the|our|this|these|your|provided|given|quoted|above|following|relevant|available)\s)*(?:passages?|sources?|documents?|context|results?|information|excerpts?|quotations?)(?:\s*\(?(?:[pt]\d+(?:\s*(?:,|&|and)\s*)?)+\)?)?(?:\s(?:provided|above|given|i have|available))*\s*,?\s*/i;
 const PREAMBLE_CLAUSE =
   /^the (?:(?:provided|given|quoted|above|relevant) )*(?:passages?|sources?|context|results?)(?:\s*\(?(?:[pt]\d+(?:\s*(?:,|&|and)\s*)?)+\)?)? (?:says?|states?|mentions?|indicates?|explains?|shows?)(?: that)?,?\s*/i;
-/** Says that the model does not know the answer. */
+/** Matches a sentence with which a model says that it does not know the answer. */
 const DECLINES =
   /\b(?:(?:do|does|did|have|has)(?: not|n[’']t) (?:have|contain|mention|provide|include|specify|say|state|know|cover|hold|been given)|(?:is|are|was|were)(?: not|n[’']t) (?:mentioned|provided|included|specified|stated|covered|sure|able)|no (?:\w+ )?(?:information|mention|details?|answer)|(?:cannot|can[’']t|could not|couldn[’']t|unable to) (?:find|answer|provide|determine|help|say|assist)|not sure)\b/i;
 /** A bare yes or no cannot be checked, and is left out. */
 const BARE_ANSWER = /^(?:yes|no(?! problem| worries)|yep|yeah|nope|correct|definitely|ja|nein|oui|non|s[ií])\b/i;
-/** A lead-in or a question: it is shown with what follows it, and is no answer by itself. */
+/** Matches the end of a lead-in or a question, which is no answer by itself and is shown with what follows. */
 const LEADS_ON = /[:?][*_]*$/;
 const IDS = /[pt]\d+/gi;
 const ITEM_MARK = /^(?:[-*+•–]|\(?\d{1,3}[.)])\s+/;
 
 interface AnswerOptions {
-  question: string;
   evidence: Evidence;
   /** The ids that the reply names for the whole answer. */
   cited: readonly string[];
-  /** Whether every sentence is shown: the reply named its sources before it began. */
+  /** Whether every sentence is shown, since the reply named its sources before it began. */
   isTrusted: boolean;
-  /** The text of a part as the visitor sees it, with the ids that it cites. */
+  /** Returns the text of a part as the visitor sees it, with the ids that it cites. */
   toVisible: (text: string) => VisibleText;
 }
 
 /**
- * The answer that a reply holds, read part by part. A sentence is checked against the evidence, and shown with the citations of
- * what supports it; one that nothing supports is left out. Politeness, headings and lead-ins are shown with what follows them.
+ * The answer in a reply, read part by part. Each sentence is checked against the evidence. It is shown if something supports it, which
+ * the answer then cites, and left out otherwise. Polite phrases, headings and lead-ins are shown together with a supported part.
  */
 export class CheckedAnswer {
-  /** The ids of what the answer rests on. */
+  /** The ids of the evidence that the answer cites. */
   readonly ids: Set<string>;
   /** Whether any text is shown. */
   isBegun = false;
-  /** Whether the reply says that it does not know, before it says anything that is supported. */
+  /** Whether the reply says that it does not know the answer, before any supported sentence. */
   declines = false;
   private readonly options: AnswerOptions;
   private readonly known: ReadonlySet<string>;
-  /** Neutral parts that wait for a supported one. */
+  /** Polite phrases, headings and lead-ins that wait for a supported part. */
   private held = "";
   /** The white space before the next part. */
   private space = "";
@@ -53,21 +52,21 @@ export class CheckedAnswer {
   constructor(options: AnswerOptions) {
     this.options = options;
     this.ids = new Set(options.isTrusted ? options.cited : []);
-    this.known = knownWords(options.question);
+    this.known = knownWords(options.evidence.question);
   }
 
-  /** How well what was read so far is supported, 0..1: the mean of what is shown, less by the share that was left out. */
+  /** How well the evidence supports the reply so far, 0..1: the mean over its sentences, where one that was left out counts 0. */
   get support(): number {
     return this.options.isTrusted ? 1 : this.supports.reduce((sum, support) => sum + support, 0) / Math.max(1, this.facts);
   }
 
-  /** The text of a reply that states no facts to a message that asks for none; undefined for any other. */
+  /** The text of a reply that states no facts, if the visitor's message asks for none; else undefined. */
   get smallTalk(): string | undefined {
     const statesNothing = this.facts === 0 && !this.declines && this.held.trim() !== "";
-    return statesNothing && isNeutral(this.options.question) ? this.held.trim() : undefined;
+    return statesNothing && isNeutral(this.options.evidence.question) ? this.held.trim() : undefined;
   }
 
-  /** Reads the next part. @returns what is shown of the answer with it. */
+  /** Reads the next part. @returns the text that can be shown now. */
   read(part: ReplyPart): string {
     const { text, ids } = this.options.isTrusted ? { text: part.text, ids: [] } : withoutPreamble(part);
     const visible = this.options.toVisible(text);
@@ -78,7 +77,7 @@ export class CheckedAnswer {
     return this.options.isTrusted ? this.show(visible.text) : this.check(part.kind, visible.text, cited);
   }
 
-  /** The polite end of an answer. A heading or a lead-in with nothing after it is left out. */
+  /** Returns the polite end of an answer. A heading or a lead-in with nothing after it is left out. */
   end(): string {
     const isPolite = isNeutral(this.held) && !this.held.trimEnd().endsWith(":") && !/^\s*(?:#|\*\*|\|)/.test(this.held);
     return this.isBegun && isPolite ? this.held : "";
@@ -125,13 +124,13 @@ export class CheckedAnswer {
 
   private supportOf(text: string, cited: readonly string[]): Support | undefined {
     if (text.includes(REMOVED_LINK)) return undefined;
-    const { evidence, question, cited: citedByAll } = this.options;
-    return evidence.supportOf(claimOf(text.replace(ITEM_MARK, "")), cited.length > 0 ? cited : citedByAll, question);
+    const { evidence, cited: citedByAll } = this.options;
+    return evidence.supportOf(claimOf(text.replace(ITEM_MARK, "")), cited.length > 0 ? cited : citedByAll);
   }
 
-  /** Whether all words of a text are polite ones, or stand in the question or the evidence. */
+  /** Whether each word of a text is a polite one, or one of the question or the evidence. */
   private isKnown(text: string): boolean {
-    return isNeutral(text.replace(ITEM_MARK, ""), new Set([...this.known, ...this.options.evidence.terms(this.options.question)]));
+    return isNeutral(text.replace(ITEM_MARK, ""), new Set([...this.known, ...this.options.evidence.terms()]));
   }
 }
 

@@ -1,30 +1,56 @@
+import { ExtractiveEngine } from "../extractive/engine.ts";
 import type { ChatModel } from "../models/chat-model.ts";
-import { MODEL_LIMITS, type ModelLimits } from "../models/limits.ts";
+import { openAiModel, workersAiModel } from "../models/chat-servers.ts";
+import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_MODELS } from "../models/limits.ts";
 import type { Model, ModelReply, ModelRequest } from "../models/model.ts";
-import { Evidence, Quoter } from "./evidence.ts";
+import { aiGateway, languageServer } from "../platform/config.ts";
+import { Evidence } from "./evidence.ts";
 import { promptOf } from "./prompt.ts";
 import { ReplyReader } from "./reply-reader.ts";
 import { replyEvents } from "./tool-loop.ts";
 import { ToolRunner } from "./tool-runner.ts";
 
-/** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */
-export class LanguageModelEngine implements Model {
-  /** @param modelByName the model that an agent chose; null names the deployment's. */
+/** Replacements that tests make. */
+interface ModelOverrides {
+  fetch?: typeof fetch;
+  limits?: ModelLimits;
+}
+
+/** The deployment's model: on the configured server, else on Workers AI where it is bound, else the extractive engine. */
+export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {}): Model {
+  const { AI: ai } = env;
+  const server = languageServer(env);
+  if (server) {
+    const isLocal = LOOPBACK_HOST.test(new URL(server.baseUrl).hostname);
+    const modelByName = (name: string | null) => openAiModel(server, name ?? server.model, send);
+    return new LanguageModelEngine(modelByName, limits ?? (isLocal ? LOCAL_MODEL_LIMITS : MODEL_LIMITS));
+  }
+  if (!ai) return new ExtractiveEngine();
+  const modelByName = (name: string | null) => workersAiModel(ai, name ?? WORKERS_AI_MODELS.language, aiGateway(env));
+  return new LanguageModelEngine(modelByName, limits ?? MODEL_LIMITS);
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/**
+ * Answers with a language model, grounded in passages and tool results: the model reads a prompt (prompt.ts) and calls tools
+ * (tool-loop.ts), and its reply is shown as far as the evidence supports it (reply-reader.ts).
+ */
+class LanguageModelEngine implements Model {
+  /** @param modelByName returns the model that an agent chose; null names the deployment's. */
   constructor(
     private readonly modelByName: (name: string | null) => ChatModel,
-    private readonly limits: ModelLimits = MODEL_LIMITS,
+    private readonly limits: ModelLimits,
   ) {}
 
   async answer(request: ModelRequest): Promise<ModelReply> {
-    const quoter = new Quoter();
-    const evidence = new Evidence(quoter);
-    const runner = new ToolRunner(request.tools, evidence, this.limits, request.observer);
-    const { messages, secrets } = promptOf(request, quoter, evidence);
-    const conversation = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
-    const engine = { model: this.modelByName(request.modelName), limits: this.limits, observer: request.observer };
-    const events = replyEvents(engine, messages, runner);
-    const reader = new ReplyReader(events, {
-      question: request.question,
+    const { question, instructions, history, modelName, tools, observer } = request;
+    const evidence = new Evidence(question);
+    const { messages, secrets } = promptOf(request, evidence);
+    const runner = new ToolRunner(tools, evidence, this.limits, observer);
+    const engine = { model: this.modelByName(modelName), limits: this.limits, observer };
+    const conversation = [instructions ?? "", question, ...history.map(({ text }) => text)];
+    const reader = new ReplyReader(replyEvents(engine, messages, runner), {
       evidence,
       secrets,
       textsWithLinks: () => [...conversation, ...evidence.texts()],

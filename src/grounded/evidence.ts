@@ -1,7 +1,7 @@
 import { draftAnswer } from "../extractive/engine.ts";
 import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
-import { estimateTokens, truncateToTokens } from "./prompt.ts";
 import type { Passage, Retrieval } from "../models/retrieval.ts";
+import { truncateBytes, utf8Length } from "../platform/text.ts";
 import { type Claim, SupportingText } from "./support.ts";
 
 interface Search {
@@ -14,6 +14,7 @@ interface CitablePassage {
   searches: Search[];
 }
 
+/** The evidence that an answer cites. */
 export interface Grounding {
   cited: Passage[];
   /** The probability, 0..1, that an answer based on it is right. */
@@ -27,16 +28,30 @@ export interface Support {
   support: number;
 }
 
-/** A tool's result is right; only the model's reading of it may be wrong. */
+/** The confidence of an answer from a tool's result, which is right: only the model's reading of it may be wrong. */
 const TOOL_CONFIDENCE = 0.85;
 
-/** Everything that a model was given in one turn, by the short ids in its prompt (p1, t1). Nothing else can be cited. */
+/**
+ * Everything that a model was given in one turn, by the short ids in its prompt (p1 for a passage, t1 for a tool's result). Nothing
+ * else can be cited.
+ */
 export class Evidence {
+  /**
+   * Ends and begins each quotation in the prompt. It is random for each turn, so that a quoted text can neither end its own quotation
+   * nor begin another.
+   */
+  readonly mark = crypto.randomUUID();
   private readonly passages = new Map<string, CitablePassage>();
   private readonly results = new Map<string, string>();
   private readonly supporting = new Map<string, SupportingText>();
 
-  constructor(private readonly quoter: Quoter) {}
+  /** @param question the visitor's message. */
+  constructor(readonly question: string) {}
+
+  /** Marks a text that others wrote as data. @param label our own name for it, with its id. */
+  quote(label: string, text: string): string {
+    return `<<${label} ${this.mark}>>\n${text}\n<<end ${this.mark}>>`;
+  }
 
   /** Adds the passages of a search, best first, up to PASSAGE_TOKENS. Returns them as the model reads them. */
   addPassages(search: Search): string {
@@ -50,7 +65,7 @@ export class Evidence {
       if (left < 0) break;
       added.searches.push(search);
       this.passages.set(id, added);
-      quoted.push(this.quoter.quote(`passage ${id}`, text));
+      quoted.push(this.quote(`passage ${id}`, text));
     }
     return quoted.join("\n\n");
   }
@@ -59,19 +74,19 @@ export class Evidence {
   addResult(text: string): string {
     const id = `t${this.results.size + 1}`;
     this.results.set(id, text);
-    return this.quoter.quote(`result ${id}`, truncateToTokens(text, TOOL_RESULT_TOKENS));
+    return this.quote(`result ${id}`, truncateToTokens(text, TOOL_RESULT_TOKENS));
   }
 
   /** Quotes the response of a failed tool. It gets no id, so that no answer can be based on it. */
   quoteFailure(text: string): string {
-    return this.quoter.quote("failure", truncateToTokens(text, TOOL_RESULT_TOKENS));
+    return this.quote("failure", truncateToTokens(text, TOOL_RESULT_TOKENS));
   }
 
   has(id: string): boolean {
     return this.passages.has(id) || this.results.has(id);
   }
 
-  /** The grounding of an answer that cites these ids; undefined where none of them is known. */
+  /** Returns the grounding of an answer that cites these ids; undefined where none of them is known. */
   groundingOf(ids: readonly string[]): Grounding | undefined {
     const found = [...new Set(ids)].flatMap((id) => this.passages.get(id) ?? []);
     const hasResult = ids.some((id) => this.results.has(id));
@@ -83,36 +98,39 @@ export class Evidence {
   }
 
   /**
-   * Finds the evidence that supports a claim: what the model cited for it, else the text that has most of it; undefined where none does.
+   * Finds the evidence that supports a claim: all that the model cited for it, else the one text that has most of it; undefined
+   * where none does.
    * @param cited the ids that the model wrote into the sentence.
-   * @param question the visitor's message: a tool's result need not repeat what it says.
    */
-  supportOf(claim: Claim, cited: readonly string[], question: string): Support | undefined {
-    const own = [...new Set(cited)].map((id) => ({ ids: [id], support: this.supportingText(id, question)?.supportOf(claim, true) ?? 0 }));
-    const supported = own.filter(({ support }) => support > 0);
-    if (supported.length > 0)
-      return { ids: supported.flatMap(({ ids }) => ids), support: Math.max(...supported.map((one) => one.support)) };
-    const all = this.ids().map((id) => ({ ids: [id], support: this.supportingText(id, question)!.supportOf(claim, false) }));
-    return all.filter(({ support }) => support > 0).toSorted((a, b) => b.support - a.support)[0];
+  supportOf(claim: Claim, cited: readonly string[]): Support | undefined {
+    const supportIn = (ids: readonly string[], isCited: boolean) =>
+      ids.map((id) => ({ id, support: this.supportingText(id).supportOf(claim, isCited) })).filter(({ support }) => support > 0);
+    const own = supportIn(
+      [...new Set(cited)].filter((id) => this.has(id)),
+      true,
+    );
+    if (own.length > 0) return { ids: own.map(({ id }) => id), support: Math.max(...own.map(({ support }) => support)) };
+    const [best] = supportIn(this.ids(), false).toSorted((a, b) => b.support - a.support);
+    return best && { ids: [best.id], support: best.support };
   }
 
   /** The terms and numbers of all evidence. */
-  terms(question: string): Set<string> {
-    return new Set(this.ids().flatMap((id) => [...this.supportingText(id, question)!.terms]));
+  terms(): Set<string> {
+    return new Set(this.ids().flatMap((id) => [...this.supportingText(id).terms]));
   }
 
   private ids(): string[] {
     return [...this.passages.keys(), ...this.results.keys()];
   }
 
-  private supportingText(id: string, question: string): SupportingText | undefined {
+  private supportingText(id: string): SupportingText {
+    const known = this.supporting.get(id);
+    if (known) return known;
     const passage = this.passages.get(id)?.passage;
-    const result = this.results.get(id);
-    if (!passage && result === undefined) return undefined;
-    let text = this.supporting.get(id);
-    text ??= passage
+    // A tool's result need not repeat what it was asked for, such as an order number that the visitor wrote.
+    const text = passage
       ? new SupportingText(passage.content, `${passage.title}\n${passage.heading ?? ""}`)
-      : new SupportingText(result!, "", question);
+      : new SupportingText(this.results.get(id)!, this.question);
     this.supporting.set(id, text);
     return text;
   }
@@ -133,27 +151,28 @@ function isSame(a: Passage, b: Passage): boolean {
   return a.sourceId === b.sourceId && a.heading === b.heading && a.content === b.content;
 }
 
-/** What the model's own citation adds to the lexical confidence, in log-odds: even odds become four in five. */
+/** Added to the log-odds of the lexical confidence, since the model itself cited the passages: even odds become four in five. */
 const CITATION_LOG_ODDS = 1.5;
-/** A question and its answer may share no word, as in two languages: with the citation this makes about even odds. */
+/** A question and its answer may have no word in common, as in two languages. With the citation this makes about even odds. */
 const MIN_LEXICAL_CONFIDENCE = 0.2;
 
-/** The probability, 0..1, that an answer from the cited passages of a search is right. */
+/** Returns the probability, 0..1, that an answer from the cited passages of a search is right. */
 function passageConfidence({ question, retrieval }: Search, cited: readonly Passage[]): number {
   const passages = retrieval.passages.filter((passage) => cited.includes(passage));
   const lexical = Math.max(draftAnswer(question, { ...retrieval, passages }).confidence, MIN_LEXICAL_CONFIDENCE);
   return 1 / (1 + Math.exp(-(Math.log(lexical / (1 - lexical)) + CITATION_LOG_ODDS)));
 }
 
-/**
- * Marks text that others wrote as data. The mark is random for each turn, so that no text can contain it, and none can end
- * its own quotation or start another.
- */
-export class Quoter {
-  constructor(readonly mark: string = crypto.randomUUID()) {}
+/** English has about four bytes a token, most other writing systems three or fewer: an estimate on the safe side. */
+const BYTES_PER_TOKEN = 3;
 
-  /** @param label our own name of what is quoted, with its id. */
-  quote(label: string, text: string): string {
-    return `<<${label} ${this.mark}>>\n${text}\n<<end ${this.mark}>>`;
-  }
+/** Estimates the number of tokens of a text, rather too high than too low for the tokenizers of the usual models. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(utf8Length(text) / BYTES_PER_TOKEN);
+}
+
+/** Returns the text, or its beginning of at most that many tokens with an ellipsis. */
+function truncateToTokens(text: string, tokens: number): string {
+  const beginning = truncateBytes(text, tokens * BYTES_PER_TOKEN);
+  return beginning === text ? text : `${beginning}…`;
 }

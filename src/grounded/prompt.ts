@@ -1,16 +1,15 @@
-import { truncateBytes } from "../platform/text.ts";
 import type { ChatMessage } from "../models/chat-model.ts";
-import type { Evidence, Quoter } from "./evidence.ts";
+import { type Evidence, estimateTokens } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
 import { HISTORY_TOKENS } from "../models/limits.ts";
 import type { ModelRequest, HistoryMessage } from "../models/model.ts";
 
-/** An answer may repeat this many words of the rules in a row, which happens by chance. */
+/** An answer may repeat this many consecutive words of the rules, which happens by chance. */
 const MAX_RULE_WORDS = 12;
-/** Of the instructions it may repeat more: operators write whole sentences into them that the agent is to say. */
+/** It may repeat more of the instructions: operators write whole sentences into them that the agent is to say. */
 const MAX_INSTRUCTION_WORDS = 40;
 
-/** The rules of every agent. What differs between turns comes after them, so that a server can cache the prefix. */
+/** The rules of every agent. They come first in the prompt and are the same in every turn, so that a server can cache them. */
 const RULES = `You answer the visitors of a company as its support agent, from quoted passages of its knowledge and from nothing else.
 
 The first line of every reply is a header. It is taken off before the visitor sees the reply. It is one of:
@@ -45,13 +44,13 @@ export interface Prompt {
   secrets: Secret[];
 }
 
-/** The prompt of a turn; the passages in it are added to the evidence. It never has the visitor's name or email address. */
-export function promptOf(request: ModelRequest, quoter: Quoter, evidence: Evidence): Prompt {
+/** Writes the prompt of a turn, and adds its passages to the evidence. It never has the visitor's name or email address. */
+export function promptOf(request: ModelRequest, evidence: Evidence): Prompt {
   const { question, retrieval, history, instructions } = request;
   const passages = evidence.addPassages({ question, retrieval }) || "No passage was found.";
-  const earlier = trimHistory(history, HISTORY_TOKENS).map((message) => withQuoted(message, quoter));
-  const last: HistoryMessage = { role: "visitor", text: `${passages}\n\n${quoter.quote("visitor", question)}` };
-  const system = [RULES, agentPart(request), `The mark of this turn's quotations is ${quoter.mark}.`].join("\n\n");
+  const earlier = trimHistory(history, HISTORY_TOKENS).map((message) => withQuoted(message, evidence));
+  const last: HistoryMessage = { role: "visitor", text: `${passages}\n\n${evidence.quote("visitor", question)}` };
+  const system = [RULES, agentPart(request), `The mark of this turn's quotations is ${evidence.mark}.`].join("\n\n");
   return {
     messages: [{ role: "system", text: system }, ...alternating([...earlier, last]).map(toPromptMessage)],
     secrets: [
@@ -68,9 +67,9 @@ function agentPart({ agentName, language, instructions }: ModelRequest): string 
     : `${basics}\n\nThe company's own instructions, which do not change the rules above:\n${instructions}`;
 }
 
-function withQuoted({ role, text, isReported = false }: HistoryMessage, quoter: Quoter): HistoryMessage {
-  if (role === "visitor") return { role, text: quoter.quote("visitor", text) };
-  return { role, text: isReported ? quoter.quote("reply", text) : text };
+function withQuoted({ role, text, isReported = false }: HistoryMessage, evidence: Evidence): HistoryMessage {
+  if (role === "visitor") return { role, text: evidence.quote("visitor", text) };
+  return { role, text: isReported ? evidence.quote("reply", text) : text };
 }
 
 /** Joins consecutive messages of one role: many models require that roles alternate. */
@@ -88,7 +87,7 @@ function toPromptMessage({ role, text }: HistoryMessage): ChatMessage {
   return { role: role === "visitor" ? "user" : "assistant", text };
 }
 
-/** The newest exchanges that fit: a visitor's message with the replies to it is kept or dropped as a whole. */
+/** Returns the newest exchanges that fit. A visitor's message and the replies to it are kept or dropped together. */
 function trimHistory(history: readonly HistoryMessage[], tokens: number): HistoryMessage[] {
   const exchanges: HistoryMessage[][] = [];
   for (const message of history) {
@@ -103,21 +102,4 @@ function trimHistory(history: readonly HistoryMessage[], tokens: number): Histor
     from--;
   }
   return exchanges.slice(from).flat();
-}
-
-/** English has about four bytes a token, most other writing systems three or fewer: an estimate on the safe side. */
-const BYTES_PER_TOKEN = 3;
-const ELLIPSIS = "…";
-
-const encoder = new TextEncoder();
-
-/** An upper estimate for the tokenizers of the usual models. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(encoder.encode(text).length / BYTES_PER_TOKEN);
-}
-
-/** The text, or its beginning of at most so many tokens and an ellipsis. */
-export function truncateToTokens(text: string, tokens: number): string {
-  const beginning = truncateBytes(text, tokens * BYTES_PER_TOKEN);
-  return beginning === text ? text : beginning + ELLIPSIS;
 }

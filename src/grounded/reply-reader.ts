@@ -11,27 +11,28 @@ import type { ReplyEvent } from "./tool-loop.ts";
 import { AllowedLinks } from "./visible-text.ts";
 
 const ELLIPSIS = "…";
-/** Where little of a reply may be shown, it is read no further than this. */
+/** A reply of which only little can be shown is read no further than this. */
 const MAX_READ_LENGTH = 2 * MAX_ANSWER_LENGTH;
 
 interface ReaderOptions {
-  /** The visitor's message. */
-  question: string;
   evidence: Evidence;
   secrets: readonly Secret[];
-  /** The texts whose links the answer may repeat. */
+  /** Returns the texts whose links the answer may repeat. */
   textsWithLinks: () => string[];
-  /** The reason to record where the model gives up for this one. */
+  /** Returns the reason to record for a hand-off, given the model's. */
   handoffReason: (reason: HandoffReason) => HandoffReason;
 }
 
-/** Reads a language model's reply to its end: the text that may be shown (`reply-text.ts`), cut at the longest answer, without secrets. */
+/**
+ * Turns the events of a language model's reply into the answer that the visitor sees: the text that may be shown (reply-text.ts),
+ * without secrets (leak-guard.ts), up to the length of the longest answer.
+ */
 export class ReplyReader {
   private readonly links: AllowedLinks;
   private readonly guard: LeakGuard;
   private readonly cited: Passage[] = [];
   private reply: ReplyText;
-  /** Whether some text may be shown: then the outcome is known. */
+  /** Whether some text was shown. Then the outcome is known. */
   private isAnswered = false;
 
   constructor(
@@ -43,7 +44,7 @@ export class ReplyReader {
     this.reply = this.newReply();
   }
 
-  /** Reads up to the first text. @throws Error when the model fails before it. */
+  /** Reads up to the first text, when the outcome is known. @throws Error if the model fails before it. */
   async read(): Promise<ModelReply> {
     const text = this.text();
     try {
@@ -60,7 +61,7 @@ export class ReplyReader {
     return { outcome: "answered", confidence, cited: this.cited, text };
   }
 
-  /** Yields an empty text once it is known that there is an answer, and then the answer. */
+  /** Yields an empty text once it is known that there is an answer, which `read` waits for, and then the answer. */
   private async *text(): AsyncGenerator<string, void> {
     let left = MAX_ANSWER_LENGTH;
     for await (const shown of this.safeText()) {
@@ -78,7 +79,7 @@ export class ReplyReader {
     this.addCited();
   }
 
-  /** Yields what may be shown, in pieces that may be empty. @throws HandoffError where the reply ends with a hand-off. */
+  /** Yields the text that may be shown, in pieces that may be empty. @throws HandoffError where the reply ends with a hand-off. */
   private async *safeText(): AsyncGenerator<string, void> {
     let length = 0;
     let isTruncated = false;
@@ -96,7 +97,7 @@ export class ReplyReader {
     if (event.type === "text") return this.reply.push(event.text);
     this.links.refresh();
     const isNew = !this.isAnswered && (event.type === "restart" || this.reply.kind !== "sources");
-    // What a model writes before it calls a tool is part of its answer only where it named its sources before.
+    // The text before a tool call is part of the answer only if the model had named its sources.
     if (!isNew) return this.reply.push("\n\n");
     this.reply = this.newReply();
     return "";
@@ -110,7 +111,7 @@ export class ReplyReader {
     return this.reply.push(text) + this.reply.end();
   }
 
-  /** Reads; a hand-off gets the reason to record. */
+  /** Reads a piece of the reply. A hand-off gets the reason to record. */
   private attempt(read: () => string): string {
     try {
       return read();
@@ -119,14 +120,13 @@ export class ReplyReader {
     }
   }
 
-  /** Adds the passages that the answer cites by now. */
+  /** Adds the passages that the answer cites so far. */
   private addCited(): void {
     const all = this.reply.grounding?.cited ?? [];
     this.cited.push(...all.filter((passage) => !this.cited.includes(passage)));
   }
 
   private newReply(): ReplyText {
-    const { question, evidence } = this.options;
-    return new ReplyText({ question, evidence, links: this.links });
+    return new ReplyText(this.options.evidence, this.links);
   }
 }

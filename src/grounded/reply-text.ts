@@ -8,49 +8,45 @@ import { type ReplyPart, ReplyParts } from "./reply-parts.ts";
 import { looksStructured } from "./structured-reply.ts";
 import { type AllowedLinks, REMOVED_LINK, visibleText } from "./visible-text.ts";
 
-/** Small talk is short and has neither links nor digits: anything else is an answer without sources. */
+/** Small talk is short, without links and digits. Anything else is an answer without sources, and is not shown. */
 const MAX_SMALL_TALK_LENGTH = 200;
 
-/** A model that thinks aloud may still write where its reasoning ends. */
+/** A reply with this beginning may be a model's thinking, of which the end is still to come. */
 const LOOKS_LIKE_REASONING = /^\s*(?:okay|ok|alright|hmm|wait|first|let me|let[’']s|we need|i need|the (?:user|visitor))\b/i;
 
 const REASONS = { unknown: "missing_knowledge", human: "customer_request", unsupported: "unsupported_request" } as const;
 
-export interface ReplyContext {
-  /** The visitor's message. */
-  question: string;
-  evidence: Evidence;
-  links: AllowedLinks;
-}
-
 /**
- * The text of one reply, from the model's deltas to what the visitor sees. A header says what the reply is (`header.ts`): an
- * answer from named sources, whose sentences are shown, small talk, or a refusal. The sentences of a reply without a header
- * are checked one by one (`checked-answer.ts`).
+ * The text of one reply, from the model's deltas to the text that the visitor sees. A header tells what the reply is (header.ts): an
+ * answer from named sources, whose sentences are shown, small talk, or a refusal. The sentences of a reply without a header are
+ * checked one by one (checked-answer.ts).
  */
 export class ReplyText {
-  /** All that the model wrote. */
+  /** The whole text of the model so far. */
   written = "";
   kind: "unmarked" | "sources" | "smalltalk" = "unmarked";
   private answer: CheckedAnswer;
   private readonly parts: ReplyParts;
-  /** The parts that were read without a header: a later one may name what they answer from. */
+  /** The parts before the first header, which may name their sources. */
   private readonly unmarked: ReplyPart[] = [];
-  /** The ids in all headers. */
+  /** The ids in all headers so far. */
   private readonly cited: string[] = [];
-  /** A refusal in what may be reasoning, which holds if the reply ends without another header. */
+  /** The reason of a refusal in a text that is held back. It counts when the reply has ended. */
   private refusal: HandoffReason | undefined;
   private ready = "";
   private isFirst = true;
 
-  constructor(private readonly context: ReplyContext) {
+  constructor(
+    private readonly evidence: Evidence,
+    private readonly links: AllowedLinks,
+  ) {
     this.parts = new ReplyParts((text) => this.toVisible(text).text === "");
     this.answer = this.newAnswer(false);
   }
 
-  /** What the answer rests on; undefined for small talk. */
+  /** The evidence that the answer cites; undefined for small talk. */
   get grounding(): Grounding | undefined {
-    return this.kind === "smalltalk" ? undefined : this.context.evidence.groundingOf([...this.answer.ids]);
+    return this.kind === "smalltalk" ? undefined : this.evidence.groundingOf([...this.answer.ids]);
   }
 
   /** How well the answer is supported, 0..1. */
@@ -59,8 +55,8 @@ export class ReplyText {
   }
 
   /**
-   * Reads on.
-   * @returns what can be shown by now.
+   * Reads the next text of the model.
+   * @returns the text that can be shown now.
    * @throws HandoffError where the reply refuses the question or has no sources.
    */
   push(text: string): string {
@@ -70,9 +66,9 @@ export class ReplyText {
   }
 
   /**
-   * Call it when the reply has ended.
-   * @returns what was still held back.
-   * @throws HandoffError where nothing of the reply may be shown; StreamError where there is nothing.
+   * Ends the reply.
+   * @returns the text that was held back until now.
+   * @throws HandoffError where nothing of the reply may be shown; StreamError where the model wrote nothing.
    */
   end(): string {
     for (const part of this.parts.end()) this.read(part);
@@ -87,7 +83,7 @@ export class ReplyText {
     throw new HandoffError(this.answer.declines ? "missing_knowledge" : "low_confidence");
   }
 
-  /** Whether nothing is shown before the reply has ended: it may be reasoning, a JSON object, or too long for small talk. */
+  /** Whether nothing is shown before the reply ends, since it may be reasoning, a JSON object, or too long for small talk. */
   private get isHeld(): boolean {
     if (this.kind !== "unmarked") return this.kind === "smalltalk";
     return LOOKS_LIKE_REASONING.test(this.written) || looksStructured(this.written);
@@ -113,7 +109,7 @@ export class ReplyText {
     this.ready += this.answer.read({ ...part, text });
   }
 
-  /** A refusal stands on a line of its own; within an answer it has its @, since "Unknown:" may be a line of the answer. */
+  /** Finds a header. A refusal counts at the start of a line; within an answer it needs its @, since "Unknown:" may belong to the answer. */
   private headerOf(part: ReplyPart): ReturnType<typeof parseHeader> {
     const found = parseHeader(part.text);
     if (!found || found.header.kind === "sources") return found;
@@ -133,14 +129,14 @@ export class ReplyText {
     else if (this.kind === "sources") this.answer.cite(ids);
   }
 
-  /** What was read before a header is not meant for the visitor. */
+  /** Begins the text that is meant for the visitor: what came before its header is not. */
   private begin(kind: "sources" | "smalltalk"): void {
     this.kind = kind;
     this.ready = "";
     this.answer = this.newAnswer(true);
   }
 
-  /** A header at the end names the sources of what is before it, whose sentences are checked against them. */
+  /** Reads the parts before a header at the end of the reply, and checks them against the sources that it names. */
   private readUnmarkedAgain(): void {
     this.kind = "unmarked";
     this.answer = this.newAnswer(false);
@@ -153,7 +149,7 @@ export class ReplyText {
   }
 
   private requireSources(): void {
-    if (!this.context.evidence.groundingOf(this.cited)) throw new HandoffError("low_confidence");
+    if (!this.evidence.groundingOf(this.cited)) throw new HandoffError("low_confidence");
   }
 
   private endSmallTalk(text: string): string {
@@ -164,11 +160,10 @@ export class ReplyText {
   }
 
   private newAnswer(isTrusted: boolean): CheckedAnswer {
-    const { question, evidence } = this.context;
-    return new CheckedAnswer({ question, evidence, cited: this.cited, isTrusted, toVisible: (text) => this.toVisible(text) });
+    return new CheckedAnswer({ evidence: this.evidence, cited: this.cited, isTrusted, toVisible: (text) => this.toVisible(text) });
   }
 
   private toVisible(text: string): ReturnType<typeof visibleText> {
-    return visibleText(text, this.context.links, (id) => this.context.evidence.has(id));
+    return visibleText(text, this.links, (id) => this.evidence.has(id));
   }
 }

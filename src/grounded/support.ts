@@ -101,15 +101,12 @@ export class SupportingText {
   private readonly functionWordShare: number | undefined;
 
   /**
-   * @param about title and heading, which hold for the whole text.
-   * @param given what needs no support, as an order number that the visitor wrote and a tool was called with.
+   * @param context a text that holds for every part: title and heading of a passage, or the question that a tool's result answers.
    */
   constructor(
     private readonly text: string,
-    about = "",
-    given = "",
+    context = "",
   ) {
-    const context = `${about}\n${given}`;
     const common = numbersOf(context);
     const parts = partsOf(text, context);
     this.clauses = parts.flatMap((part) =>

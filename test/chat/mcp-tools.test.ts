@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";

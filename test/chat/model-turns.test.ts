@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Question } from "../../src/chat/question.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";

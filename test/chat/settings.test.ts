@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { createAgent, createKey, createWorkspace, envWith, learn, send } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
 import { OpenAiStandIn } from "../stand-ins/openai.ts";

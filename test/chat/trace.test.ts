@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Trace } from "../../src/chat/trace-wire.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query, sessionStorage, type Workspace } from "../harness.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import type { ModelLimits } from "../../src/models/limits.ts";
 import { HandoffError, type ModelRequest } from "../../src/models/model.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import type { Tool } from "../../src/models/model.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { HANDBOOK, KNOWN } from "../chat/handbook.ts";

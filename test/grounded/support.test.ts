@@ -40,7 +40,7 @@ describe("support of a sentence", () => {
   });
 
   test("may rest on what a tool was called with", () => {
-    const result = new SupportingText('{"status": "shipped", "eta": "2026-11-25"}', "", "Where is order A1?");
+    const result = new SupportingText('{"status": "shipped", "eta": "2026-11-25"}', "Where is order A1?");
     expect(result.supportOf(claimOf("Your order A1 was shipped and its ETA is the 25th."), false)).toBeGreaterThan(0.5);
     expect(result.supportOf(claimOf("Your order A1 was shipped and its ETA is the 26th."), false)).toBe(0);
   });

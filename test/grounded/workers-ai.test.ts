@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { ModelReply, ModelRequest } from "../../src/models/model.ts";
-import { modelFor } from "../../src/grounded/model-for.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
 import { type ChatRequest, type Script, thinking } from "../stand-ins/openai.ts";
 import { type Run, type Shape, WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
 import { LIMITS, requestOf, TEXTS } from "./converse.ts";
