@@ -306,11 +306,19 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByLabel("Greeting").fill("Hello there");
   await page.getByLabel("Launcher").selectOption("An icon with a text");
   await page.locator(".preview-launcher", { hasText: "Ask a question" }).waitFor();
+  const { promise: chosen, resolve: choose } = Promise.withResolvers<void>();
+  await page.route("**/api/v1/agents/*", async (route) => {
+    await chosen;
+    await route.continue();
+  });
   const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(1).click();
-  await saved;
+  // What is entered in another form while this one is saved stays.
   await page.getByLabel("Description").fill("Not saved yet");
   await page.getByLabel("Email", { exact: true }).selectOption("Required");
+  choose();
+  await saved;
+  await page.locator("button[aria-busy=true]").waitFor({ state: "detached" });
   await page.getByLabel("Search engines may list the chat page").check();
   const savedForm = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(2).click();

@@ -62,6 +62,7 @@ type SelectProps<Value extends string> = Common &
     onChoose?: (value: NoInfer<Value>) => void;
   };
 
+/** A select field. Without `onChoose`, the form reads its value, and rendering it again keeps what the user chose. */
 export function Select<Value extends string>({ label, hint, error, hideLabel, options, value, onChoose, ...rest }: SelectProps<Value>) {
   return (
     <Labelled {...{ label, hint, error, hideLabel }}>
@@ -69,8 +70,7 @@ export function Select<Value extends string>({ label, hint, error, hideLabel, op
         <select
           {...(rest as object)}
           {...attributes}
-          value={value}
-          onChange={({ currentTarget }) => onChoose?.(currentTarget.value as Value)}
+          {...(onChoose && { value, onChange: ({ currentTarget }) => onChoose(currentTarget.value as Value) })}
         >
           {options.map(([each, text]) => (
             <option key={each} value={each} selected={each === value}>
