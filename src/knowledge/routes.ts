@@ -12,7 +12,7 @@ import { truncate } from "../platform/text.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
-import { MAX_TEXT_BYTES } from "./extract/file-kind.ts";
+import { MAX_TEXT_BYTES } from "./extract/response.ts";
 import { search } from "./search.ts";
 import {
   addSource,

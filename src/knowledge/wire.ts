@@ -9,7 +9,7 @@ import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
-import { isReadable } from "./extract/file-kind.ts";
+import { isReadable } from "./extract/response.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import type { Draft } from "./merge-drafts.ts";
 import { filterSchema, metadata, passageFields } from "./search-wire.ts";

@@ -1,34 +1,34 @@
 import { blocks } from "../../text/blocks.ts";
 
-/** On how many of a source's pages a block occurs. */
+/** The number of a source's pages, and of those that have a block. */
 export interface BlockCounts {
   pages: number;
   holding: number;
 }
 
-/** With fewer pages a repetition may be content. */
+/** On fewer pages, a repeated block may be content. */
 const MIN_PAGES = 5;
 const MIN_HOLDING = 4;
-/** Boilerplate is on nearly half of all pages or more; a warning that a chapter repeats is not. */
+/** Boilerplate occurs on nearly half of all pages or more; a warning that a chapter repeats does not. */
 const MIN_SHARE = 0.4;
-/** Longer blocks are content: otherwise a page with several URLs would be dropped. */
+/** Longer blocks count as content; otherwise a page that is served under several URLs would be dropped. */
 const MAX_BLOCK_CHARS = 600;
-/** Only the first and last blocks of a page are fingerprinted, where boilerplate is. */
+/** Only the first and last blocks of a page are fingerprinted, since boilerplate is there. */
 const FINGERPRINTS_PER_END = 12;
 
-/** The fingerprints of a page's blocks that may be boilerplate, each once: 64 bits in hex. */
+/** Returns the distinct fingerprints of a page's blocks that may be boilerplate: 64 bits in hex. */
 export function blockFingerprints(text: string): string[] {
   const all = [...blocks(text)].map((block) => fingerprintOf(block.kind, block.text));
   const ends = [...all.slice(0, FINGERPRINTS_PER_END), ...all.slice(-FINGERPRINTS_PER_END)];
   return [...new Set(ends.filter((fingerprint) => fingerprint !== null))];
 }
 
-/** Whether a block is boilerplate by the number of its pages. */
+/** Whether a block occurs on enough pages to be boilerplate. */
 export function isRepeated({ pages, holding }: BlockCounts): boolean {
   return pages >= MIN_PAGES && holding >= MIN_HOLDING && holding >= pages * MIN_SHARE;
 }
 
-/** A page's text without its boilerplate. A heading stays if the block below it does. */
+/** Removes the boilerplate from a page's text. A heading stays if the block below it stays. */
 export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: string) => boolean): string {
   const all = [...blocks(text)];
   const isDropped = all.map(({ kind, text }, at) => {
@@ -36,7 +36,7 @@ export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: strin
     const fingerprint = isAtEnd ? fingerprintOf(kind, text) : null;
     return fingerprint !== null && isBoilerplate(fingerprint);
   });
-  // "Note" and "Example" head many pages' sections: a heading is boilerplate only with all that it heads.
+  // "Note" and "Example" are headings on many pages: a heading is boilerplate only together with the text below it.
   for (let at = all.length - 1; at >= 0; at--) {
     if (all[at]!.kind === "heading" && at + 1 < all.length && !isDropped[at + 1]) isDropped[at] = false;
   }
@@ -45,7 +45,7 @@ export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: strin
   return kept.map(({ kind, text, level }) => (kind === "heading" ? `${"#".repeat(level)} ${text}` : text)).join("\n\n");
 }
 
-/** Two rolling 32-bit hashes of a block, ignoring case and spaces; null for a block that cannot be boilerplate. */
+/** Returns two rolling 32-bit hashes of a block, ignoring case and spaces; null for a block that cannot be boilerplate. */
 function fingerprintOf(kind: string, text: string): string | null {
   if (text.length > MAX_BLOCK_CHARS || kind === "code") return null;
   let one = 0x811c9dc5;

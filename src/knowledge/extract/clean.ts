@@ -11,20 +11,20 @@ export function cleanCharacters(text: string): string {
     .replace(LIGATURES, (ligature) => ligature.normalize("NFKC"));
 }
 
-/** The same, in one line. */
+/** Cleans the characters of a text and puts it into one line. */
 export function cleanLine(text: string): string {
   return cleanCharacters(text).replace(/\s+/g, " ").trim();
 }
 
-/** A heading without the sign of its permalink at the end. */
+/** Removes the sign of the permalink from the end of a heading. */
 export function withoutLinkSign(heading: string): string {
   return heading.replace(/(?<!\s)\s*[#¶]$/, "");
 }
 
-/** A book. */
+/** The length of a book. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 
-/** A text cut at the end of a line where it is too long. */
+/** Cuts a text that is too long at the end of a line. */
 export function truncateText(text: string): { text: string; truncated: boolean } {
   if (text.length <= MAX_TEXT_CHARS) return { text, truncated: false };
   const end = text.lastIndexOf("\n", MAX_TEXT_CHARS);

@@ -1,26 +1,26 @@
 import Papa from "papaparse";
 
-/** As spreadsheets write them. */
+/** The delimiters that spreadsheets write. */
 const DELIMITERS = [",", ";", "\t"];
-/** The rows that tell whether a text is a table. */
+/** The number of rows that are checked to detect a table. */
 const SAMPLED_ROWS = 50;
 const SAMPLE_CHARS = 64 * 1024;
-/** A longer head of a column is a sentence. */
+/** A longer first cell of a column is a sentence, not a name. */
 const MAX_HEAD_CHARS = 80;
 
-/** Characters that are split into rows at once. */
+/** The number of characters that are split into rows at a time. */
 const CHUNK_CHARS = 256 * 1024;
 
 /**
- * The text of a CSV file as a Markdown table, whose first row names the columns. Undefined for a text that is none: all its first
- * rows have as many cells, two at least, and the first one has short names without a space after the delimiter, as prose has.
- * @param maxChars a longer table ends soon after so many characters.
+ * Converts a CSV file to a Markdown table, whose first row names the columns. Undefined for a text that is no table: the first rows
+ * of a table have equally many cells, at least two, and its first row has short names, with no space after a delimiter as in prose.
+ * @param maxChars the table ends soon after this number of characters.
  */
 export function csvTable(text: string, maxChars: number): string | undefined {
   const sample = text.slice(0, SAMPLE_CHARS);
   const delimiter = DELIMITERS.find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > SAMPLE_CHARS));
   if (delimiter === undefined) return undefined;
-  // Row by row: all rows together would take fifty times the memory of the text.
+  // The rows are read one by one: all together they would take fifty times the memory of the text.
   const lines: string[] = [];
   let chars = 0;
   const step = ({ data: row }: Papa.ParseStepResult<string[]>, parser: Papa.Parser) => {
@@ -38,7 +38,7 @@ function rowsOf(text: string, delimiter: string, preview: number): string[][] {
   return Papa.parse<string[]>(text, { delimiter, preview, skipEmptyLines: "greedy" }).data;
 }
 
-/** @param isCut whether the last row may be a part of one. */
+/** @param isCut whether the last row may be incomplete. */
 function isTable(rows: string[][], isCut: boolean): boolean {
   const [heads = [], ...others] = isCut && rows.length < SAMPLED_ROWS ? rows.slice(0, -1) : rows;
   const areNames = heads.every((head) => head.trimStart() === head && head.length <= MAX_HEAD_CHARS && !/[.!?:]$/.test(head));

@@ -1,12 +1,12 @@
-import { xmlParser } from "./xml.ts";
+import { type Handler, Parser } from "htmlparser2";
 
-/** What of a paragraph style says what a paragraph is. */
+/** The properties of a style that make a paragraph a heading, a list item or an entry of the table of contents. */
 export interface DocxStyle {
   /** The level of a heading, from 0. */
   outline: number | undefined;
   listId: string | undefined;
   level: number | undefined;
-  /** Whether it is that of a line of the table of contents. */
+  /** Whether the style is used for entries of the table of contents. */
   isContents: boolean;
 }
 
@@ -18,16 +18,16 @@ interface NamedStyle extends Omit<DocxStyle, "isContents"> {
   basedOn: string | undefined;
 }
 
-/** A style is based on another, that one on a third, …; a longer chain is a loop. */
+/** The longest chain of styles that are based on one another; a longer one is a loop. */
 const MAX_CHAIN = 10;
 /** Word stores the names of its own styles in English in every language. */
 const HEADING_NAME = /^heading ([1-9])$/i;
 
-/** The styles of `word/styles.xml`, by their ids. */
+/** Reads the styles of `word/styles.xml`, by their ids. */
 export function docxStyles(xml: string): Map<string, DocxStyle> {
   const named = new Map<string, NamedStyle>();
   let style: NamedStyle | undefined;
-  parse(xml, (tag, attribs) => {
+  const onopentag = (tag: string, attribs: Record<string, string>): void => {
     const value = attribs["w:val"];
     if (tag === "w:style") {
       style = { name: "", basedOn: undefined, outline: undefined, listId: undefined, level: undefined };
@@ -38,7 +38,8 @@ export function docxStyles(xml: string): Map<string, DocxStyle> {
     else if (tag === "w:outlineLvl") style.outline = Number(value);
     else if (tag === "w:numId") style.listId = value;
     else if (tag === "w:ilvl") style.level = Number(value);
-  });
+  };
+  xmlParser({ onopentag }).end(xml);
   return new Map([...named.keys()].map((id) => [id, resolved(named, id)]));
 }
 
@@ -56,26 +57,48 @@ function outlineOf({ name, outline }: NamedStyle): number | undefined {
   return heading === undefined ? outline : Number(heading) - 1;
 }
 
-/** What `word/numbering.xml` says of lists. A list that it does not know has bullets. */
+/** Reads the kinds of lists from `word/numbering.xml`. A list that is not defined there has bullets. */
 export function docxNumbering(xml: string): DocxNumbering {
   const formats = new Map<string, string>();
   const abstractIds = new Map<string, string>();
   let abstractId = "";
   let listId = "";
   let level = "";
-  parse(xml, (tag, attribs) => {
+  const onopentag = (tag: string, attribs: Record<string, string>): void => {
     if (tag === "w:abstractNum") abstractId = attribs["w:abstractNumId"] ?? "";
     else if (tag === "w:lvl") level = attribs["w:ilvl"] ?? "";
     else if (tag === "w:numFmt") formats.set(`${abstractId} ${level}`, attribs["w:val"] ?? "");
     else if (tag === "w:num") listId = attribs["w:numId"] ?? "";
     else if (tag === "w:abstractNumId") abstractIds.set(listId, attribs["w:val"] ?? "");
-  });
+  };
+  xmlParser({ onopentag }).end(xml);
   return (id, at) => {
     const format = formats.get(`${abstractIds.get(id)} ${at}`) ?? "bullet";
     return format === "bullet" || format === "none" ? "bullet" : "number";
   };
 }
 
-function parse(xml: string, onopentag: (tag: string, attribs: Record<string, string>) => void): void {
-  xmlParser({ onopentag }).end(xml);
+/** Each end tag searches the open elements, so that their number multiplies the time that a document takes. */
+const MAX_OPEN_ELEMENTS = 1_000;
+
+/**
+ * Creates an XML parser that expands only the entities of XML itself.
+ * @throws Error while parsing where elements are nested too deeply.
+ */
+export function xmlParser(handler: Pick<Handler, "onopentag"> & Partial<Handler>): Parser {
+  let depth = 0;
+  return new Parser(
+    {
+      onopentag(name, attribs, isImplied) {
+        if (++depth > MAX_OPEN_ELEMENTS) throw new Error("The XML is nested too deeply");
+        handler.onopentag(name, attribs, isImplied);
+      },
+      ontext: (text) => handler.ontext?.(text),
+      onclosetag(name, isImplied) {
+        depth--;
+        handler.onclosetag?.(name, isImplied);
+      },
+    },
+    { xmlMode: true },
+  );
 }

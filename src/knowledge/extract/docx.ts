@@ -1,27 +1,26 @@
 import { type ChildNode, Element, Text } from "domhandler";
 import { Unzip, UnzipInflate } from "fflate";
-import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle } from "./docx-styles.ts";
+import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle, xmlParser } from "./docx-styles.ts";
 import { MarkdownRenderer } from "./html-text.ts";
-import { xmlParser } from "./xml.ts";
 
 /*
- * Word documents, as a tree of HTML that the renderer of pages turns into Markdown. The archive is unpacked piece by piece into an
- * XML parser that knows no entities but XML's own, so that memory is bounded by the document's text. Libraries that convert to
- * HTML (mammoth) hold the archive, its XML and a tree of that at once, and have no bounds.
+ * Reads Word documents as a tree of HTML, which the renderer of pages turns into Markdown. The archive is unpacked piece by piece into
+ * the XML parser, so that memory is bounded by the document's text. Libraries that convert to HTML (mammoth) hold the archive, its
+ * XML and a tree of it in memory at once, and have no limits.
  */
 
 export type DocxReading = { kind: "text"; text: string; truncated: boolean } | { kind: "skipped"; reason: DocxProblem };
 export type DocxProblem = "unsupported_type" | "docx_damaged" | "docx_too_large";
 
-/** Small, since one piece unpacks to up to 1,032 times as much. */
+/** The archive is unpacked in small pieces, since one piece unpacks to up to 1,032 times its size. */
 const PIECE_BYTES = 4_096;
-/** Of what is read of the archive. A book of a thousand pages has a tenth. */
+/** The most bytes that are unpacked. A book of a thousand pages has a tenth of it. */
 const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
-/** Each picture is a file. */
+/** The most files in the archive; each picture is one. */
 const MAX_ENTRIES = 10_000;
-/** Of the styles, and of the lists; what comes after is ignored. Word writes half a megabyte at most. */
+/** The most that is read of the styles, and of the lists. Word writes half a megabyte at most. */
 const MAX_DEFINITION_CHARS = 2 * 1024 * 1024;
-/** The document. Some services add a number to its name. */
+/** The name of the document in the archive. Some services add a number to it. */
 const DOCUMENT = /^word\/document\d*\.xml$/;
 
 /** Reads the text of a Word document, with its headings, lists and tables. */
@@ -50,8 +49,8 @@ class TooLargeError extends Error {}
 
 /**
  * Unpacks the wanted files of an archive.
- * @param wanted what takes their text, by their names.
- * @returns whether one of them was there.
+ * @param wanted a function for each file name that takes the text of the file.
+ * @returns whether the archive has one of the files.
  */
 function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): boolean {
   let unpacked = 0;
@@ -81,17 +80,17 @@ function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void
 
 // --- The tree ---
 
-/** Parts that are not the text: what was deleted or moved, former properties, the second form of a drawing. */
+/** Elements that are not part of the text: deleted and moved text, earlier properties, the fallback of a drawing. */
 const SKIPPED = new Set(["w:del", "w:moveFrom", "w:pPrChange", "w:rPrChange", "w:tblPrChange", "mc:Fallback", "w:instrText"]);
-/** Characters that are elements. */
+/** The characters that some elements stand for. */
 const CHARACTERS: Record<string, string> = { "w:tab": " ", "w:noBreakHyphen": "-" };
-/** Paragraphs, cells and line breaks, which take about 50 MB of the isolate's 128. */
+/** The most paragraphs, cells and line breaks, which take about 50 MB of the isolate's 128. */
 const MAX_NODES = 120_000;
-/** What a piece of text takes at least, in characters: its place in the string that it is added to. */
+/** The least memory that a piece of text takes, in characters: its place in the string that it is appended to. */
 const MIN_PIECE_CHARS = 8;
 const MAX_LEVEL = 8;
 const MAX_COLUMNS = 40;
-/** Tables within tables: what walks the tree may recurse. */
+/** The most tables within one another, since functions that walk the tree are recursive. */
 const MAX_TABLES = 20;
 
 interface Paragraph {
@@ -103,7 +102,7 @@ interface Paragraph {
   outline: number | undefined;
 }
 
-/** What blocks are added to: the document, or a cell of a table. */
+/** The element that blocks are added to: the document, or a cell of a table. */
 interface Container {
   element: Element;
   /** The open lists, outermost first. */
@@ -127,7 +126,7 @@ class DocumentTree {
   private readonly containers: Container[] = [{ element: this.root, lists: [] }];
   private readonly tables: Table[] = [];
   private readonly paragraphs: Paragraph[] = [];
-  /** How many items each list has had, by its id and level. */
+  /** The number of items of each list so far, by its id and level. */
   private readonly counts = new Map<string, number>();
   private skipped = 0;
   private isText = false;
@@ -186,7 +185,7 @@ class DocumentTree {
     return SKIPPED.has(name) || (name === "w:sdtContent" && this.isContents);
   }
 
-  /** @returns whether it was a tag within a paragraph. */
+  /** Handles a tag of a paragraph. @returns false for other tags. */
   private paragraphTag(name: string, value: string | undefined, paragraph: Paragraph): boolean {
     if (name === "w:t" || name === "m:t") this.isText = true;
     else if (name === "w:pStyle") paragraph.style = value ?? "";
@@ -243,7 +242,7 @@ class DocumentTree {
     container.element.children.push(this.createElement(isHeading ? `h${Math.min(heading + 1, 6)}` : "p", nodes));
   }
 
-  /** Adds an item to the list of its level, which may be a new one within the last item, or continue the numbering of an earlier one. */
+  /** Adds an item to the list of its level. A new list is nested in the last item, and continues the numbering of an earlier list with this id. */
   private addItem(container: Container, nodes: ChildNode[], listId: string, wantedLevel: number): void {
     const { lists } = container;
     const level = Math.min(Number.isInteger(wantedLevel) ? Math.max(wantedLevel, 0) : 0, lists.length, MAX_LEVEL);

@@ -6,8 +6,8 @@ import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type Extraction, type FetchedResponse, mediaKind } from "./response.ts";
 
 /**
- * What a response says: HTML, PDF, plain text and Markdown as a page, all else skipped with its reason. Never throws for what a
- * site sent, and takes bounded time and memory whatever that is. The caller limits the response's size.
+ * Reads a response: HTML, PDF, plain text and Markdown as a page; other types are skipped with a reason. It never throws, and takes
+ * bounded time and memory for any input. The caller limits the size of the response.
  */
 export async function extract(response: FetchedResponse): Promise<Extraction> {
   const { url, headers, bytes } = response;
@@ -32,15 +32,15 @@ const FRONT_MATTER = /^---[ \t]*\n([\s\S]{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|
 const TITLE = /^title[ \t]*:(.*)$/im;
 const QUOTED = /^(["'])(.+)\1$/;
 const HEADING = /^#{1,6}[ \t]+(\S.*)$/m;
-/** Where a Markdown file has its first heading, if it is the title. */
+/** The first heading of a Markdown file is its title if it begins within these characters. */
 const TITLE_WITHIN_CHARS = 2_000;
 
-/** A response of plain text, as it is. Its links are not read: nothing tells which are meant as such. */
+/** Reads plain text. Its URLs are not followed, since they may be mere examples. */
 function extractText(response: FetchedResponse): ExtractedPage {
   return pageOf(response, normalised(response), titleOfUrl(response.url));
 }
 
-/** A response of Markdown, without its front matter; titled by that or by its first heading. */
+/** Reads Markdown without its front matter. The title comes from the front matter or the first heading. */
 function extractMarkdown(response: FetchedResponse): ExtractedPage {
   const whole = normalised(response);
   const text = withoutFrontMatter(whole);
@@ -49,12 +49,12 @@ function extractMarkdown(response: FetchedResponse): ExtractedPage {
   return pageOf(response, text, cleanLine(named ?? withoutClosingHashes(heading)) || titleOfUrl(response.url));
 }
 
-/** A text without the settings that Markdown files begin with. */
+/** Removes the settings that a Markdown file may begin with. */
 export function withoutFrontMatter(text: string): string {
   return text.slice(FRONT_MATTER.exec(text)?.[0].length ?? 0);
 }
 
-/** What front matter names as the title, without its quotes; undefined where it names none. */
+/** The title in the front matter, without quotes; undefined where there is none. */
 function titleIn(frontMatter: string): string | undefined {
   const value = TITLE.exec(frontMatter)?.[1]?.trim() ?? "";
   if (value === "" || value.length > MAX_CANDIDATE_CHARS) return undefined;

@@ -1,16 +1,15 @@
 import { csvTable } from "./csv.ts";
 import { type DocxProblem, readDocx } from "./docx.ts";
 import { extract, withoutFrontMatter } from "./extract.ts";
-import { fileKind, type FileKind, MAX_TEXT_BYTES } from "./file-kind.ts";
-import { decodeText, type SkipReason } from "./response.ts";
+import { decodeText, fileKind, type FileKind, MAX_TEXT_BYTES, type SkipReason } from "./response.ts";
 
 export type FileProblem = SkipReason | DocxProblem | "too_much_text";
 
 export type FileReading = { kind: "text"; text: string } | { kind: "skipped"; reason: FileProblem };
 
 /**
- * What an uploaded file says: PDF, DOCX and HTML as blocks, a CSV file as a table, other text as it is. The bytes alone tell what
- * it is: its name and its declared type may say anything.
+ * Reads the text of an uploaded file: PDF, DOCX and HTML as blocks, a CSV file as a table, other text unchanged. The kind is
+ * detected from the bytes alone, since the name and the declared type may be wrong.
  */
 export async function readFile(bytes: Uint8Array): Promise<FileReading> {
   const reading = await readKind(fileKind(bytes), bytes);

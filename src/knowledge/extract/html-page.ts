@@ -9,9 +9,9 @@ import { canonicalOfHeader, type PageHead, pageTitle, readHead, resolveLink } fr
 import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 
-/** A page with less text gets its description too: a landing page, or one that scripts fill. */
+/** The description is added to a page with less text: a landing page, or one that scripts fill. */
 const THIN_CHARS = 300;
-/** As much of a description as is looked for in the text. */
+/** The beginning of a description that is looked for in the text. */
 const DESCRIPTION_HEAD_CHARS = 40;
 
 /** Reads a page of HTML. */
@@ -44,7 +44,7 @@ function canonicalOf(head: PageHead, headers: Headers, url: string): string | nu
 function withDescription(text: string, description: string): string {
   const isContained = text.replace(/\s+/g, " ").includes(description.slice(0, DESCRIPTION_HEAD_CHARS));
   if (description === "" || text.length >= THIN_CHARS || isContained) return text;
-  // Below the page's own heading, so that it stands under it.
+  // The description goes below the page's own heading.
   const heading = /^# .*\n*/.exec(text)?.[0] ?? "";
   return [heading.trim(), description, text.slice(heading.length)].filter((part) => part !== "").join("\n\n");
 }
@@ -54,10 +54,10 @@ function withQuestions(text: string, structuredData: string[]): string {
   return questions === "" ? text : `${text}\n\n${questions}`.trim();
 }
 
-/** More links than this on one page are a list of everything: the sitemap has them. */
+/** A page with more links is an index of the whole site, which the sitemap has too. */
 const MAX_LINKS = 5_000;
 
-/** A page's http(s) links in order, each once. */
+/** The distinct http(s) links of a page, in order. */
 function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageLink[] {
   const base = resolveLink(baseHref ?? "", pageUrl) ?? pageUrl;
   const found = new Map<string, PageLink>();
@@ -70,7 +70,7 @@ function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageL
 
 function add({ attribs }: Element, base: string, found: Map<string, PageLink>): void {
   const href = attribs["href"];
-  // A link within the page leads to nothing new.
+  // A link within the page leads to no other page.
   if (!href || href.startsWith("#")) return;
   const url = resolveLink(href, base);
   if (url === null) return;
@@ -88,7 +88,7 @@ interface QuestionAndAnswer {
 const MAX_QUESTIONS = 200;
 const MAX_DEPTH = 8;
 
-/** The questions that a page's JSON-LD answers (FAQPage, QAPage) and its text does not hold, as sections. */
+/** The questions and answers in a page's JSON-LD (FAQPage, QAPage) that are not in its text, as sections. */
 function questionsBeside(text: string, structuredData: string[]): string {
   const found = structuredData.flatMap((json) => questionsIn(parsed(json), 0)).slice(0, MAX_QUESTIONS);
   return found
@@ -112,7 +112,7 @@ function questionOf(node: Record<string, unknown>): QuestionAndAnswer[] {
   return question === "" || answer === "" ? [] : [{ question, answer }];
 }
 
-/** Structured data holds HTML in its texts. */
+/** The text of a value of structured data, which may be HTML. */
 function plain(value: unknown): string {
   if (typeof value !== "string") return "";
   const texts = getElementsByTagType(ElementType.Text, parseHtml(value).root) as Text[];
@@ -132,11 +132,11 @@ const CONTENT_CLASS =
   /^(?:theme-doc-markdown|md-content|rst-content|document|vp-doc|entry-content|post-content|page-content|article-body|article-content|article-text|markdown-body|docs-content|doc-content|main-content|content-body|td-content|article-container|intercom-force-break|mw-parser-output)$/;
 const CONTENT_ID =
   /^(?:main|content|main-content|maincontent|page-content|article|article-body|docs-content|mw-content-text|readme|post|bodycontent)$/i;
-/** A main part with less text is empty. */
+/** A main part with less text counts as empty. */
 const MIN_MAIN_CHARS = 120;
-/** A main part with a smaller share of the body's text is not the main part. */
+/** An element with a smaller share of the body's text is not the main part. */
 const MIN_MAIN_SHARE = 0.2;
-/** More candidates of one kind are a list of articles. */
+/** More candidates with a known name are a list of articles. */
 const MAX_CANDIDATES = 20;
 
 /** Collects the facts that the rules need. */
@@ -158,8 +158,8 @@ function pageFacts(root: Element): PageFacts {
 }
 
 /**
- * The text of a page's main part: its main element, else its only article, else a container with a known name, else the body
- * without boilerplate, or with it if nearly nothing else is left.
+ * Renders a page's main part: its main element, its only article or a container with a known name, otherwise the body without
+ * boilerplate, or with boilerplate if nearly no other text is left.
  */
 function mainText(root: Element, facts: PageFacts): string {
   const renderer = new MarkdownRenderer(facts, true);

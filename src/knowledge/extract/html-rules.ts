@@ -36,20 +36,20 @@ const BOILERPLATE = new RegExp(
     "back-?to-?top|scroll-?top|return-to-top|reading-time|read-time|material-icons|material-symbols(?:-\\w+)?",
   ].join("|")})(?:-|$)`,
 );
-/** Words that make a class describe a layout with such a part: `has-sidebar`, `sidebar-layout`. */
+/** Words with which a class describes a layout that has such a part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
-/** Words that mark boilerplate even beside words of layout. */
+/** Words that mark boilerplate even next to a layout word. */
 const ALWAYS_BOILERPLATE =
   /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
 const BOILERPLATE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
 const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
 const HEADING = /^h[1-6]$/;
-/** Elements that are not boilerplate whatever their class. */
+/** Elements that are never boilerplate, whatever their class. */
 const NEVER_BOILERPLATE = /^(?:html|body|main|pre|code)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const ADMONITION =
   /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
-/** Panels that a click opens: their text is content although they are hidden. */
+/** Roles of panels that a click opens: their text is content although it is hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
 const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;
 
@@ -61,13 +61,13 @@ export interface PageFacts {
   mainAncestors: ReadonlySet<Element>;
 }
 
-/** An element's classes as words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
+/** An element's classes in lower case with hyphens between words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
 function classWords(element: Element): string[] {
   const names = (element.attribs["class"] ?? "").trim();
   return names === "" ? [] : names.split(/\s+/).map(words);
 }
 
-/** The id as words, unless it was made from a heading: a chapter "Cookies" has the id of a cookie bar. */
+/** The id in the same form, unless it was made from a heading: a chapter "Cookies" has the same id as a cookie bar. */
 function idWords(element: Element): string[] {
   const id = element.attribs["id"];
   if (!id || SECTION_TAGS.test(element.name) || (element.attribs["class"] ?? "").split(" ").includes("section")) return [];
@@ -81,7 +81,7 @@ export function isNonContent(element: Element, facts: PageFacts): boolean {
   return NON_CONTENT.has(element.name) || NON_CONTENT_ROLES.has(role) || isHidden(element, facts);
 }
 
-/** Whether an element is boilerplate by its name: side bars, tables of contents, share buttons. */
+/** Whether the name, class or id of an element marks boilerplate: side bars, tables of contents, share buttons. */
 export function isBoilerplate(element: Element, facts: PageFacts, withinMain: boolean): boolean {
   if (facts.mainAncestors.has(element) || NEVER_BOILERPLATE.test(element.name)) return false;
   if (element.name === "header") return !withinMain;
@@ -112,7 +112,7 @@ function isHidden(element: Element, { controlled }: PageFacts): boolean {
   return !PANEL_ROLES.has(attribs["role"] ?? "") && !controlled.has(attribs["id"] ?? "");
 }
 
-/** Sphinx names its table of contents "contents", which others name the page's text. */
+/** Sphinx gives its table of contents the class "contents", which other generators give to the page's text. */
 function isSphinxContents({ attribs }: Element): boolean {
   const classes = (attribs["class"] ?? "").split(/\s+/);
   return classes.includes("contents") && classes.includes("topic");
@@ -135,7 +135,7 @@ const ANCHOR_TEXT = /^[\s#¶§🔗⚓\u200b\u2060\ufeff\u00a0\uf0c1]*$/u;
 const ACCORDION_CLASS = /(?:^|-)(?:accordion|faq|question|collapse|collapsible|toggle|expander|disclosure)(?:-|$)/;
 const FOOTNOTE_TEXT = /^\s*(?:\[?\d{1,3}\]?|[*†‡↩]+\ufe0e?)\s*$/u;
 const QUESTION = /[?？]\s*$/;
-/** One link to a heading may be an item of a list. */
+/** A list with a single link to a heading may be content. */
 const MIN_LINKS_WITHIN = 2;
 
 /** Whether an element in a heading is the permalink of that heading. */
@@ -165,7 +165,7 @@ export function hasQuestion(text: string): boolean {
   return QUESTION.test(text);
 }
 
-/** Whether an element is the link to a footnote, or back from it. */
+/** Whether an element links to a footnote, or from a footnote back to the text. */
 export function isFootnoteLink(element: Element): boolean {
   if (element.name !== "sup" && element.name !== "a") return false;
   const link = element.name === "a" ? element : soleChild(element);
@@ -173,7 +173,7 @@ export function isFootnoteLink(element: Element): boolean {
   return FOOTNOTE_TEXT.test(textContent(link)) && (element.name === "sup" || /foot|fn|backref/i.test(link.attribs["class"] ?? ""));
 }
 
-/** Whether a list has only links into its own page. */
+/** Whether a list has only links to parts of its own page. */
 export function isTableOfContents(list: Element): boolean {
   const links = { within: 0 };
   return hasOnlyInternalLinks(list.children, links) && links.within >= MIN_LINKS_WITHIN;

@@ -1,22 +1,22 @@
 import { type Element, isTag } from "domhandler";
 import { existsOne } from "domutils";
 
-/** A wider table is a layout or an attack. */
+/** A table with more columns is a layout or an attack. */
 const MAX_COLUMNS = 40;
 const MAX_ROW_SPAN = 200;
-/** What spans rows is a name or a group; a longer text stands in its first row alone. */
+/** A short cell that spans rows is repeated in each of them; a longer text stays in its first row. */
 const MAX_REPEATED_CHARS = 120;
-/** What makes a table's cells blocks of their own: then it is there for the layout. */
+/** A table whose cells contain these elements is a layout. */
 const BLOCKS_IN_CELLS = /^(?:table|pre|h[1-6])$/;
 
-/** Whether a table lays out blocks and holds no data. */
+/** Whether a table is used for layout, and holds no data. */
 export function isLayoutTable(table: Element, rows: Element[]): boolean {
   if (["presentation", "none"].includes(table.attribs["role"] ?? "")) return true;
   const widest = rows.reduce((most, row) => Math.max(most, cellsOf(row).length), 0);
   return widest <= 1 || existsOne(({ name }) => BLOCKS_IN_CELLS.test(name), table.children);
 }
 
-/** A table's own rows, in order, not those of tables within it. */
+/** The rows of a table in order, without those of nested tables. */
 export function rowsOf(table: Element): Element[] {
   return table.children.filter(isTag).flatMap((child) => {
     if (child.name === "tr") return [child];
@@ -25,8 +25,8 @@ export function rowsOf(table: Element): Element[] {
 }
 
 /**
- * The Markdown of a table of data: a cell that spans rows or columns stands in each row and once in each column group. The ruler
- * follows the first row where that is a row of headings, so that a table which is cut keeps them.
+ * Renders a table as Markdown. A cell that spans rows is repeated in each row; one that spans columns is followed by empty cells. The
+ * ruler follows the first row if that is a header, so that each part of a table that is cut has the header.
  */
 export function tableText(rows: Element[], textOf: (cell: Element) => string): string {
   const spanning = new Map<number, { text: string; rows: number }>();

@@ -23,14 +23,14 @@ const BLOCKS = new Set(
 );
 const HEADING = /^h[1-6]$/;
 const NOT_IN_HEADINGS = /^(?:ul|ol|dl|table|pre|section|article|h[1-6])$/;
-/** As in text/blocks.ts: a longer heading is a paragraph. */
+/** A longer heading is a paragraph, as in text/blocks.ts. */
 const MAX_HEADING_CHARS = 200;
 const MAX_HEADING_LEVEL = 6;
 /** Deeper lists are not indented further. */
 const MAX_LIST_DEPTH = 6;
 /** A short definition is put in one line with its term. */
 const MAX_DEFINITION_CHARS = 200;
-/** A form with this much text beside its controls wraps a whole page. */
+/** A form with this much text besides its controls contains the whole page. */
 const MIN_FORM_TEXT_CHARS = 400;
 
 const MAX_CLASSES_CHARS = 400;
@@ -45,7 +45,7 @@ interface RenderContext {
   classes: string;
 }
 
-/** Collects blocks; inline text gathers until the next block. */
+/** Collects blocks. Inline text is joined until the next block begins. */
 class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
@@ -146,7 +146,7 @@ export class MarkdownRenderer {
   }
 
   private heading(element: Element, level: number, flow: Flow, context: RenderContext): void {
-    // A heading that was never closed contains what follows it.
+    // A heading that was never closed contains the elements after it.
     if (element.children.some((child) => isTag(child) && NOT_IN_HEADINGS.test(child.name))) {
       flow.break();
       return this.renderNodes(element.children, flow, context);
@@ -157,14 +157,14 @@ export class MarkdownRenderer {
   }
 
   private headingLine(text: string, level: number, flow: Flow): void {
-    // Without a letter or digit it is an ornament.
+    // A heading without a letter or digit is an ornament.
     if (!/[\p{L}\p{N}]/u.test(text)) return;
     if (text.length > MAX_HEADING_CHARS) return flow.block(text);
     this.level = Math.min(level, MAX_HEADING_LEVEL);
     flow.block(`${"#".repeat(this.level)} ${text}`);
   }
 
-  /** A question that opens its answer becomes a heading one level below the last real one. */
+  /** A question whose answer opens on a click becomes a heading one level below the last real one. */
   private questionHeading(text: string, flow: Flow): void {
     const level = this.level;
     this.headingLine(text, level + 1, flow);
@@ -247,19 +247,19 @@ function ariaLevel(element: Element): number {
   return level >= 1 && level <= MAX_HEADING_LEVEL ? level : 2;
 }
 
-/** An element whose own headings are plain text. */
+/** Returns an element with plain text in place of its headings and buttons. */
 function withPlainHeadings(element: Element): Element {
   const plain = (child: ChildNode): ChildNode =>
     isTag(child) && /^(?:h[1-6]|button)$/.test(child.name) ? new Element("div", child.attribs, child.children) : child;
   return new Element("div", element.attribs, element.children.map(plain));
 }
 
-/** The terms and definitions of a list, also those that it groups in `div`s. */
+/** The terms and definitions of a list, including those that are grouped in `div`s. */
 function definitionItems(list: Element): Element[] {
   return list.children.filter(isTag).flatMap((child) => (child.name === "div" ? child.children.filter(isTag) : [child]));
 }
 
-/** The characters of text in an element, scripts and the like left out. */
+/** The number of characters of text in an element, without scripts and the like. */
 export function textLength(element: Element): number {
   let length = 0;
   for (const child of element.children) {
@@ -272,13 +272,16 @@ export function textLength(element: Element): number {
 /** Parts of a code block that are not code. */
 const NO_CODE = new Set(["button", "svg", "style", "script", "template", "noscript", "select", "textarea", "label", "figcaption"]);
 const NO_CODE_CLASS = /(?:^|-)(?:copy|copybtn|clipboard|tooltip|sr-only|hidden)(?:-|$)/;
-/** Elements that some highlighters put each line in, with no line break between. */
+/** Elements in which some highlighters put each line, with no line break between them. */
 const LINE_TAGS = new Set(["div", "p", "li", "tr"]);
 const LINE_CLASS = /(?:^|-)(?:token-line|code-line|view-line|line)(?:-|$)/;
 const LANGUAGE_CLASS = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s?)([a-z0-9+#-]{1,20})(?=[\s;]|$)/i;
 const NO_LANGUAGE = new Set(["default", "none", "text", "plaintext", "plain", "auto", "source", "highlight", "console-output"]);
 
-/** A `pre` as a fenced block with its white space; "" where it is empty. `classes` are those of the elements around it. */
+/**
+ * Renders a `pre` as a fenced block with its white space; "" where it is empty.
+ * @param classes those of the enclosing elements.
+ */
 function codeBlock(pre: Element, classes: string): string {
   const parts: string[] = [];
   collectCode(pre.children, parts);
@@ -326,7 +329,7 @@ const GENERIC_ALT =
 const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|image|screen ?shot)[-_ ]?\d[\w .-]*$|^https?:/i;
 const MAX_ALT_CHARS = 300;
 
-/** An image's description between spaces; "" if it says nothing. */
+/** An image's description between spaces; "" if it describes nothing. */
 function imageText({ attribs }: Element): string {
   const alt = cleanLine(attribs["alt"] ?? "");
   const isDecoration = ["presentation", "none"].includes(attribs["role"] ?? "") || attribs["width"] === "1";

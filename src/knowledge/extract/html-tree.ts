@@ -3,31 +3,31 @@ import { Parser } from "htmlparser2";
 
 export interface HtmlTree {
   root: Element;
-  /** Whether a limit cut the page: the tree holds what came before. */
+  /** Whether a limit was reached, so that the tree has only the beginning of the page. */
   truncated: boolean;
 }
 
-/** A page of this many characters is a book; more is data or an attack. */
+/** The length of a book; a longer page is data or an attack. */
 const MAX_HTML_CHARS = 5 * 1024 * 1024;
-/** Enough for 2 MB of prose; with their texts they take about 60 MB of the isolate's 128. */
+/** Enough elements for 2 MB of prose; with their texts they take about 60 MB of the isolate's 128. */
 const MAX_ELEMENTS = 60_000;
 /** Each end tag searches the open elements, so that their number multiplies the time that a page takes. */
 const MAX_OPEN_ELEMENTS = 1_000;
-/** Deeper elements are kept without their content, which goes to the element around: what walks the tree may recurse. */
+/** The content of deeper elements is added to the enclosing element, since functions that walk the tree are recursive. */
 const MAX_DEPTH = 200;
 const MAX_ATTRIBUTE_CHARS = 4_096;
 
-/** Inline elements and parts of drawings that leave only their text in the tree, which keeps it a third smaller. */
+/** Inline elements and parts of drawings of which the tree has only the text, which makes it a third smaller. */
 const TRANSPARENT = new Set([
   ..."span b strong i em u s small font mark abbr bdi bdo time wbr ins".split(" "),
   ..."path g use circle rect line polyline polygon ellipse".split(" "),
 ]);
-/** Parts of classes that make a span matter: hidden text, lines and line numbers of code, icons whose text is a name. */
+/** Parts of classes for which a span is kept: hidden text, lines and line numbers of code, icons whose text is a name. */
 const SPAN_CLASS = /line|ln|hidden|sr-only|reader|gutter|copy|permalink|tooltip|icon|symbols|lang/;
 
 /**
- * Start tags that end open elements of these names, up to the first element of `within`. The parser does so only where no unclosed
- * element stands between, as in `<td><p>a<td>`.
+ * Start tags that close open elements of these names, up to the first element of `within`. The parser closes them only where no
+ * unclosed element is in between, as in `<td><p>a<td>`.
  */
 const IMPLIED_ENDS = new Map(
   Object.entries({
@@ -42,7 +42,7 @@ const IMPLIED_ENDS = new Map(
     tfoot: { closes: ["thead", "tbody", "tfoot", "tr"], within: ["table"] },
   }),
 );
-/** How far up an implied end looks: further is no markup that anyone wrote. */
+/** The number of open elements that are searched for one to close; nobody nests deeper between them. */
 const IMPLIED_END_REACH = 12;
 
 /** Parses HTML of any quality, in bounded time and memory. Never throws. */
@@ -59,7 +59,7 @@ class BoundedHandler extends DomHandler {
   isCut = false;
   onLimit: () => void = () => undefined;
   private elements = 0;
-  /** What the parser has open; null for an element that is not in the tree. */
+  /** The elements that are open in the parser; null for one that is not in the tree. */
   private readonly open: (Element | null)[] = [];
 
   override onopentag(name: string, attribs: Record<string, string>): void {
@@ -78,7 +78,7 @@ class BoundedHandler extends DomHandler {
     if (this.tagStack.length > MAX_DEPTH && name !== "script" && name !== "style") this.tagStack.pop();
   }
 
-  /** An end tag closes what is open inside its element too, and nothing when an implied end came before it. */
+  /** Closes an element and those that are open inside it, unless a start tag closed it before. */
   override onclosetag(): void {
     const closed = this.open.pop();
     if (!closed) return;

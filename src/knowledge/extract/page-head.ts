@@ -8,7 +8,7 @@ export interface PageHead {
   titles: TitleCandidates;
   siteName: string;
   description: string;
-  /** As written; null where there is none. */
+  /** The URL as it is written; null where there is none. */
   canonical: string | null;
   baseHref: string | null;
   /** The target of a meta refresh that redirects. */
@@ -19,13 +19,13 @@ export interface PageHead {
 }
 
 const JSON_LD = /^application\/ld\+json\s*(?:;|$)/i;
-/** A longer one is a catalogue, not a page of questions. */
+/** A longer script describes a catalogue, not a page of questions. */
 const MAX_JSON_LD_CHARS = 200_000;
-/** A slower refresh reloads a page; a quicker one is a redirect. */
+/** A slower refresh reloads a page; one within these seconds is a redirect. */
 const MAX_REFRESH_IN_SECONDS = 10;
 const REFRESH = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i;
 
-/** Reads a page's metadata wherever its elements are: many pages have no head, or two. */
+/** Reads a page's metadata from all its elements: many pages have no head, or two. */
 export function readHead(root: Element): PageHead {
   const reader = new HeadReader();
   reader.visit(root, false);
@@ -111,17 +111,17 @@ interface TitleCandidates {
 }
 
 const MAX_TITLE_CHARS = 300;
-/** Longer ones are texts in the place of a title. */
+/** A longer text in the place of a title is no title. */
 export const MAX_CANDIDATE_CHARS = 1_000;
-/** Between a page's name and its site's. A hyphen counts only between spaces, since it may be part of a name. */
+/** The separator between the names of page and site. A hyphen counts only between spaces, since it may be part of a name. */
 const SEPARATOR = /(?<!\s)\s+[-–—|·•»«:/]+\s+|[|»·—]/;
 /** Words that sites add to their own name. */
 const SITE_WORDS =
   /\b(?:docs?|documentation|help|support|cent(?:er|re)|hc|blog|knowledge|base|guides?|handbook|manual|wiki|com|org|net|io|dev|inc|ltd|gmbh|the|official|site|website|home)\b/g;
 
 /**
- * A page's title without its site's name: what `og:title` or `title` says, or the first heading where those name the site alone.
- * Falls back on the last part of the URL's path, then on its host.
+ * Returns a page's title without its site's name: from `og:title` or `title`, or the first heading where these contain only the name
+ * of the site. Falls back to the last part of the URL's path, then to its host.
  */
 export function pageTitle(candidates: TitleCandidates, siteName: string, url: string): string {
   const site = siteKeys(siteName, url);
@@ -138,7 +138,7 @@ function shortened({ og, title, h1 }: TitleCandidates): TitleCandidates {
   return { og: cut(og), title: cut(title), h1: cut(h1) };
 }
 
-/** A title made of a URL: its last part with words for hyphens, else its host. */
+/** Makes a title of a URL: the last part of its path as words, otherwise its host. */
 export function titleOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.split("/").findLast((part) => part !== "") ?? "";
@@ -150,7 +150,7 @@ export function titleOfUrl(url: string): string {
   return name === "" || /^index$/i.test(name) ? hostname : name[0]!.toUpperCase() + name.slice(1);
 }
 
-/** "" if the candidate is only the site's name. */
+/** Removes the site's name from a title; "" if nothing else is left. */
 function withoutSite(candidate: string, h1: string, site: Set<string>): string {
   const parts = candidate
     .split(SEPARATOR)
@@ -171,7 +171,7 @@ function withoutSite(candidate: string, h1: string, site: Set<string>): string {
   return cutAtBar(title);
 }
 
-/** What follows the last bar is a site's name, known or not. */
+/** The text after the last bar is the name of a site, even an unknown one. */
 function cutAtBar(title: string): string {
   const bar = title.lastIndexOf(" | ");
   return bar > 2 ? title.slice(0, bar).trim() : title;

@@ -7,7 +7,7 @@ import { decompressed } from "./unpack.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** About ten seconds of work; the text of more pages would be truncated anyway. */
+/** So many pages take about ten seconds; the text of more would be truncated anyway. */
 const MAX_PAGES = 500;
 const MAX_PAGE_ITEMS = 50_000;
 /** A file with fewer letters consists of scanned pages. */
@@ -16,7 +16,7 @@ const MIN_LETTERS = 20;
 const NO_TITLE =
   /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
 
-/** Reads a PDF's text, page by page. Skipped: encrypted, damaged, scanned and huge ones. */
+/** Reads a PDF's text, page by page. Encrypted, damaged, scanned and huge PDFs are skipped. */
 export async function extractPdf(response: FetchedResponse): Promise<Extraction> {
   if (await isBomb(response.bytes)) return { kind: "skipped", reason: "pdf_too_large" };
   let document: PdfDocument;
@@ -70,7 +70,7 @@ function itemOf(item: { str: string; transform: number[]; height: number; hasEOL
   return { text: item.str, y, size: Math.hypot(c, d), endsLine: item.hasEOL };
 }
 
-/** The title of its metadata, else its first heading, else its file's name. */
+/** The title from the metadata, otherwise the first heading or the name of the file. */
 async function titleOf(document: PdfDocument, url: string, text: string): Promise<string> {
   const info: unknown = (await document.getMetadata()).info;
   const named = typeof info === "object" && info !== null && "Title" in info && typeof info.Title === "string" ? cleanLine(info.Title) : "";
@@ -78,19 +78,19 @@ async function titleOf(document: PdfDocument, url: string, text: string): Promis
   return /^# (.+)/.exec(text)?.[1] ?? titleOfUrl(url);
 }
 
-/** The unpacked size of all streams together. A manual of a thousand pages has a tenth. */
+/** The most bytes that all streams together may unpack to. A manual of a thousand pages has a tenth of it. */
 const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
 /** LZW expands up to a thousand times and cannot be measured cheaply, but it is obsolete and rare. */
 const MAX_LZW_BYTES = 64 * 1024;
-/** Small, since a failing stream loses the output of its last two pieces. */
+/** The pieces are small, since a failing stream loses the output of the last two. */
 const PIECE_BYTES = 512;
-/** The most that two pieces unpack to, which is added for a damaged stream. */
+/** The most bytes that two pieces unpack to, which are added for a damaged stream. */
 const LOST_BYTES = 2 * PIECE_BYTES * 1032;
 const DICTIONARY_REACH = 400;
 
 /** Whether a PDF's streams unpack to more than the limit. Takes time linear in the unpacked size, up to the limit. */
 async function isBomb(bytes: Uint8Array): Promise<boolean> {
-  // One character a byte, whatever it shows.
+  // This encoding has one character for each byte.
   const text = new TextDecoder("windows-1252").decode(bytes);
   let unpacked = 0;
   for (let at = text.indexOf("stream"); at >= 0; at = text.indexOf("stream", at + 6)) {
@@ -107,18 +107,18 @@ async function isBomb(bytes: Uint8Array): Promise<boolean> {
   return false;
 }
 
-/** The unpacked size of a stream, up to `most`. The line break before its end may belong to it. */
+/** Returns the unpacked size of a stream, up to `most`. The line break before its end may be part of it. */
 async function unpackedSize(bytes: Uint8Array, start: number, end: number, most: number): Promise<number> {
   const last = bytes[end - 1] === 10 ? end - (bytes[end - 2] === 13 ? 2 : 1) : end;
   for (const to of last === end ? [end] : [last, end]) {
     const size = await sizeOf(bytes.subarray(start, to), most);
     if (size !== null) return size;
   }
-  // The end marker may be part of the data, so all that follows is unpacked as far as possible.
+  // The end marker may be part of the data, so the rest of the file is unpacked as far as possible.
   return LOST_BYTES + ((await sizeOf(bytes.subarray(start), most, true)) ?? 0);
 }
 
-/** Null for a damaged stream, unless its output until then counts. A stream that is packed twice counts as `most`. */
+/** Null for a damaged stream, unless `countsDamaged`: then its size up to the damage. A stream that is packed twice counts as `most`. */
 async function sizeOf(packed: Uint8Array, most: number, countsDamaged = false): Promise<number | null> {
   let size = 0;
   try {
@@ -133,7 +133,6 @@ async function sizeOf(packed: Uint8Array, most: number, countsDamaged = false): 
   }
 }
 
-// The stream that takes them is asynchronous.
 async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
@@ -147,7 +146,7 @@ function isLzw(text: string, streamAt: number): boolean {
   return /\/LZW(?:Decode)?\b/.test(text.slice(Math.max(0, streamAt - DICTIONARY_REACH), streamAt));
 }
 
-/** A piece of text where it stands on its page. `y` grows upwards. */
+/** A piece of text with its position on the page. `y` grows upwards. */
 export interface PdfItem {
   text: string;
   y: number;
@@ -162,19 +161,19 @@ export interface PdfLine {
   size: number;
 }
 
-/** The same line at the edge of this many pages, or of this share of them, is a running head. */
+/** A line at the edge of this many pages, and of this share of all pages, is a running head. */
 const MIN_REPEATED_PAGES = 3;
 const MIN_REPEATED_SHARE = 0.4;
-/** Lines at the top and at the bottom that may be running heads. */
+/** The number of lines at the top and at the bottom that may be running heads. */
 const EDGE_LINES = 2;
 const PAGE_NUMBER = /^(?:page|seite|p\.?)?\s*(?:[-–]\s*)?\d{1,4}(?:\s*[-–])?(?:\s*(?:of|\/|von)\s*\d{1,4})?$/i;
-/** A step down of more than this many line heights begins a paragraph. */
+/** A gap of more than this many line heights begins a paragraph. */
 const PARAGRAPH_STEP = 1.7;
 const HEADING_RATIO = 1.15;
 const MAX_HEADING_CHARS = 120;
 const LIST_MARK = /^(?:[•◦▪●○■–-]|\(?\d{1,2}[.)])\s+\S/;
 
-/** The lines of a page's items, in the order of the file. */
+/** Joins the items of a page to lines, in the order of the file. */
 export function linesOf(items: Iterable<PdfItem>): PdfLine[] {
   const lines: PdfLine[] = [];
   let parts: string[] = [];
@@ -195,7 +194,7 @@ export function linesOf(items: Iterable<PdfItem>): PdfLine[] {
   return lines;
 }
 
-/** The pages without their running heads, feet and numbers. */
+/** Removes running heads, feet and page numbers. */
 export function withoutRunningHeads(pages: PdfLine[][]): PdfLine[][] {
   const counts = new Map<string, number>();
   for (const page of pages) {
@@ -208,7 +207,7 @@ export function withoutRunningHeads(pages: PdfLine[][]): PdfLine[][] {
   });
 }
 
-/** The text of all pages: lines joined to paragraphs, also over the end of a page; larger lines as headings. */
+/** Joins the lines of all pages to paragraphs, across the end of a page too. Lines in a larger font become headings. */
 export function paragraphsOf(pages: PdfLine[][]): string {
   const body = bodySize(pages);
   const blocks: string[] = [];
@@ -230,7 +229,7 @@ export function paragraphsOf(pages: PdfLine[][]): string {
 function continues(last: PdfLine, line: PdfLine, block: string): boolean {
   if (LIST_MARK.test(line.text) || Math.abs(line.size - last.size) > 0.5) return false;
   const step = last.y - line.y;
-  // A new column or page: the paragraph goes on where its sentence does.
+  // In a new column or page, the paragraph continues if its sentence does.
   if (step <= 0) return !/[.!?:。]["')\]]?$/.test(block) && /^[\p{Ll}\d(]/u.test(line.text);
   return step <= Math.max(last.size, line.size) * PARAGRAPH_STEP;
 }
@@ -239,7 +238,7 @@ function joined(block: string, line: string): string {
   return /\p{L}-$/u.test(block) && /^\p{Ll}/u.test(line) ? block.slice(0, -1) + line : `${block} ${line}`;
 }
 
-/** The size in which most characters are set. */
+/** The font size of most characters. */
 function bodySize(pages: PdfLine[][]): number {
   const counts = new Map<number, number>();
   for (const { size, text } of pages.flat()) {

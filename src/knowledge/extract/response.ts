@@ -1,6 +1,9 @@
+/** The most text that a source holds, in UTF-8. */
+export const MAX_TEXT_BYTES = 5 * 1024 * 1024;
+
 /** A response that the crawler has read. */
 export interface FetchedResponse {
-  /** After redirects. */
+  /** The URL after redirects. */
   url: string;
   headers: Headers;
   bytes: Uint8Array;
@@ -21,32 +24,27 @@ export interface ExtractedPage {
   noindex: boolean;
   /** Whether none of its links may be followed. */
   nofollow: boolean;
-  /** Markdown-like, as `chunks` reads it. Empty if the page has nothing but links. */
+  /** Markdown, as `chunks` reads it; empty if the page has only links. */
   text: string;
   links: PageLink[];
-  /** Whether a limit was reached and this is the page's beginning. */
+  /** Whether a limit was reached, so that only the beginning of the page was read. */
   truncated: boolean;
 }
 
-/** Why a response holds no page. Callers see these codes. */
+/** The reasons why a response holds no page. Callers see these codes. */
 export type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
 
-interface SkippedResponse {
-  kind: "skipped";
-  reason: SkipReason;
-}
-
-export type Extraction = ExtractedPage | SkippedResponse;
+export type Extraction = ExtractedPage | { kind: "skipped"; reason: SkipReason };
 
 export type MediaKind = "html" | "pdf" | "text" | "markdown" | "unsupported";
 
 interface ContentType {
-  /** Lower case, without parameters; "" where there is none. */
+  /** In lower case, without parameters; "" where there is none. */
   type: string;
   charset: string | null;
 }
 
-/** A map, since a site may send `Content-Type: constructor`. */
+/** This is a map, since a site may send `Content-Type: constructor`. */
 const BY_TYPE = new Map<string, MediaKind>([
   ["text/html", "html"],
   ["application/xhtml+xml", "html"],
@@ -56,7 +54,7 @@ const BY_TYPE = new Map<string, MediaKind>([
   ["text/markdown", "markdown"],
   ["text/x-markdown", "markdown"],
 ]);
-/** Types that servers send for unknown files: the bytes decide. */
+/** Types that servers send for unknown files, whose kind is detected from the bytes. */
 const GENERIC_TYPES = new Set([
   "",
   "application/octet-stream",
@@ -68,14 +66,13 @@ const GENERIC_TYPES = new Set([
 const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
 /** PDF readers accept the magic number anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
-/** Removed before the head is matched: one pattern for both would backtrack exponentially. */
+/** Comments are removed before the head is matched: one pattern for both would backtrack exponentially. */
 const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
 const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
 /** Control characters that mark binary data, by the WHATWG rules for MIME sniffing. */
 // oxlint-disable-next-line no-control-regex
 const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 
-/** The parts of a Content-Type header. */
 function parseContentType(header: string | null): ContentType {
   const [type = "", ...parameters] = (header ?? "").split(";");
   const charset = parameters
@@ -85,8 +82,8 @@ function parseContentType(header: string | null): ContentType {
 }
 
 /**
- * The kind of a response: by its Content-Type if that is a known type, else by its bytes. A PDF is recognised by its magic number
- * in any case. HTML served as text/plain stays text.
+ * Detects the kind of a response by its Content-Type if that is a known type, otherwise by its bytes. A PDF is always recognised
+ * by its magic number. HTML that is served as text/plain remains text.
  */
 export function mediaKind(contentType: string | null, url: string, bytes: Uint8Array): MediaKind {
   const { type } = parseContentType(contentType);
@@ -107,12 +104,12 @@ function isHtml(head: string): boolean {
   return HTML_START.test(withoutComments(head.replace(/^\u00ef\u00bb\u00bf/, "")));
 }
 
-/** The beginning of a document without its comments, also one that does not end there. */
+/** Removes the comments from the beginning of a document, and a comment that is not closed. */
 function withoutComments(head: string): string {
   return head.replace(COMMENT, "");
 }
 
-/** UTF-16 holds NULs, so a byte order mark is checked first. */
+/** Text in UTF-16 contains NULs, so the byte order mark is checked first. */
 function isBinary(head: string, bytes: Uint8Array): boolean {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   return !isUtf16 && BINARY.test(head);
@@ -126,13 +123,35 @@ function pathOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : "";
 }
 
-/** Where HTML must declare its encoding, by its standard. */
+export type FileKind = MediaKind | "docx";
+
+/** Whether a file that begins with these bytes is of a kind that can be read. */
+export function isReadable(head: Uint8Array): boolean {
+  return fileKind(head) !== "unsupported";
+}
+
+/** The magic number of a ZIP archive, which a DOCX file is. */
+const ZIP = [0x50, 0x4b, 0x03, 0x04];
+/** The magic number of Rich Text Format, whose text is markup. */
+const RTF = [0x7b, 0x5c, 0x72, 0x74, 0x66];
+
+/** Detects the kind of a file by its bytes alone. */
+export function fileKind(bytes: Uint8Array): FileKind {
+  if (beginsWith(bytes, ZIP)) return "docx";
+  return beginsWith(bytes, RTF) ? "unsupported" : mediaKind(null, "", bytes);
+}
+
+function beginsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, at) => bytes[at] === byte);
+}
+
+/** The HTML standard requires the encoding to be declared in these first bytes. */
 const PRESCAN_BYTES = 1024;
 const META_CHARSET = /<meta\s[^<>]*?charset\s*=\s*(?:["']\s*)?([\w.:-]+)/i;
 const XML_DECLARATION = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/i;
 
 /**
- * Decodes a document by its byte order mark, its header, its own declaration (HTML's meta, XML's first line), or else as UTF-8.
+ * Decodes a document by its byte order mark, its header or its declaration (HTML's meta, XML's first line), otherwise as UTF-8.
  * Invalid bytes become U+FFFD; an unknown label is ignored.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string {

@@ -1,13 +1,13 @@
 /** The crawler's name in robots.txt and robots directives. */
 export const BOT_TOKEN = "SupportAgentBot";
 
-/** What a page asks of crawlers. */
+/** The directives of a page for crawlers. */
 export interface RobotsDirectives {
   noindex: boolean;
   nofollow: boolean;
 }
 
-/** Directives with a value after a colon, which is otherwise a crawler's name. */
+/** Directives with a value after a colon. Any other name before a colon is that of a crawler. */
 const WITH_VALUE = /^(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)$/i;
 
 /** The directives of X-Robots-Tag headers, joined by commas, that apply to all crawlers or to ours. */
@@ -17,7 +17,7 @@ export function directivesOfHeader(header: string | null): RobotsDirectives {
   for (const part of (header ?? "").split(",")) {
     const named = /^\s*([\w-]+)\s*:(.*)$/s.exec(part);
     const robot = named && !WITH_VALUE.test(named[1]!) ? named[1]! : undefined;
-    // A crawler's name applies to what follows it, up to the next name.
+    // A crawler's name applies to the directives after it, up to the next name.
     if (robot !== undefined) isForUs = isOurs(robot);
     if (isForUs) add(found, robot === undefined ? part : named![2]!);
   }

@@ -1,11 +1,11 @@
 import { joinedBytes } from "../../platform/read-stream.ts";
 
-/** Small, since one piece unpacks to up to 1,032 times as much. */
+/** A body is unpacked in small pieces, since one piece unpacks to up to 1,032 times its size. */
 const PIECE_BYTES = 4_096;
 
 /**
- * The bytes of a body, gunzipped if they begin with gzip's magic number, whatever the headers say. Ends after `maxBytes` of output
- * and where the data is truncated or damaged.
+ * Reads a body, and decompresses it if it begins with gzip's magic number, whatever the headers say. It ends after `maxBytes` of
+ * output, and where the data is truncated or damaged.
  */
 export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   const source = pieces(body);
@@ -26,8 +26,8 @@ export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: numb
 }
 
 /**
- * Decompresses bytes piece by piece. Throws for damaged data; the output of the last two pieces is lost then, since a failing stream
- * drops its buffer.
+ * Decompresses bytes piece by piece.
+ * @throws Error for damaged data. The output of the last two pieces is lost then, since a failing stream drops its buffer.
  */
 export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "gzip" | "deflate"): AsyncGenerator<Uint8Array> {
   const stream = new ReadableStream<Uint8Array>({
