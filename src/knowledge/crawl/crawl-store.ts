@@ -6,11 +6,11 @@ import type { CrawlEnd, CrawlSource } from "./protocol.ts";
 export interface CrawlRow {
   syncNumber: number;
   phase: "crawling" | "indexing" | "done";
-  /** Scheme and host that the crawl stays on. */
+  /** The scheme and host of the crawled site. */
   origin: string;
-  /** The text of robots.txt; null until it was read. */
+  /** The text of robots.txt; null until it is read. */
   robots: string | null;
-  /** Transient failures since the last success. */
+  /** The number of transient failures since the last success. */
   failuresInARow: number;
 }
 
@@ -57,7 +57,7 @@ export class CrawlStore {
     this.index.run("DELETE FROM variant_groups WHERE source_id = ?", this.source.id);
   }
 
-  /** How a crawl that is done ended. */
+  /** The outcome of a crawl that is done. */
   readEnd(): CrawlEnd {
     const [row] = this.index.all<{ result: string }>("SELECT result FROM crawls WHERE source_id = ?", this.source.id);
     return JSON.parse(row!.result) as CrawlEnd;

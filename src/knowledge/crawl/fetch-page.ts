@@ -16,25 +16,25 @@ import { sitemapEntries } from "./sitemap.ts";
 import { textSketchOf } from "./sketch.ts";
 import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
 
-/** How sites' logs and robots rules name the crawler. */
+/** The name of the crawler in the logs of sites. */
 const USER_AGENT = `Mozilla/5.0 (compatible; ${BOT_TOKEN}/1.0)`;
 const ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1";
 const MIB = 1024 * 1024;
-/** An isolate holds a few responses at once. */
+/** The limits are low because an isolate holds several responses at once. */
 const MAX_BYTES = { robots: MAX_ROBOTS_BYTES, sitemap: 10 * MIB, page: 10 * MIB };
-/** In UTF-8: a row holds at most 2 MB. */
+/** The most UTF-8 of a page's text, since a row holds at most 2 MB. */
 const MAX_TEXT_BYTES = 1_500_000;
 const MAX_TITLE_CHARS = 300;
-/** Storing so many URLs takes the agent's index about 50 ms. */
+/** The agent's index stores so many URLs in about 50 ms. */
 const URLS_PER_PART = 2_000;
-/** After a 429 that has no Retry-After. */
+/** The wait after a 429 without a Retry-After header. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
-/** A validator is sent back unchanged, so only short plain ones are kept. */
+/** A validator is sent back unchanged, so only short ones in plain ASCII are kept. */
 const VALIDATOR = /^[\x20-\x7e]{1,300}$/;
 
 type Answered = Extract<Exchange, { outcome: "answered" }>;
 
-/** Fetches one page through the egress guard and reads it. A site's failures are results; a sitemap gives several. */
+/** Fetches one page through the egress guard and reads it. Failures of the site are results. A sitemap has several results. */
 export async function* fetchPage(env: Env, page: PageToFetch): AsyncGenerator<PageResult> {
   for await (const result of results(env, page)) yield { id: page.id, ...result };
 }
@@ -111,7 +111,7 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
 async function contentResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
   const title = truncate(read.title, MAX_TITLE_CHARS);
   const text = truncateBytes(cleanText(read.text), MAX_TEXT_BYTES);
-  // The parser's limits were reached before any text.
+  // The parser reached its limits before any text.
   if (read.truncated && text.trim() === "") return failed("too_complex");
   return {
     outcome: "page",

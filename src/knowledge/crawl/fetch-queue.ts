@@ -59,13 +59,13 @@ export class FetchQueue {
   close(): { failure?: CrawlFailure } {
     const { pages } = this.context.store;
     if (this.needsRobots) {
-      const message = `The site's robots.txt could not be read${because(pages.findFirstReason("robots"))}. ${ROBOTS_UNREACHABLE}`;
+      const message = `The site's robots.txt could not be read${inParentheses(pages.findFirstReason("robots"))}. ${ROBOTS_UNREACHABLE}`;
       return { failure: { code: "robots_unreachable", message } };
     }
     pages.skipWaiting("max_pages");
     if (pages.countPages().indexed === 0) {
       if (pages.hasReason(OVER_LIMIT)) return { failure: { code: "knowledge_limit", message: KNOWLEDGE_LIMIT } };
-      const message = `No page could be read${because(pages.findFirstReason("page"))}. ${NOTHING_READ}`;
+      const message = `No page could be read${inParentheses(pages.findFirstReason("page"))}. ${NOTHING_READ}`;
       return { failure: { code: "nothing_read", message } };
     }
     if (pages.hasFailedSitemap()) pages.keepUncrawled("sitemap_unreachable");
@@ -122,6 +122,6 @@ function canRevalidate({ documentId, hash, lastReason }: PageRow): boolean {
   return documentId !== null || (lastReason !== null && LASTING_REASONS.has(lastReason));
 }
 
-function because(reason: string | null): string {
+function inParentheses(reason: string | null): string {
   return reason === null ? "" : ` (${reason})`;
 }

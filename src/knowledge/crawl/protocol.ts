@@ -21,7 +21,7 @@ export interface PageToFetch {
   kind: PageKind;
   etag: string | null;
   lastModified: string | null;
-  /** Redirects that the fetch follows; after them a redirect is its result. */
+  /** The number of redirects that the fetch follows; the next one is its result. */
   maxRedirects: number;
 }
 
@@ -37,7 +37,7 @@ export type FetchResult =
   | { outcome: "skipped"; reason: string }
   | FetchFailure;
 
-/** A long sitemap comes as several results. */
+/** A part of a sitemap. A long sitemap has several results. */
 export interface SitemapPart {
   outcome: "sitemap";
   urls: string[];
@@ -50,19 +50,19 @@ export interface FetchFailure {
   reason: string;
   /** Whether a retry may succeed. */
   isTransient: boolean;
-  /** From the Retry-After header; null without one. */
+  /** The value of the Retry-After header; null without one. */
   retryAfterSeconds: number | null;
 }
 
 export interface PageContent {
   title: string;
   text: string;
-  /** Of title and text; begins with the version of the pipeline. */
+  /** The hash of title and text, after the version of the pipeline. */
   hash: string;
-  /** Fingerprints of the blocks that may be boilerplate. */
+  /** The fingerprints of blocks that may be boilerplate. */
   blocks: string[];
   sketch: TextSketch;
-  /** Normalised. */
+  /** Normalised URLs. */
   links: string[];
   canonicalUrl: string | null;
   noindex: boolean;
@@ -70,12 +70,12 @@ export interface PageContent {
   lastModified: string | null;
 }
 
-/** What the fetcher submits in one step. */
+/** The input of one step of a crawl, from the fetcher. */
 export interface CrawlStep {
   results: PageResult[];
-  /** Pages of the last batch that were not fetched, for lack of time or memory. */
+  /** Identifiers of the pages of the last batch that were not fetched, for lack of time or memory. */
   unfetched: number[];
-  /** Whether this step may start the crawl. A later step of a source that was removed meanwhile must not. */
+  /** Whether this step may start the crawl. A later step must not, since the source may have been removed meanwhile. */
   isFirst: boolean;
   /** Whether the fetcher stops after this step. */
   isLast: boolean;
@@ -91,16 +91,16 @@ export interface PageCounts {
   skipped: number;
 }
 
-/** How a crawl ended. After a failed one, `counts.indexed` and `chunksCount` are those of the generation that stays in use. */
+/** The outcome of a crawl. After a failed one, `counts.indexed` and `chunksCount` describe the generation that stays in use. */
 export type CrawlEnd = { done: true; counts: PageCounts; chunksCount: number } & (
   | { outcome: "ready" }
   | { outcome: "failed"; code: "robots_unreachable" | "nothing_read" | "knowledge_limit"; message: string }
 );
 
-/** The end of a crawl, or the next batch: to be fetched after `waitMs`, with `pauseMs` between two pages. */
+/** The end of a crawl, or the next batch, which is fetched after `waitMs` with `pauseMs` between two pages. */
 export type CrawlProgress = CrawlEnd | { done: false; counts: PageCounts; fetch: PageToFetch[]; waitMs: number; pauseMs: number };
 
 /** For a longer wait the fetcher stops, and a delayed wake-up continues the crawl. */
 export const LONG_WAIT_MS = 3_000;
-/** For one whole request. */
+/** The time limit of one whole request. */
 export const PAGE_TIMEOUT_MS = 20_000;

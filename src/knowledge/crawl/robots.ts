@@ -1,28 +1,28 @@
 import robotsParser from "robots-parser";
 import { BOT_TOKEN } from "../extract/robots-directives.ts";
 
-/** RFC 9309 demands at least 500 KiB; the rest is not read. */
+/** RFC 9309 requires crawlers to read at least 500 KiB. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
-/** Each rule is matched against each URL. One with stars costs up to its length times the URL's, so fewer of those are kept. */
+/** Each rule is matched against each URL. A rule with stars takes up to its length times the URL's length, so fewer of them are kept. */
 const MAX_RULES = 2_000;
 const MAX_STAR_RULES = 200;
 const MAX_RULE_CHARS = 500;
 const MAX_SITEMAPS = 100;
-/** With a longer delay a crawl would hardly end. */
+/** With a longer delay, a crawl would take days. */
 const MAX_DELAY_IN_SECONDS = 30;
 
 /** The rules of one site for our crawler. */
 export interface RobotsRules {
   isAllowed(url: string): boolean;
-  /** Crawl-delay; null without one. */
+  /** The Crawl-delay; null without one. */
   delayInSeconds: number | null;
-  /** Absolute URLs, not yet checked to be of the host. */
+  /** Absolute URLs, which may be of other hosts. */
   sitemaps: string[];
 }
 
 /**
- * The text of a robots.txt by the response to its request (RFC 9309, 2.3.1): any 4xx but 429 means no rules (""); undefined for 429
- * and 5xx, where the site is unreachable and nothing may be fetched for now.
+ * Returns the text of a robots.txt from the response to its request (RFC 9309, 2.3.1): "" (no rules) for any 4xx except 429;
+ * undefined for 429 and 5xx, when nothing may be fetched for now.
  */
 export function robotsTextOf(status: number, bytes: Uint8Array): string | undefined {
   if (status >= 500 || status === 429) return undefined;
@@ -40,7 +40,7 @@ export function parseRobots(robotsUrl: string, text: string): RobotsRules {
   };
 }
 
-/** The text without rules beyond the limits. */
+/** Removes the rules beyond the limits. */
 function withinLimits(text: string): string {
   let rules = 0;
   let starRules = 0;

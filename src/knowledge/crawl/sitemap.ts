@@ -8,18 +8,18 @@ export interface SitemapEntry {
   url: string;
 }
 
-/** The protocol's own limits. */
+/** The limits of the sitemap protocol. */
 const MAX_SITEMAP_BYTES = 50 * 1024 * 1024;
 const MAX_ENTRIES = 50_000;
 const MAX_URL_CHARS = 2_000;
-/** No sitemap nests deeper than a few elements. */
+/** A sitemap nests only a few elements. */
 const MAX_DEPTH = 50;
-/** So much without a tag is no sitemap, and the parser would buffer it all. */
+/** A text with so few tags is no sitemap, and the parser would buffer all of it. */
 const MAX_CHARS_WITHOUT_TAG = 1024 * 1024;
 
 /**
- * Streams the entries of a sitemap, a sitemap index, an RSS or Atom feed or a plain list of URLs, gzipped or not. Ends early at a
- * limit, at truncated data and for other content; never throws for what it reads.
+ * Streams the entries of a sitemap, a sitemap index, an RSS or Atom feed or a plain list of URLs, gzipped or not. It ends early at a
+ * limit, at truncated data and for other content, and never throws for invalid content.
  */
 export async function* sitemapEntries(body: ReadableStream<Uint8Array>, sitemapUrl: string): AsyncGenerator<SitemapEntry> {
   const decoder = new TextDecoder();
@@ -75,7 +75,7 @@ class LineReader implements SitemapReader {
   }
 }
 
-/** Elements whose text is an entry's address, as parent/child. */
+/** Elements whose text is the URL of an entry, as parent/child. */
 const LOCATIONS = new Set(["url/loc", "sitemap/loc", "item/link"]);
 const EXTENSION = /^(?:image|video|news|media|xhtml|mobile|pagemap):/;
 const ENTRIES = new Set(["url", "sitemap", "item", "entry"]);
@@ -147,7 +147,7 @@ function entry(kind: SitemapEntry["kind"], location: string, base: string): Site
   return [{ kind, url: url.href }];
 }
 
-/** A name in lower case without its prefix, which sites choose themselves; names of extensions keep theirs. */
+/** A name in lower case without its prefix, which sites may choose. Names of extensions keep their prefix. */
 function localName(name: string): string {
   const lower = name.toLowerCase();
   return EXTENSION.test(lower) ? lower : lower.slice(lower.indexOf(":") + 1);

@@ -1,7 +1,7 @@
 import { FNV_BASIS, fnv1a } from "../../platform/text.ts";
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 
-/** The most shingles of a page that are compared: of a longer text each second one, each fourth, and so on. */
+/** The most shingles of a page that are compared. Of a longer text, every second one is, or every fourth, and so on. */
 const MAX_SHINGLES = 32;
 const WORDS_PER_SHINGLE = 4;
 const MAX_CHARS = 100_000;
@@ -11,19 +11,19 @@ const NUMBER = /^\d{1,4}(?:st|nd|rd|th|er|º|ª)?$/;
 const DIGITS = /^\d+$/;
 const DATE_OR_TIME = /\b(?:\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?)\b/g;
 const IDENTIFIER = /^(?=.*\d)(?=.*\p{L})[\p{L}\p{N}]{6,}$/u;
-/** Stands for what differs between pages that say the same. */
+/** Replaces words that differ between pages with the same text. */
 const ANY = "#";
 
-/** What a text says, in brief: hashes of some of its shingles, which are up to four words in a row within a line. */
+/** A sample of a text: hashes of some of its shingles, which are up to four words in a row within a line. */
 export interface TextSketch {
   shingles: string[];
-  /** One of so many shingles is in the sketch. */
+  /** The sampling rate: one of so many shingles is in the sketch. */
   oneOf: number;
 }
 
 /**
- * Sketches a page's text, so that it can be compared with other pages of its site whose paths have the same shape. Dates, times and
- * words of its address count as equal everywhere: the days of a calendar say the same, the numbered items of a list do not.
+ * Samples a page's text, so that it can be compared with other pages of its site whose paths have the same shape. Dates, times and
+ * words of the URL count as equal on all pages, so that the days of a calendar have the same text.
  */
 export function textSketchOf(url: string, text: string): TextSketch {
   const echoed = echoedFrom(url);
@@ -53,15 +53,15 @@ function wordsOf(line: string, echoed: Echoed): string[] {
   });
 }
 
-/** What a page may echo from its address. */
+/** The words of a page's URL that its text may repeat. */
 interface Echoed {
   words: ReadonlySet<string>;
   anyNumber: boolean;
 }
 
 /**
- * Values of parameters, and identifiers in the path, such as those of sessions. A number is echoed only where it is a date or the
- * number of a list's page: that of an item is what the item is about.
+ * Finds values of parameters and identifiers in the path, such as those of sessions. A number counts only where it is a date or the
+ * number of a list's page; the number of an item distinguishes the item from others.
  */
 function echoedFrom(url: string): Echoed {
   const { pathname, searchParams } = new URL(url);
@@ -108,7 +108,7 @@ function hashOf(words: readonly string[], from: number, seed: number): number {
   return hash;
 }
 
-/** The low bits choose the sample, so the high ones are mixed into them. */
+/** Mixes the high bits into the low ones, which choose the sample. */
 function mixed(hash: number): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -11,8 +11,8 @@ const INDEX_FILE = /\/(?:index|default)\.(?:html?|php|aspx?|jsp|md)$/i;
 const MAX_URL_CHARS = 2_000;
 
 /**
- * The form in which a page is fetched: without fragment, credentials and tracking parameters, with normalised escapes. The path
- * stays as the site wrote it, since a server may accept only that. Null for other schemes and URLs that are too long.
+ * Normalises a URL to the form in which it is fetched: without fragment, credentials and tracking parameters, with normalised
+ * escapes. The path is not changed otherwise, since a server may accept only that. Null for other schemes and URLs that are too long.
  */
 export function normalisedUrl(written: string): string | null {
   if (!URL.canParse(written)) return null;
@@ -28,8 +28,8 @@ export function normalisedUrl(written: string): string | null {
 }
 
 /**
- * The key of a page, equal for different spellings of its URL: without scheme, `www.`, trailing slash and index file, parameters
- * sorted. Of several URLs with one key the first is fetched. Takes a normalised URL.
+ * Returns the key of a page, which is equal for variants of its URL: without scheme, `www.`, trailing slash and index file, and
+ * with sorted parameters. Of several URLs with one key the first is fetched. Takes a normalised URL.
  */
 export function pageKey(normalised: string): string {
   const url = new URL(normalised);
@@ -38,12 +38,11 @@ export function pageKey(normalised: string): string {
   return `${siteHost(url)}${path}${parameters.length > 0 ? "?" : ""}${parameters.join("&")}`;
 }
 
-/** A path without the slashes at its end. */
 function withoutEndSlashes(path: string): string {
   return path.replace(/(?<!\/)\/+$/, "");
 }
 
-/** A site: one host, with or without `www.`. */
+/** A site: one host, both with and without `www.`. */
 export interface Site {
   /** The scheme and host under which all pages are fetched. */
   origin: string;
@@ -53,12 +52,12 @@ export function siteOf(url: string): Site {
   return { origin: new URL(url).origin };
 }
 
-/** Whether a URL is of the site: the same host and port, `www.` or not, http or https on their usual ports. */
+/** Whether a URL is on the site: the same host and port, apart from `www.` and from http or https on their default ports. */
 export function isOfSite(url: string, { origin }: Site): boolean {
   return siteHost(new URL(url)) === siteHost(new URL(origin));
 }
 
-/** A URL of the site with the site's own scheme and host. Takes a normalised URL. */
+/** Replaces the scheme and host of a URL by those of its site. Takes a normalised URL. */
 export function onSite(normalised: string, { origin }: Site): string {
   const { pathname, search } = new URL(normalised);
   return `${origin}${pathname}${search}`;
@@ -81,7 +80,7 @@ function nameOf(parameter: string): string {
   return parameter.split("=", 1)[0]!;
 }
 
-/** Escapes of characters that need none are undone, the others have capital letters (RFC 3986, 6.2.2). */
+/** Decodes the escapes of characters that need none, and writes the others in capital letters (RFC 3986, 6.2.2). */
 function normalisedEscapes(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (escape) => {
     const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
@@ -93,7 +92,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Files that hold no page of text. PDFs, plain text and Markdown do. */
+/** Files without a page of text. PDFs, plain text and Markdown are read. */
 const NO_PAGE_FILE = new RegExp(
   "\\.(?:" +
     "png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic|psd|ai|eps|" +
@@ -113,10 +112,10 @@ const NO_PAGE_PARAMETERS =
 const MAX_SEGMENTS = 16;
 const MAX_PATH_CHARS = 800;
 const MAX_PARAMETERS = 6;
-/** A wrong relative link makes paths that repeat: a/b/a/b/a/b. */
+/** A wrong relative link leads to repeating paths such as a/b/a/b/a/b. */
 const MAX_SAME_SEGMENT = 3;
 
-/** Why a URL is not fetched; null if it is. Takes a normalised URL. */
+/** The reason why a URL is not fetched; null if it is. Takes a normalised URL. */
 export function reasonToSkip(normalised: string): "not_a_page" | "looks_endless" | null {
   const url = new URL(normalised);
   const names = [...url.searchParams.keys()];

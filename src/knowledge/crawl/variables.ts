@@ -1,23 +1,23 @@
 import { pageKey } from "./urls.ts";
 
 /*
- * The parts of a URL that may vary without end: parameters, numbers and dates in the path, the last segment. What varies is judged by
- * what the pages say (`traps.ts`), not by its looks.
+ * Finds the parts of a URL that may vary endlessly: parameters, numbers and dates in the path, the last segment. Whether a part is a
+ * trap is decided by the texts of the pages (`traps.ts`), not by the URL.
  */
 
-/** A part of a URL that other URLs of its site have with other values. */
+/** A part of a URL that may have other values in other URLs of the site. */
 export interface Variable {
-  /** The same for this variable in all URLs of a site: `?colour`, `/calendar/#`. */
+  /** The name of the variable in all URLs of a site: `?colour`, `/calendar/#`. */
   name: string;
-  /** The URL without the variable's value: equal for URLs that differ in it alone. */
+  /** The URL without the variable's value, which is equal for URLs that differ only in this value. */
   rest: string;
-  /** Whether it is the number of a page of a list. */
+  /** Whether the variable is the number of a page of a list. */
   isPageNumber: boolean;
 }
 
 const ANY_NUMBER = "#";
 const ANY_NAME = "*";
-/** A path of more variables is judged by its first ones. */
+/** The most variables of a path that are considered. */
 const MAX_PATH_VARIABLES = 4;
 
 const PAGE_NAME =
@@ -27,13 +27,13 @@ const PAGE_VALUE = /^\d{1,5}$/;
 const MONTH_NAME =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/i;
 
-/** The variables of a page's URL, which is normalised. */
+/** Returns the variables of a normalised URL. */
 export function variablesOf(normalised: string): Variable[] {
   const [base, query] = splitKey(pageKey(normalised));
   return [...pathVariables(base, query), ...parameterVariables(base, query)];
 }
 
-/** The path of a URL with its numbers and its last segment left out: equal for pages that one program of the site makes. */
+/** Returns the path of a URL without its numbers and its last segment, which is equal for pages that one program of the site makes. */
 export function shapeOf(normalised: string): string {
   const [base] = splitKey(pageKey(normalised));
   return pathVariables(base, "").at(-1)?.name ?? "";
@@ -44,7 +44,7 @@ function splitKey(key: string): [base: string, query: string] {
   return at === -1 ? [key, ""] : [key.slice(0, at), key.slice(at)];
 }
 
-/** Each group of segments with digits, and the last segment. */
+/** Finds each group of segments with digits, and the last segment. */
 function pathVariables(base: string, query: string): Variable[] {
   const [host = "", ...segments] = base.split("/");
   const isNumber = segments.map(
@@ -72,7 +72,7 @@ function isPageSegment(segment: string, before = ""): boolean {
   return PAGE_SEGMENT.test(segment) || (PAGE_VALUE.test(segment) && PAGE_NAME.test(before));
 }
 
-/** Each parameter, and all of them together: two session parameters change at once. */
+/** Returns each parameter, and all of them as one variable, since two session parameters change at once. */
 function parameterVariables(base: string, query: string): Variable[] {
   const parameters = query === "" ? [] : query.slice(1).split("&");
   const names = [...new Set(parameters.map(nameOf))];
@@ -97,7 +97,7 @@ function nameOf(parameter: string): string {
 
 const DATE_PARAMETER = /^(?:.*[-_])?(?:date|day|month|year|week|cal|calendar|start|end|from|to|since|until|yr|mon|time)$/i;
 const DATE_VALUE = /^(?:19|20)\d{2}(?:[-./]?(?:0?[1-9]|1[0-2]))?(?:[-./]?(?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
-/** A parameter, or the segment before one, whose value is part of a date whatever it is. */
+/** The name of a parameter, or a segment, before a value that is part of a date. */
 const DATE_PART = /^(?:day|month|year|week|date|cal|calendar|kalender|calendrier|calendario|agenda|diary|schedule|termine)s?$/i;
 const YEAR = /^(?:19|20)\d{2}$/;
 /** 2026-11, 2026-W47, 2026_11_21, 20261121 */
