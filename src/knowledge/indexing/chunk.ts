@@ -4,40 +4,40 @@ import { sentenceSpans } from "../../text/sentences.ts";
 
 /** A part of a document, small enough to be quoted in an answer. */
 export interface Chunk {
-  /** The path of its headings, outermost first. */
+  /** The headings above the chunk, outermost first. */
   heading: string | null;
   content: string;
 }
 
-/** The most UTF-8 that a chunk's content has, whatever its words look like. */
+/** The most bytes of UTF-8 that a chunk's content has, however long its words are. */
 export const MAX_CHUNK_BYTES = 8_192;
-/** Stands between the headings that a chunk is under. */
+/** The separator between the headings of a chunk. */
 export const HEADING_SEPARATOR = " > ";
-/** A paragraph or two: enough context for an answer, and about one subject. */
+/** The length of a paragraph or two, which is enough context for an answer and has one subject. */
 const TARGET_WORDS = 350;
-/** A list, table or code block up to this length is not split. */
+/** The length up to which a list, table or code block is not split. */
 const WHOLE_BLOCK_WORDS = 600;
-/** A shorter section shares a chunk with the next. */
+/** A shorter section is put into one chunk with the next section. */
 const MIN_SECTION_WORDS = 8;
-/** Only a longer sentence is split. Two of them, or one with a table's header, fit into a chunk. */
+/** Only longer sentences and lines are split. Two pieces, or one with a table's header, fit into a chunk. */
 const MAX_PIECE_CHARS = 4_000;
 const MAX_PIECE_BYTES = 4_096;
 /** A longer run of characters without a space counts as several words. */
 const LONG_RUN = 20;
 const LONG_RUN_CHARS_PER_WORD = 8;
-/** Scripts without spaces: about two characters a word. */
+/** In scripts without spaces, a word has about two characters. */
 const UNSPACED_CHARS_PER_WORD = 2;
 const FIRST_UNSPACED_CODE = 0x0e00;
 const MAX_HEADING_PATH = 300;
 
-/** Normalises a text: no lone surrogates, no control characters, one kind of line break. */
+/** Replaces lone surrogates and control characters in a text, and unifies its line breaks. */
 export function cleanText(text: string): string {
   const lines = text.replace(/\r\n?|\u2028|\u2029/g, "\n");
   // oxlint-disable-next-line no-control-regex
   return lines.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]/g, " ");
 }
 
-/** The chunks of a cleaned text in order, lazily and in linear time. */
+/** Splits a cleaned text into chunks, lazily and in linear time. */
 export function* chunks(text: string): Generator<Chunk> {
   const packer = new Packer();
   for (const block of blocks(text)) {
@@ -47,14 +47,14 @@ export function* chunks(text: string): Generator<Chunk> {
   yield* packer.end();
 }
 
-/** How many words a text has, for its size: long runs and scripts without spaces count by their characters. */
+/** Estimates the number of words of a text. Long runs and scripts without spaces are measured in characters. */
 export function wordCount(text: string): number {
   let words = 0;
   for (const [run] of text.matchAll(/\S+/g)) words += wordsOfRun(run);
   return words;
 }
 
-/** Between the pieces of a chunk. */
+/** The separator between the pieces of a chunk. */
 const SEPARATOR = "\n\n";
 
 interface Heading {
@@ -65,7 +65,7 @@ interface Heading {
 /** Fills chunks with blocks, and starts a new one at headings and when one is full. */
 class Packer {
   private path: Heading[] = [];
-  /** The last heading, until a chunk has it. */
+  /** The last heading, until it is part of a chunk. */
   private pendingHeading: Heading | undefined;
   private pieces: string[] = [];
   private words = 0;
@@ -73,11 +73,11 @@ class Packer {
   private openedUnder: string | null = null;
 
   *heading({ text, level }: Block): Generator<Chunk> {
-    // A heading without text or sections of its own would be lost.
+    // A heading without text below it is not the heading of any chunk, so it is added as text.
     if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.add(this.pendingHeading.text);
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
     const shared = this.words > 0;
-    // In a chunk shared with the section before, the heading is part of the text.
+    // In a chunk that it shares with the section before, the heading is part of the text.
     if (shared) yield* this.add(text);
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
     this.path.push({ level, text });
@@ -98,7 +98,7 @@ class Packer {
 
   private *piece(text: string, words: number, needsLeadIn: boolean): Generator<Chunk> {
     if (this.words > 0 && this.words + words > TARGET_WORDS) {
-      // "To do this:" belongs to the list that follows it.
+      // A lead-in such as "To do this:" belongs to the list after it.
       const leadIn = needsLeadIn && this.pieces.length > 1 && this.pieces.at(-1)!.endsWith(":") ? this.pieces.pop() : undefined;
       yield* this.flush();
       if (leadIn) yield* this.add(leadIn);
@@ -106,7 +106,7 @@ class Packer {
     yield* this.add(text, words);
   }
 
-  /** @param text of at most MAX_CHUNK_BYTES. */
+  /** @param text has at most MAX_CHUNK_BYTES. */
   private *add(text: string, words = wordCount(text)): Generator<Chunk> {
     const bytes = utf8Length(text) + SEPARATOR.length;
     if (this.bytes + bytes > MAX_CHUNK_BYTES) yield* this.flush();
@@ -133,11 +133,11 @@ class Packer {
 }
 
 function fits(text: string, words: number): boolean {
-  // The cheap check first: counting the words of 5 MiB is slow.
+  // The length is checked first, since counting the words of 5 MiB is slow.
   return text.length <= words * LONG_RUN && wordCount(text) <= words && utf8Length(text) <= MAX_CHUNK_BYTES;
 }
 
-/** The parts of a block that is too long for one chunk, each of bounded size. */
+/** Splits a block that is too long for one chunk into parts of bounded size. */
 function* split(block: Block): Generator<string> {
   if (block.kind === "text") yield* packSentences(block.text);
   else if (block.kind === "table") yield* packLines(block.text, tableHeader(block.text), () => true);
@@ -153,7 +153,7 @@ function* packSentences(text: string): Generator<string> {
   yield* pack.end();
 }
 
-/** Packs lines; a pack begins only at a line of `mayBegin`, unless it would exceed the larger limit. */
+/** Joins lines to packs. A pack begins only at a line for which `mayBegin` is true, unless the one before would exceed the larger limit. */
 function* packLines(text: string, header: string, mayBegin: (line: string) => boolean): Generator<string> {
   const pack = new Pack("\n", header);
   for (const line of text.split("\n")) {
@@ -173,7 +173,7 @@ class Pack {
   ) {}
 
   *add(part: string, mayBegin = true): Generator<string> {
-    // Blank lines have no words, so the limit does not bound them.
+    // Blank lines have no words, so the limit of words does not bound their number.
     if (part === "" && (this.parts.at(-1) ?? "") === "") return;
     const words = wordCount(part);
     const limit = mayBegin ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
@@ -200,14 +200,14 @@ class Pack {
   }
 }
 
-/** The first two rows of a Markdown table, where the second is its ruler: repeated in each part of a cut table. */
+/** The header of a Markdown table with its ruler, which is repeated in each part of the table; "" where it has none. */
 function tableHeader(text: string): string {
   const end = text.indexOf("\n", text.indexOf("\n") + 1);
   const [header = "", ruler = ""] = text.slice(0, end < 0 ? 0 : end).split("\n");
   return /^[\s|:-]+$/.test(ruler) && header.length + ruler.length < MAX_PIECE_CHARS / 4 ? `${header}\n${ruler}` : "";
 }
 
-/** A text in pieces of bounded length, split at white space if there is any. */
+/** Splits a text into pieces of bounded length, at white space if there is any. */
 function* bounded(text: string): Generator<string> {
   let from = 0;
   for (let limit = pieceLimit(text, from); limit < text.length; limit = pieceLimit(text, from)) {
@@ -218,7 +218,7 @@ function* bounded(text: string): Generator<string> {
   yield from === 0 ? text : text.slice(from).trim();
 }
 
-/** Where a piece that starts at `from` ends at the latest. */
+/** The latest end of a piece that starts at `from`. */
 function pieceLimit(text: string, from: number): number {
   return from + truncateBytes(text.slice(from, from + MAX_PIECE_CHARS), MAX_PIECE_BYTES).length;
 }

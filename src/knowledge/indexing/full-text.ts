@@ -1,15 +1,15 @@
 /**
- * Chunks that a query may score, each about 2 µs, so that a query's cost does not grow with the index. A term of more chunks adds
- * little beside a rare one.
+ * The most chunks that a query scores, in about 2 µs each, so that its cost does not grow with the index. A term that occurs in more
+ * chunks adds little to a rare one.
  */
 const MAX_SCORED = 2_000;
-/** The same where all terms are common: there is nothing else to go by. */
+/** The same limit for a query whose terms are all common. */
 const MAX_SCORED_ALONE = 10_000;
-/** Chunks of common terms that bm25() may count: it reads all chunks of each term before it scores the first one. */
+/** The most chunks of common terms for which bm25() is used, which reads all chunks of each term before it scores the first one. */
 const MAX_COUNTED = 50_000;
-/** The same of a scan, which only compares their ids, a few ms. */
+/** The same limit for a scan, which only compares ids and takes a few milliseconds. */
 const MAX_SCANNED = 100_000;
-/** Common terms that are looked for together. With more of them, hardly any chunk has all. */
+/** The most common terms that must occur together. Hardly any chunk has more of them. */
 const MAX_TOGETHER = 3;
 
 /** The index term that marks a chunk's generation, so that a query can exclude a generation. */
@@ -17,30 +17,31 @@ export function generationTerm(generationId: number): string {
   return `g${generationId}`;
 }
 
-/** An FTS5 expression for any of these terms, each taken literally. */
+/** An FTS5 expression that matches any of these terms, each taken literally. */
 function fullTextQuery(terms: readonly string[]): string {
   return terms.map(literal).join(" OR ");
 }
 
-/** How the chunks of a question's terms are looked for. */
+/** The FTS5 queries that find candidates for a question. */
 interface CandidateQuery {
-  /** The FTS5 expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
+  /** The expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
   ranked: string | undefined;
-  /** Where others are looked for, until there are enough: the most promising expression first. */
+  /** Further searches, the most promising first, which are run until there are enough candidates. */
   scans: Scan[];
 }
 
-/** An FTS5 expression of common terms, whose matches are looked for in a part of the index. */
+/** An expression of common terms, whose matches are searched in a part of the index. */
 interface Scan {
   expression: string;
-  /** The share of the index that is looked at, 0..1. */
+  /** The share of the index that is searched, 0..1. */
   share: number;
 }
 
 /**
- * How to look for the rarest of these terms, as many as may be scored. Of the others the rarest must occur together, so that a
- * question of common words, or with one unusual word, still finds its subject.
- * @returns undefined when the index, of `size` chunks, has none of the terms.
+ * Chooses the queries for these terms: the rarest terms, as many as may be scored, match alone. Of the other terms the rarest must
+ * occur together, so that a question of common words, or with one unusual word, still finds its subject.
+ * @param size the number of chunks of the index.
+ * @returns undefined where the index has none of the terms.
  */
 export function candidateQuery(
   terms: readonly string[],
@@ -54,28 +55,28 @@ export function candidateQuery(
   const rare = known.filter((term) => (scored += frequency(term)) <= MAX_SCORED);
   const common = known.slice(rare.length, rare.length + MAX_TOGETHER);
   const groups = common.slice(1).map((_, at) => common.slice(0, common.length - at));
-  // The rarest pair is ranked, or the only common term, where that does not take too long.
+  // The rarest pair, or the only common term, is ranked where that does not take too long.
   const last = groups.at(-1) ?? (rare.length === 0 ? common : []);
   const counted = last.reduce((sum, term) => sum + frequency(term), 0);
   const matching = last.reduce((product, term) => product * (frequency(term) / size), size);
   const isRanked = counted <= MAX_COUNTED && matching <= (rare.length > 0 ? MAX_SCORED : MAX_SCORED_ALONE);
-  const ranked = [...rare.map(literal), ...(isRanked && last.length > 0 ? [together(last)] : [])];
+  const ranked = [...rare.map(literal), ...(isRanked && last.length > 0 ? [allOf(last)] : [])];
   const scan = (expression: string, read: readonly string[]): Scan => {
     const entries = read.reduce((sum, term) => sum + frequency(term), 0);
     return { expression, share: Math.min(1, MAX_SCANNED / entries) };
   };
-  const scans = (isRanked ? groups.slice(0, -1) : groups).map((group) => scan(together(group), group));
+  const scans = (isRanked ? groups.slice(0, -1) : groups).map((group) => scan(allOf(group), group));
   if (ranked.length > 0) return { ranked: ranked.join(" OR "), scans };
   const rarest = common.slice(0, 1);
-  const alone = [`{title heading} : ${together(rarest)}`, together(rarest)].map((expression) => scan(expression, rarest));
+  const alone = [`{title heading} : ${allOf(rarest)}`, allOf(rarest)].map((expression) => scan(expression, rarest));
   return { ranked: undefined, scans: [...scans, ...alone] };
 }
 
-function together(terms: readonly string[]): string {
+function allOf(terms: readonly string[]): string {
   return `(${terms.map(literal).join(" AND ")})`;
 }
 
-/** What matches an FTS5 expression in these generations, of which there must be one. */
+/** An FTS5 expression that restricts another one to these generations, of which there must be at least one. */
 export function withinGenerations(expression: string, generationIds: readonly number[]): string {
   return `(${expression}) AND ({generation} : (${fullTextQuery(generationIds.map(generationTerm))}))`;
 }
@@ -84,17 +85,17 @@ function literal(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }
 
-/** Between which ids all chunks are. */
+/** The bounds of the ids of all chunks. */
 const BOUNDS_QUERY = "bounds AS (SELECT (SELECT min(id) FROM chunks) AS low, (SELECT max(id) FROM chunks) + 1 AS high)";
 
-/** SQL for the ids of chunks that match an expression in the newest part of the index. Binds the expression, the share, and how many. */
+/** SQL that finds ids of matching chunks in the newest part of the index. Binds the expression, the share and the limit. */
 export const SCAN_QUERY = `WITH ${BOUNDS_QUERY}
   SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ?1 AND rowid >= (SELECT high - (high - low) * ?2 FROM bounds)
   ORDER BY rowid DESC LIMIT ?3`;
 
-/** In a large index a term's chunks are counted one by one up to here. Of more of them the number is estimated first. */
+/** In a large index, the chunks of a term are counted one by one up to this number, beyond which it is estimated. */
 const MAX_STEPPED = 256;
-/** An estimate takes the chunks of each of so many equal parts of the index as dense as the first so many of them are. */
+/** An estimate divides the index into equal parts, and assumes that a term is as frequent in a part as in its first matches. */
 const PARTS = 4;
 const COUNTED_PER_PART = 64;
 
@@ -112,13 +113,14 @@ const ESTIMATE_QUERY = `WITH ${BOUNDS_QUERY}, parts AS (
 
 const MAX_CACHED_TERMS = 10_000;
 const MAX_CACHED_PREFIXES = 50;
-/** Counts from here on stay cached over writes: they are expensive to read, and a small change does not matter. */
+/** Counts from this number on stay cached after a write, since they are expensive to read and a small change does not matter. */
 const COMMON = 1_000;
-/** Terms compared with a misspelt one. */
+/** The most terms that are compared with a misspelt one. */
 const MAX_TERMS_PER_PREFIX = 2_000;
 /**
- * FTS5 counts and lists its terms by reading all chunks of each. In an index of more chunks than these, common terms are estimated,
- * and the next term is sought instead, some 15 µs whatever its chunks are, so that fewer are listed, of longer prefixes.
+ * FTS5 counts and lists terms by reading all chunks of each term. In an index with more chunks than this, the counts of common terms
+ * are estimated. The terms with a prefix are found by seeking the next term again and again, in some 15 µs each, so that fewer are
+ * listed, and only for longer prefixes.
  */
 const MAX_LISTED_CHUNKS = 50_000;
 const MAX_SOUGHT_TERMS = 500;
@@ -129,7 +131,6 @@ export class ChunkTerms {
   private readonly counts = new Map<string, number>();
   private readonly byPrefix = new Map<string, string[]>();
 
-  /** @param countChunks how many chunks there are. */
   constructor(
     private readonly sql: SqlStorage,
     private readonly countChunks: () => number,
@@ -143,14 +144,17 @@ export class ChunkTerms {
     return this.size > MAX_LISTED_CHUNKS;
   }
 
-  /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
+  /**
+   * Drops the cached counts that a write may have changed.
+   * @param everything whether the write may have changed most of them.
+   */
   forget(everything: boolean): void {
     this.byPrefix.clear();
     if (everything) this.counts.clear();
     for (const [term, count] of this.counts) if (count < COMMON) this.counts.delete(term);
   }
 
-  /** How many chunks have each of these terms, in a large index about so many; a term that no chunk has is absent. */
+  /** The number of chunks with each of these terms, estimated in a large index. A term that no chunk has is absent. */
   documentFrequencies(terms: readonly string[]): Map<string, number> {
     if (this.counts.size > MAX_CACHED_TERMS) this.counts.clear();
     const unknown = terms.filter((term) => !this.counts.has(term));
@@ -166,7 +170,7 @@ export class ChunkTerms {
       this.counts.set(term, count);
   }
 
-  /** @returns those of the terms whose chunks FTS5 may count. */
+  /** Estimates the counts of these terms. @returns those that FTS5 can count exactly in a short time. */
   private estimateCommon(terms: readonly string[]): string[] {
     const stepped = this.sql.exec<{ key: number; count: number }>(STEP_QUERY, JSON.stringify(terms.map(literal))).toArray();
     return stepped.flatMap(({ key, count }) => {
@@ -182,7 +186,7 @@ export class ChunkTerms {
     return Math.min(count, this.size);
   }
 
-  /** Those of these terms that some chunk has. */
+  /** The terms among these that some chunk has. */
   present(terms: readonly string[]): Set<string> {
     if (!this.isLarge) return new Set(this.documentFrequencies(terms).keys());
     const query = "SELECT key FROM json_each(?) WHERE EXISTS (SELECT 1 FROM chunk_index WHERE chunk_index MATCH value)";
@@ -190,7 +194,7 @@ export class ChunkTerms {
     return new Set(found.map(({ key }) => terms[key]!));
   }
 
-  /** The same for the chunks of some generations: FTS5 skips through the postings of both. */
+  /** The number of chunks of these generations with each of the terms. */
   frequenciesWithin(generationIds: readonly number[], terms: readonly string[]): Map<string, number> {
     if (generationIds.length === 0) return new Map();
     const query = "SELECT count(*) AS count FROM chunk_index WHERE chunk_index MATCH ?";
@@ -220,7 +224,7 @@ export class ChunkTerms {
     return rows.map(({ term }) => term);
   }
 
-  /** No term has a character before "!". */
+  /** Seeks from each term to the next one. No term has a character before "!". */
   private seekTerms(prefix: string): string[] {
     const from = (start: string) => `(SELECT term FROM chunk_term_places WHERE term >= ${start} AND term < ?2 LIMIT 1)`;
     const query = `WITH RECURSIVE sought (term) AS (SELECT ${from("?1")} UNION ALL SELECT ${from("sought.term || '!'")} FROM sought WHERE term IS NOT NULL)

@@ -8,21 +8,21 @@ export type IngestProgress =
   | { done: true; outcome: "ready"; pagesIndexed: number; chunksCount: number; unchanged: boolean }
   | { done: true; outcome: "failed"; code: "text_missing" | "text_empty"; message: string };
 
-/** Part of each content hash: increased whenever chunks or terms are made differently, so that a sync rebuilds. */
+/** A part of each content hash. Increment it with every change of chunks or terms, so that the next sync builds a new index. */
 export const PIPELINE_VERSION = 2;
-/** About 20 ms of work, which a search may have to wait for. Half as many would cost a third more in total. */
+/** The chunks of one step, which takes about 20 ms, for which a search may have to wait. Half as many would take a third longer in total. */
 export const CHUNKS_PER_STEP = 64;
-/** As many as one batch of the queue starts, each with a text of up to 5 MB. A build without a cursor reads its text again at each step. */
+/** The number of builds that one batch of the queue starts, each with a text of up to 5 MB. Without a cursor, each step reads the text again. */
 const MAX_CACHED_CURSORS = 5;
 const MAX_TITLE_LENGTH = 300;
 
 /** A position in the chunks of one text, kept in memory between the steps of a build. */
 export class ChunkCursor {
-  /** Chunks returned so far. A cursor whose position differs from what is stored (after a failed write) is replaced. */
+  /** The number of chunks returned so far. A cursor whose position differs from the stored one (after a failed write) is replaced. */
   position = 0;
   private readonly chunks: Iterator<Chunk>;
 
-  /** @param id the generation or document that is built. */
+  /** @param id of the generation or document that is built. */
   constructor(
     readonly id: number,
     text: string,
@@ -53,12 +53,12 @@ export class TextIngestion {
 
   /**
    * Stores a text to be indexed; null renames the text that is stored, if there is one. The same text again changes nothing.
-   * @param maxBytes of all texts and pages of the agent.
-   * @returns how many they would be, where that is more; nothing is stored then.
+   * @param maxBytes the most bytes that all texts and pages of the agent may have.
+   * @returns the bytes that they would have, if that is more; nothing is stored then.
    */
   async stage(sourceId: string, { name, text }: { name: string; text: string | null }, maxBytes: number): Promise<number | undefined> {
     const stored = this.store.isEmpty ? undefined : this.store.findText(sourceId);
-    // The text of a file that waits gets its name when it is extracted.
+    // A waiting file gets its new name when its text is extracted.
     if (text === null && !stored) return undefined;
     const bytes = new TextEncoder().encode(text ?? this.store.readText(sourceId));
     const hash = await contentHash(name, bytes);
@@ -105,7 +105,7 @@ export class TextIngestion {
     if (building) this.store.deleteGeneration(building);
     const generation = this.store.createGeneration(sourceId, runId, hash);
     const title = this.store.findText(sourceId)!.name;
-    // The text itself stays in the object, and is what counts.
+    // The stored text is counted instead of the document.
     this.store.createDocument({ sourceId, generationId: generation.id, type: "text", url: null, title, hash, textBytes: 0 });
     return generation;
   }
@@ -163,12 +163,12 @@ export class TextIngestion {
   }
 }
 
-/** A title's terms, shared by all chunks of its document. */
+/** The index terms of a title, which all chunks of its document share. */
 export function titleTermsOf(title: string): string {
   return terms(title.slice(0, MAX_TITLE_LENGTH)).join(" ");
 }
 
-/** A heading's terms; "" for a chunk without one. */
+/** The index terms of a heading; "" without a heading. */
 export function headingTermsOf(heading: string | null): string {
   return heading === null ? "" : terms(heading).join(" ");
 }

@@ -7,16 +7,16 @@ export type Binding = string | number | null;
 /** A text source's stored text. */
 export interface StagedText {
   name: string;
-  /** Of name and text. */
+  /** The hash of name and text. */
   hash: string;
 }
 
-/** One version of a source's index. Searches read the live one, while another may be built. */
+/** A version of a source's index. Searches read the live one, while another may be built. */
 export interface Generation {
   id: number;
   state: "building" | "live";
   runId: string;
-  /** Of the text it was built from, so that the same text is not indexed twice. */
+  /** The hash of the indexed text, so that the same text is not indexed twice. */
   hash: string;
 }
 
@@ -25,11 +25,11 @@ export interface CuratedAnswer {
   id: string;
   question: string;
   answer: string;
-  /** When it was changed last, in Unix milliseconds: an older version does not replace a newer one. */
+  /** The time of the last change, in Unix milliseconds. An older version does not replace a newer one. */
   updatedAt?: number;
 }
 
-/** A curated answer as a row; replacing it gives it a new row number. */
+/** A stored curated answer. Replacing it gives it a new row number. */
 export interface StoredAnswer extends Record<string, SqlStorageValue> {
   id: number;
   answerId: string;
@@ -44,7 +44,7 @@ export interface NewDocument {
   url: string | null;
   title: string;
   hash: string;
-  /** Of the text that it is made of, in UTF-8. */
+  /** The size of the document's text, in bytes of UTF-8. */
   textBytes: number;
 }
 
@@ -61,22 +61,22 @@ export interface IndexSizes {
   answers: number;
 }
 
-/** The size of all files that may wait to be read: ten files of the largest size. */
+/** The most bytes of files that may wait to be read: ten files of the largest size. */
 const MAX_WAITING_BYTES = 200 * 1024 * 1024;
 /** A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 /**
- * Deleted words stay in FTS5's segments until these are merged. An index up to this size is merged whole (about 0.2 s), so that
- * nothing of a removed source is left; a larger one merges some pages, and the rest with later writes.
+ * Deleted words stay in the segments of FTS5 until these are merged. An index of up to this size is merged completely, in about
+ * 0.2 s, so that nothing of a removed source is left. A larger one merges some pages at once, and the rest with later writes.
  */
 const MAX_OPTIMIZED_CHUNKS = 10_000;
 const MERGED_PAGES = 1_000;
 
 const SAMPLED_CHUNKS = 24;
 const SAMPLE_LENGTH = 250;
-/** The share of the sample from which on a language is one of the knowledge: less is a quotation, or code. */
+/** The least share of the sample that makes a language one of the knowledge; a smaller share is quotations or code. */
 const MIN_LANGUAGE_SHARE = 0.1;
-/** The sample is taken again once the number of chunks differs by so large a share. */
+/** A new sample is taken once the number of chunks has changed by this share. */
 const RESAMPLED_SHARE = 0.1;
 
 function languagesIn(texts: readonly string[]): string[] {
@@ -122,7 +122,7 @@ export class IndexStore {
     return this.sizes;
   }
 
-  /** The codes of the languages of a sample of chunks, the most frequent first. */
+  /** The codes of the languages in a sample of the chunks, the most frequent first. */
   get languages(): readonly string[] {
     const { chunks } = this.size;
     const known = this.detected;
@@ -216,7 +216,7 @@ export class IndexStore {
 
   // --- Files ---
 
-  /** Stores a part of a file, and with the first one drops what was stored before. @returns false where too many files wait. */
+  /** Stores a part of a file. The first part replaces the earlier file. @returns false where too many files wait. */
   putFilePart(sourceId: string, part: number, bytes: Uint8Array): boolean {
     return this.write(() => {
       if (part === 0) this.deleteFile(sourceId);
@@ -228,7 +228,7 @@ export class IndexStore {
     });
   }
 
-  /** A part's bytes; null after the last one. */
+  /** The bytes of a part; null after the last one. */
   readFilePart(sourceId: string, part: number): Uint8Array | null {
     if (this.isEmpty) return null;
     const query = "SELECT bytes FROM file_parts WHERE source_id = ? AND part = ?";
@@ -240,14 +240,14 @@ export class IndexStore {
     if (!this.isEmpty) this.run("DELETE FROM file_parts WHERE source_id = ?", sourceId);
   }
 
-  // --- How much text there is ---
+  // --- The size of the texts ---
 
-  /** The bytes of one source's text in UTF-8: of a text, of pages that are read, and of pages that wait to be indexed. */
+  /** The bytes of one source's text in UTF-8: of a stored text, of indexed pages, and of pages that wait to be indexed. */
   textBytesOf(sourceId: string): number {
     return this.sumTextBytes("=", sourceId);
   }
 
-  /** The same of all other sources. While a site is read again, its previous pages still count. */
+  /** The bytes of the texts of all other sources. While a site is read again, its previous pages still count. */
   textBytesBeside(sourceId: string): number {
     return this.sumTextBytes("<>", sourceId);
   }
@@ -274,7 +274,7 @@ export class IndexStore {
     return { id, state: "building", runId, hash };
   }
 
-  /** Makes a built generation the live one. Documents of the former one are removed, except those that the new one kept. */
+  /** Makes a built generation the live one. The documents of the previous one are removed, except those that the new one has too. */
   switchLive(sourceId: string, generationId: number): void {
     this.sql.exec("DELETE FROM generations WHERE source_id = ? AND state = 'live'", sourceId);
     this.sql.exec("UPDATE generations SET state = 'live' WHERE id = ?", generationId);
@@ -301,7 +301,7 @@ export class IndexStore {
 
   // --- Documents and chunks ---
 
-  /** The generations that documents of these sources were indexed in, and how many chunks they have. */
+  /** The generations in which documents of these sources were indexed, and the number of their chunks. */
   extentOf(sourceIds: readonly string[]): { generations: number[]; chunks: number } {
     const query = `SELECT generation_id AS id, sum(chunks_count) AS chunks FROM documents
       WHERE source_id IN (SELECT value FROM json_each(?)) GROUP BY generation_id`;

@@ -1,4 +1,4 @@
-/** The tables of an agent's object, without those of its vectors. `file_parts` has the uploaded files whose text is not yet extracted. */
+/** The tables of an agent's object, without those of its vectors. `file_parts` holds the uploaded files whose text is not extracted yet. */
 export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));

@@ -4,28 +4,28 @@ import type { Wording } from "./question-similarity.ts";
 /*
  * A text classifier whose classes are the curated answers and whose training data are their questions. It adds two textbook
  * measures: the cosine of the query and the sum of the answer's questions (a Rocchio classifier with tf-idf weights), and
- * naive Bayes smoothed with a background, as a share of the most that the query could reach.
+ * naive Bayes smoothed with a background, as a share of the highest value that the query could reach.
  *
- * Simpler ones are worse. Accuracy@1 and @3 on Banking77 (77 answers with ten questions each, 616 queries): this 0.80 and
+ * Simpler classifiers are worse. Accuracy@1 and @3 on Banking77 (77 answers with ten questions each, 616 queries): this 0.80 and
  * 0.92; BM25 over all questions of an answer 0.79 and 0.91; cosine alone 0.74 and 0.91; naive Bayes alone 0.71 and 0.88; the
  * single nearest question 0.69 and 0.88; this without word pairs 0.78 and 0.92, without synonyms 0.77 and 0.91.
  */
 
 /** Function words are features too: "why" or "not" alone may distinguish two short questions. */
 const STOP_WORD_WEIGHT = 0.6;
-/** Two words together, in either order: "card stolen" says more than "card" and "stolen" apart. */
+/** The weight of two words together, in either order: "card stolen" is more specific than "card" and "stolen" apart. */
 const PAIR_WEIGHT = 0.5;
-/** The most positions between the words of a pair. */
+/** The largest distance between the words of a pair. */
 const MAX_PAIR_DISTANCE = 5;
 const PAIR_SEPARATOR = "~";
-/** Naive Bayes counts so much of an extra question for each answer, with the features of all: a missing one rules no answer out. */
+/** Naive Bayes adds this part of a question with the features of all questions to each answer, so that no missing feature excludes an answer. */
 const BACKGROUND_QUESTIONS = 0.7;
-/** Long answers are told apart by their beginning and length. */
+/** Long answers are distinguished by their beginning and length. */
 const KEY_LENGTH = 512;
 
-/** Features beyond this number are left out, which bounds the memory. The words of 5,000 of the longest questions are fewer. */
+/** The most features, which bounds the memory. 5,000 questions of the largest length have fewer words. */
 const MAX_FEATURES = 500_000;
-/** Pairs are left out from this share of the maximum on, so that all single words have room. */
+/** From this share of the maximum on, pairs are left out, so that there is room for all single words. */
 const SHARE_WITH_PAIRS = 0.4;
 
 /** One answer, which several curated questions may share. */
@@ -40,10 +40,10 @@ export interface RankedAnswer {
   score: number;
 }
 
-/** Held in memory, which is bounded. It is built from all questions in a second at most, and updated with each change. */
+/** The classifier is held in bounded memory. It is built from all questions in at most a second, and updated with each change. */
 export class AnswerClassifier implements Vocabulary {
   private readonly classes = new Map<string, AnswerClass>();
-  /** The answers with a feature, once for each of their questions that has it. */
+  /** The answers with a feature, once for each of their questions with it. */
   private readonly postings = new Map<string, AnswerClass[]>();
   private norms: Map<AnswerClass, number> | undefined;
   private questions = 0;
@@ -54,7 +54,7 @@ export class AnswerClassifier implements Vocabulary {
     return this.questions;
   }
 
-  /** In how many questions a feature is. */
+  /** The number of questions with a feature. */
   frequencyOf(feature: string): number {
     return this.postings.get(feature)?.length ?? 0;
   }
@@ -99,8 +99,8 @@ export class AnswerClassifier implements Vocabulary {
   }
 
   /**
-   * The answers that share a feature with the query, best first. Stop words alone count only if it has nothing else.
-   * @param only row numbers of the questions to rank by; all, where it is undefined.
+   * Ranks the answers that share a feature with the query, best first. Stop words count only if the query has no other words.
+   * @param only the row numbers of the questions to consider; undefined means all.
    */
   rank(query: Wording, limit: number, only?: ReadonlySet<number>): RankedAnswer[] {
     const features = featuresOf(query);
@@ -124,7 +124,7 @@ export class AnswerClassifier implements Vocabulary {
       for (const [owner, count] of counts) {
         if (onlyStopWords || !isStopWord(feature)) candidates.add(owner);
         add(dotProducts, owner, squaredWeight * count);
-        // Relative to an answer without the feature, so that only those with it have to be visited.
+        // The value is relative to an answer without the feature, so that only answers with it have to be visited.
         add(logLikelihoods, owner, weight * Math.log(1 + count / (BACKGROUND_QUESTIONS * background)));
       }
     }
@@ -142,7 +142,7 @@ export class AnswerClassifier implements Vocabulary {
       .slice(0, limit);
   }
 
-  /** By answers, not by questions: a feature of all questions of one answer is characteristic of it. */
+  /** Counts answers, not questions, since a feature of all questions of one answer is characteristic of it. */
   private idf(holders: number): number {
     return Math.log(1 + this.classes.size / holders);
   }

@@ -5,16 +5,16 @@ import { AnswerClassifier, type RankedAnswer } from "./answer-classifier.ts";
 import { similarityOf, type Wording, wordingOf } from "./question-similarity.ts";
 import { correctSpelling, MAX_CORRECTIONS, normalizedIdf } from "./query.ts";
 
-/** A match with at least this score is strong: its answer is given word for word. */
+/** From this score on a match is strong, and its answer is given word for word. */
 export const STRONG_MATCH = 0.7;
 
-/** The answers whose questions are compared with the query one by one. */
+/** The number of answers whose questions are compared with the query one by one. */
 const MAX_ANSWERS_COMPARED = 5;
-/** The questions of one answer that are compared, the newest first. */
+/** The number of questions of one answer that are compared, the newest ones. */
 const MAX_QUESTIONS_COMPARED = 20;
-/** From this score on a question differs in a stop word at most, and is ranked before what the classifier prefers. */
+/** From this score on a question differs at most in a stop word, and is ranked before the classifier's order. */
 const NEARLY_EQUAL = 0.95;
-/** Dampens the idf: in short questions one rare word would outweigh all others. */
+/** The exponent that dampens the idf, since one rare word would outweigh all others in a short question. */
 const IDF_POWER = 0.7;
 
 /**
@@ -22,7 +22,7 @@ const IDF_POWER = 0.7;
  * questions together, then each answer's most similar question gives its score.
  */
 export class CuratedAnswers {
-  /** Built by the first search: writing many answers does not need it. */
+  /** The classifier is built by the first search, since writing many answers does not need it. */
   private classifier: AnswerClassifier | undefined;
 
   constructor(private readonly store: IndexStore) {}
@@ -43,14 +43,14 @@ export class CuratedAnswers {
     this.classifier?.remove(old.id, old.answer, wordingOf(old.question, DEFAULT_LANGUAGE));
   }
 
-  /** Drops what is held in memory. */
+  /** Drops the classifier. */
   forget(): void {
     this.classifier = undefined;
   }
 
   /**
-   * The answers whose questions are similar to this one, best first: each once, with its most similar question.
-   * @param only the ids of the questions to compare with; all, where it is undefined.
+   * Finds the answers whose questions are similar to this one, best first, each with its most similar question.
+   * @param only the ids of the curated answers to consider; undefined means all.
    */
   search(question: string, limit: number, only?: readonly string[]): CuratedMatch[] {
     if (this.store.size.answers === 0) return [];
@@ -87,7 +87,7 @@ export class CuratedAnswers {
   }
 }
 
-/** Replaces terms that no curated question has by the most similar ones that some have. */
+/** Returns a function that replaces a term that no curated question has by the most similar one that some question has. */
 function spellingCorrector(classifier: AnswerClassifier): (term: string) => string {
   const corrections = new Map<string, string>();
   return (term) => {

@@ -1,7 +1,7 @@
 import { MAX_CHUNK_BYTES } from "../indexing/chunk.ts";
 import type { IndexStore } from "../indexing/store.ts";
 
-/** A document's name within an agent: a text or a curated answer has no URL, a page of a website has one. */
+/** Identifies a document of an agent. The URL of a text or a curated answer is null. */
 export interface DocumentName {
   sourceId: string;
   url: string | null;
@@ -17,12 +17,12 @@ export interface DocumentPart {
   next: number | null;
 }
 
-/** A part is as long as a few passages, so that it fits into a model's context. */
+/** The chunks of a part, which fit into a model's context. */
 const PART_CHUNKS = 16;
 
 type Row = { id: number; heading: string | null; content: string };
 
-/** The part of a live document that begins after the chunk `after`; 0 is its beginning. Undefined without such a document. */
+/** Reads the part of a live document that begins after the chunk `after` (0 for the beginning); undefined where there is no such document. */
 export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentName, after: number): DocumentPart | undefined {
   // A generation that is being built has documents of its own, which no search finds yet.
   const query = `SELECT id, type, title FROM documents WHERE source_id = ? AND url IS ?
@@ -41,7 +41,7 @@ function answerPart(store: IndexStore, id: string): DocumentPart | undefined {
   return answer && { type: "answer", title: answer.question, url: null, text: answer.answer, next: null };
 }
 
-/** Chunks as one text, with a heading wherever it changes. */
+/** Joins chunks to one text, with a heading wherever it changes. */
 function textOf(chunks: readonly Row[]): string {
   const parts = chunks.flatMap(({ heading, content }, at) =>
     heading === null || heading === chunks[at - 1]?.heading ? [content] : [`# ${heading}`, content],

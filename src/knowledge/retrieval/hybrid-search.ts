@@ -7,12 +7,12 @@ import { NEAREST } from "../vectors/vector-index.ts";
 import { languageOfQuestion, rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
 import { isFollowUp } from "./query.ts";
 
-/** Passages that the reranker reads: those after them are hardly ever the best one. */
+/** The number of passages that the reranker reads. A later one is hardly ever the best. */
 const MAX_RERANKED = 20;
-/** A visitor waits, and the order without reranking is good already. */
+/** The timeout is short because a visitor waits, and the order without reranking is good already. */
 const RERANK_TIMEOUT_MS = 1_000;
 
-/** Fuses lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
+/** Merges the results of lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
 export class HybridSearch {
   constructor(
     private readonly store: IndexStore,
@@ -32,7 +32,7 @@ export class HybridSearch {
     return { passages: passages.slice(0, query.limit), ...terms };
   }
 
-  /** A passage's score is the better of its two; passages without any are left out. */
+  /** Merges two rankings. The score of a passage is the higher one of its two; passages with a score of 0 are left out. */
   private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[], sources?: ReadonlySet<string>): Passage[] {
     if (nearest.length === 0) return ranked.map(({ passage }) => passage);
     if (this.store.isEmpty) return [];
@@ -50,7 +50,7 @@ export class HybridSearch {
   }
 }
 
-/** A question that needs context is embedded together with the one before it. */
+/** The text that is embedded for a question. A follow-up is embedded together with the question before it. */
 function textToEmbed({ question, previousQuestions }: SearchQuery, language: string): string {
   const previous = previousQuestions.at(-1);
   return previous !== undefined && isFollowUp(question, language) ? `${previous}\n${question}` : question;
@@ -73,7 +73,7 @@ async function rerank(reranker: Reranker, question: string, passages: Passage[])
   }
 }
 
-/** The constant of the formula's authors, with which no single ranking decides alone. */
+/** The constant that the authors of the formula use, with which no single ranking decides alone. */
 const RANK_OFFSET = 60;
 
 /** Merges rankings, best first, by reciprocal rank fusion (Cormack et al. 2009); in a tie the earlier ranking goes first. */

@@ -6,14 +6,14 @@ import type { IndexStore } from "../indexing/store.ts";
 import { indexTerms, isFollowUp, queryTerms, termsOfPrevious } from "./query.ts";
 
 /*
- * Lexical search in two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25
- * with spelling corrections, synonyms and compounds, and by the proximity of the query's terms.
+ * Lexical search has two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25 with spelling
+ * corrections, synonyms and compounds, and by the proximity of the query's terms.
  */
 
 const CANDIDATES = 50;
-/** Where rare terms find enough, so many more that have several of the common terms: one of the rare ones may be beside the point. */
+/** The number of candidates with several common terms that are added even where rare terms find enough, since a rare term may be irrelevant. */
 const MIN_SCANNED_CANDIDATES = 20;
-/** bm25's weights of the columns generation, title, heading and body. */
+/** The weights of the columns generation, title, heading and body. */
 const FTS5_RANK = "bm25(0.0, 2.0, 3.0, 1.0)";
 
 export interface RankedChunk {
@@ -42,7 +42,7 @@ interface Scope {
 
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
-/** bm25() would count all chunks of a generation that the expression excludes: it is left out here, from the best matches on. */
+/** Excludes generations that are being built. In the FTS5 expression, bm25() would count all chunks of such a generation. */
 const IS_LIVE = "d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";
 const RANKED_CANDIDATES = `SELECT ${COLUMNS} FROM chunk_index CROSS JOIN chunks c ON c.id = chunk_index.rowid
   CROSS JOIN documents d ON d.id = c.document_id
@@ -51,9 +51,9 @@ const LIVE_CHUNKS = `SELECT ${COLUMNS} FROM chunks c JOIN documents d ON d.id = 
   WHERE c.id IN (SELECT value FROM json_each(?)) AND ${IS_LIVE}`;
 
 /**
- * The live chunks that match a query, best first, and the query's terms.
- * @param language the code of the language in which it is read.
- * @param extent what of the index is searched; all, where it is undefined.
+ * Ranks the live chunks that match a query, best first, and returns the query's terms.
+ * @param language the code of the language of the query.
+ * @param extent the part of the index that is searched; undefined means all.
  */
 export function rankChunks(
   store: IndexStore,
@@ -74,7 +74,7 @@ export function rankChunks(
   };
 }
 
-/** The language of a question, or of the one before it: one of those of the knowledge, the first where the words do not tell. */
+/** Detects the language of a question, or of an earlier one, among the languages of the knowledge; the first of these where it is not clear. */
 export function languageOfQuestion(
   { question, previousQuestions }: Pick<SearchQuery, "question" | "previousQuestions">,
   languages: readonly string[],
@@ -88,7 +88,7 @@ export function languageOfQuestion(
   return first;
 }
 
-/** Those of these chunks that are live, with a score of 0. */
+/** Reads those of these chunks that are live, with a score of 0. */
 export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Map<number, Passage> {
   const rows = sql.exec<Row>(LIVE_CHUNKS, JSON.stringify(chunkIds)).toArray();
   return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
@@ -108,16 +108,16 @@ function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wan
   const ids = new Set(rows.map(({ chunkId }) => chunkId));
   const count = Math.max(CANDIDATES, rows.length + MIN_SCANNED_CANDIDATES);
   for (const { expression, share } of scans) {
-    // A scan finds what those of more terms have found, too.
+    // A scan also finds the chunks that scans of more terms have found.
     const found = ids.size < count ? sql.exec<{ id: number }>(SCAN_QUERY, inScope(expression), share, count).toArray() : [];
     for (const { id } of found) if (ids.size < count) ids.add(id);
   }
   return [...rows, ...sql.exec<Row>(LIVE_CHUNKS, JSON.stringify([...ids].slice(rows.length)))];
 }
 
-/** @param asked the terms that a passage's score is of: earlier questions help to find passages, but are not what is asked. */
+/** @param asked the terms by which passages are scored. Terms of earlier questions help to find and order passages, but are not asked for now. */
 function rank(scope: Scope, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
-  // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
+  // In a large index the terms themselves find enough. Synonyms, which are common words, would displace their matches.
   const [own, wanted] = [indexTerms(query, false), indexTerms(query, true)];
   const isSmall = scope.store.size.chunks < CANDIDATES;
   const found = isSmall ? [] : findCandidates(scope, own);
@@ -152,19 +152,19 @@ interface ChunkFields {
   heading: ReadonlySet<string>;
   /** The ascending positions of each wanted term in the body. */
   positions: ReadonlyMap<string, readonly number[]>;
-  /** Terms of the body. */
+  /** The number of terms of the body. */
   length: number;
 }
 
-/** The usual constants of BM25 (Robertson and Zaragoza 2009): saturation of repeated terms and length normalization. */
+/** The usual constants of BM25 (Robertson and Zaragoza 2009), for the saturation of repeated terms and for length normalization. */
 const K1 = 1.6;
 const B = 0.75;
-/** A term in the title or heading counts as so many in the body (BM25F). */
+/** A term in the title or heading counts as this number of terms in the body (BM25F). */
 const TITLE_COUNT = 2;
 const HEADING_COUNT = 3;
-/** The weight of a compound that is found only in its parts. */
+/** The factor for a compound of which only the parts are found. */
 const PARTS_FACTOR = 0.8;
-/** Where the knowledge has the visitor's own word, texts with that word are meant rather than texts with a synonym. */
+/** The factor for synonyms of a word that the knowledge has itself, since texts with the visitor's own word are meant. */
 const KNOWN_TERM_ALTERNATIVE_FACTOR = 0.25;
 /** Terms further apart than this many positions are not near each other. */
 const MAX_DISTANCE = 6;
@@ -182,12 +182,12 @@ function positionsOf(wanted: ReadonlySet<string>, body: readonly string[]): Map<
   return positions;
 }
 
-/** 0..1. */
+/** Scores a chunk for a query, 0..1. */
 function scoreOf(query: readonly QueryTerm[], chunk: ChunkFields, averageLength: number): number {
   return (1 - PROXIMITY_SHARE) * bm25Share(query, chunk, averageLength) + PROXIMITY_SHARE * proximityShare(query, chunk);
 }
 
-/** BM25 as a share of the most that any chunk could reach for the query. */
+/** BM25 as a share of the highest score that any chunk could reach for the query. */
 function bm25Share(query: readonly QueryTerm[], chunk: ChunkFields, averageLength: number): number {
   const lengthFactor = 1 - B + (B * chunk.length) / Math.max(averageLength, 1);
   let score = 0;
@@ -200,7 +200,7 @@ function bm25Share(query: readonly QueryTerm[], chunk: ChunkFields, averageLengt
   return total === 0 ? 0 : score / total;
 }
 
-/** How often a chunk contains a term: itself, all its parts, and each of its alternatives. */
+/** How often a chunk contains a term, all its parts, and each of its alternatives. */
 function occurrences({ term, parts, alternatives, documentFrequency }: QueryTerm, chunk: ChunkFields): { count: number; factor: number }[] {
   const alternativeFactor = documentFrequency > 0 ? KNOWN_TERM_ALTERNATIVE_FACTOR : 1;
   const whole = { count: countOf(term, chunk), factor: 1 };
@@ -219,7 +219,7 @@ function countOf(term: string, { title, heading, positions }: ChunkFields): numb
   return (positions.get(term)?.length ?? 0) + (heading.has(term) ? HEADING_COUNT : 0) + (title.has(term) ? TITLE_COUNT : 0);
 }
 
-/** The share of the query's adjacent pairs that are near each other in the chunk, by weight, nearer ones counting more. */
+/** The share of the query's adjacent pairs that are near each other in the chunk, by weight. Nearer pairs count more. */
 function proximityShare(query: readonly QueryTerm[], chunk: ChunkFields): number {
   let near = 0;
   let total = 0;

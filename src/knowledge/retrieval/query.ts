@@ -8,32 +8,32 @@ import { phrasesIn, synonymsOf } from "./synonyms.ts";
 /** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
   size: number;
-  /** The document frequencies of these terms; a term that no document has is absent. */
+  /** The numbers of documents with each of these terms; a term that no document has is absent. */
   documentFrequencies(terms: readonly string[]): Map<string, number>;
-  /** Those of these terms that some document has. */
+  /** The terms among these that some document has. */
   present(terms: readonly string[]): Set<string>;
   /** The terms with this prefix; undefined where there are too many to read. */
   termsWithPrefix(prefix: string): readonly string[] | undefined;
 }
 
-/** A visitor's message may have a few thousand characters: its rarest terms say what it is about. */
+/** The most terms of a query. The rarest terms of a long message indicate its subject. */
 const MAX_TERMS = 32;
-/** A smaller index is treated as a part of one of this size: in a few documents no term is rare by counting. */
+/** A smaller index is treated as a part of one of this size, since term frequencies in a few documents mean little. */
 const MIN_DOCUMENTS = 40;
-/** The weight of a weak term beside that of a content term. */
+/** The weight of a weak term relative to that of a content term. */
 const WEAK_FACTOR = 0.35;
 
-/** A corrected spelling may be another word. */
+/** The weight of a corrected spelling, which may be another word. */
 const CORRECTION_WEIGHT = 0.9;
-/** The idf of a phrase such as "take out", whose words are in no help text. */
+/** The weight of a phrase such as "take out", whose words are in no help text. */
 const PHRASE_TERM_WEIGHT = 0.7;
-/** What a term weighs beside one that the index has: nothing there can match it, or only a word like it can. */
+/** The factors for a term that the index does not have, without and with alternatives that it has. */
 const UNKNOWN_FACTOR = 0.7;
 const SUBSTITUTED_FACTOR = 0.8;
 
 /**
- * The terms of a text, in order, each once, with their statistics.
- * @param language the code of the language in which it is read.
+ * Returns the distinct terms of a text in order, with their statistics.
+ * @param language the code of the text's language.
  */
 export function queryTerms(text: string, vocabulary: Vocabulary, language: string): QueryTerm[] {
   const words = wordsOf(language);
@@ -57,7 +57,7 @@ function englishTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
     const alternatives = synonyms.get(token.term)!.filter(isKnown);
     const frequency = frequencyOf(token, frequencies);
     if (frequency > 0) return queryTerm(token, frequency, alternatives, vocabulary.size);
-    return correctedTerm(token, alternatives, vocabulary, budget, isSpelling);
+    return correctedTerm(token, alternatives, vocabulary, budget, isSpellingOf);
   });
   const ofPhrases = phrases.flatMap(({ phrase, alternatives }): QueryTerm[] => {
     const known = alternatives.filter(isKnown);
@@ -90,7 +90,7 @@ function uniqueTokens(all: readonly Token[]): Token[] {
   return [...unique.values()];
 }
 
-/** The tokens of a question that are none of its language's function words. */
+/** The tokens of a question without the function words of its language. */
 function questionTokens(text: string, words: LanguageWords): Token[] {
   const all = uniqueTokens(tokens(words.separated(text)));
   return all.flatMap((token): Token[] => {
@@ -99,16 +99,16 @@ function questionTokens(text: string, words: LanguageWords): Token[] {
   });
 }
 
-/** A term that the index lacks, with the most similar one that it has. */
+/** A term that the index does not have, with the most similar term of the index as an alternative. */
 function correctedTerm(
   token: Token,
   alternatives: TermAlternative[],
   vocabulary: Vocabulary,
   budget: { correctionsLeft: number },
-  mayMean?: typeof isSpelling,
+  isSameWord?: typeof isSpellingOf,
 ): QueryTerm {
   const mayCorrect = budget.correctionsLeft-- > 0 && token.parts.length === 0;
-  const correction = mayCorrect ? correctSpelling(token.term, vocabulary, mayMean) : undefined;
+  const correction = mayCorrect ? correctSpelling(token.term, vocabulary, isSameWord) : undefined;
   if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
   const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
   return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
@@ -116,18 +116,18 @@ function correctedTerm(
 
 // --- Forms of a word, and compounds ---
 
-/** All forms of a word have so many first letters in common, or all letters of a shorter one. */
+/** The number of first letters that all forms of a word have in common. */
 const FORM_PREFIX_LENGTH = 4;
 const MIN_FORM_LENGTH = 3;
-/** Shorter stems begin too many other words. */
+/** Too many other words begin with a shorter stem. */
 const MIN_COMPOUND_STEM_LENGTH = 5;
-/** "Rücksendekosten" is about a "Rücksendung", but about its costs. */
+/** The weight of a compound that begins with the term: "Rücksendekosten" is about a "Rücksendung", but about its costs. */
 const COMPOUND_WEIGHT = 0.6;
 const MIN_PART_LENGTH = 4;
-/** What joins the parts of a compound: "Zahlungsart", "Kundenkonto". */
+/** Letters between the parts of a compound: "Zahlungsart", "Kundenkonto". */
 const LINKS = ["", "s", "e", "n", "en", "er", "es", "ungs"];
 
-/** The terms of the index that are forms of a term, with their document frequencies, and those of compounds that begin with it. */
+/** The terms of the index that are forms of a term, with their document frequencies, and the compounds that begin with it. */
 function formsOf(term: string, words: LanguageWords, vocabulary: Vocabulary): { forms: Map<string, number>; compounds: string[] } {
   const forms: string[] = [];
   const compounds: string[] = [];
@@ -145,7 +145,7 @@ function formsOf(term: string, words: LanguageWords, vocabulary: Vocabulary): { 
   return { forms: vocabulary.documentFrequencies(forms), compounds };
 }
 
-/** The parts of a compound that the index lacks, where it has one of them. */
+/** Splits a compound that the index does not have; undefined where the index has none of the parts. */
 function partsOfCompound(term: string, words: LanguageWords, vocabulary: Vocabulary): QueryTerm[] | undefined {
   const head = beginningOf(term, words, vocabulary);
   if (head !== undefined) {
@@ -180,8 +180,8 @@ function otherForms(term: string, forms: ReadonlyMap<string, number>): TermAlter
 }
 
 /**
- * The terms of the index that match these query terms.
- * @param withSynonyms false leaves out the alternatives of a term that the index has itself, but for its other forms.
+ * Returns the terms of the index that match these query terms.
+ * @param withSynonyms whether to include synonyms of terms that the index has itself. Other forms are always included.
  */
 export function indexTerms(terms: readonly QueryTerm[], withSynonyms: boolean): string[] {
   const matching = terms.flatMap(({ term, parts, alternatives, documentFrequency }) => [
@@ -192,7 +192,7 @@ export function indexTerms(terms: readonly QueryTerm[], withSynonyms: boolean): 
   return [...new Set(matching)];
 }
 
-/** How many documents contain a token, whole or (at most) in all its parts. */
+/** The number of documents with a token, or the most that can have all its parts. */
 function frequencyOf({ term, parts }: Token, frequencies: ReadonlyMap<string, number>): number {
   const ofParts = parts.map((part) => frequencies.get(part) ?? 0);
   return Math.max(frequencies.get(term) ?? 0, parts.length > 0 ? Math.min(...ofParts) : 0);
@@ -205,7 +205,7 @@ function queryTerm({ term, parts, kind }: Token, documentFrequency: number, alte
   return { term, parts: [...parts], alternatives, weight, documentFrequency, isWeak };
 }
 
-/** BM25's inverse document frequency (Robertson and Zaragoza 2009), as a share of that of a term which no document has. */
+/** BM25's inverse document frequency (Robertson and Zaragoza 2009), as a share of the value for a term that no document has. */
 export function normalizedIdf(documentFrequency: number, documents: number): number {
   const total = Math.max(documents, MIN_DOCUMENTS);
   const idf = (frequency: number): number => Math.log(1 + (total - frequency + 0.5) / (frequency + 0.5));
@@ -214,11 +214,11 @@ export function normalizedIdf(documentFrequency: number, documents: number): num
 
 // --- Spelling correction ---
 
-/** Shorter words are one edit from too many others, except for a letter that was left out ("mony"). */
+/** Too many words are one edit away from a shorter one. Only a missing letter ("mony") is corrected in it. */
 const MIN_CORRECTED_LENGTH = 5;
 const MIN_COMPLETED_LENGTH = 4;
 const COMMON_PREFIX_LENGTH = 2;
-/** Where too many terms have the first two letters in common, those with so many are compared. */
+/** Where too many terms have the first two letters in common, terms with this number of common letters are compared. */
 const BEGINNING_LENGTH = 5;
 /** The most terms of a query that are corrected, each of which compares all terms with the same prefix. */
 export const MAX_CORRECTIONS = 8;
@@ -228,10 +228,10 @@ const TWO_EDITS_LENGTH = 9;
 const MAX_ENDING_LENGTH = 3;
 
 /**
- * Whether a term may be meant by another one of English: anything by a misspelt word, but by a word only what means about the same,
- * however alike they look: "bread" is no spelling of "break".
+ * Whether an English term may be a misspelling of a candidate. A known word is corrected only to a word with a similar meaning: "bread"
+ * is no misspelling of "break".
  */
-function isSpelling(term: string, candidate: string): boolean {
+function isSpellingOf(term: string, candidate: string): boolean {
   const vector = wordVector(term);
   if (!vector) return true;
   const other = wordVector(candidate);
@@ -239,13 +239,13 @@ function isSpelling(term: string, candidate: string): boolean {
 }
 
 /**
- * The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones.
- * @param mayMean says of a term and a similar one whether that may be meant by it.
+ * Finds the term of the index that is most similar to a misspelt or differently stemmed one, the most frequent of equally similar terms.
+ * @param isSameWord whether a term may be a misspelling of a similar one.
  */
 export function correctSpelling(
   term: string,
   vocabulary: Vocabulary,
-  mayMean: (term: string, candidate: string) => boolean = () => true,
+  isSameWord: (term: string, candidate: string) => boolean = () => true,
 ): { term: string; documentFrequency: number } | undefined {
   if (term.length < MIN_COMPLETED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
@@ -253,7 +253,7 @@ export function correctSpelling(
   for (const candidate of termsLike(term, vocabulary)) {
     if (term.length < MIN_CORRECTED_LENGTH && candidate.length <= term.length) continue;
     const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
-    if (distance > maxEdits || distance > nearest.distance || !mayMean(term, candidate)) continue;
+    if (distance > maxEdits || distance > nearest.distance || !isSameWord(term, candidate)) continue;
     if (distance < nearest.distance) nearest = { terms: [], distance };
     nearest.terms.push(candidate);
   }
@@ -265,7 +265,7 @@ export function correctSpelling(
   return best;
 }
 
-/** The terms that a misspelt one is compared with: all with its first letters, or those with more of them and what one edit there makes. */
+/** The terms with which a misspelt one is compared: all with the same first letters, or in a large index those that differ by one edit in their beginning. */
 function termsLike(term: string, vocabulary: Vocabulary): Iterable<string> {
   const all = vocabulary.termsWithPrefix(term.slice(0, COMMON_PREFIX_LENGTH));
   if (all) return all;
@@ -274,7 +274,7 @@ function termsLike(term: string, vocabulary: Vocabulary): Iterable<string> {
 
 const LETTERS = Array.from({ length: 26 }, (_, at) => String.fromCharCode(0x61 + at));
 
-/** All that one edit makes of a term, in its beginning but for its first letters. */
+/** All results of one edit in the beginning of a term, after its first letters. */
 function editsOfBeginning(term: string): string[] {
   return Array.from({ length: BEGINNING_LENGTH - COMMON_PREFIX_LENGTH }, (_, at) => at + COMMON_PREFIX_LENGTH).flatMap((at) => {
     const [before, letter = "", next = "", rest] = [term.slice(0, at), term[at], term[at + 1], term.slice(at + 2)];
@@ -309,15 +309,15 @@ function editDistance(a: string, b: string, limit: number): number {
 
 // --- Follow-up questions ---
 
-/** Pronouns and the like, and beginnings that continue the turn before. */
+/** Pronouns and similar words, and beginnings that continue the question before. */
 const REFERS_BACK =
   /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:and|also|or|but|so|then|why|ok|okay|i mean|what about|how about)\b/i;
-/** A question of at most so many terms may be incomplete; in so few words it is. */
+/** A question of at most this number of terms may be incomplete; one of at most this number of words is incomplete. */
 const MAX_INCOMPLETE_TERMS = 2;
 const MAX_INCOMPLETE_WORDS = 4;
 /** The weight of the previous question's terms where the question is complete by itself. */
 const COMPLETE_QUESTION_FACTOR = 0.5;
-/** The weight of the previous questions' terms beside the question's own: what a follow-up names anew is what it is about. */
+/** The most weight of the previous questions' terms relative to the question's own, since new terms of a follow-up are its subject. */
 const INCOMPLETE_QUESTION_FACTOR = 1;
 /** Questions further back are mostly about something else. */
 const MAX_PREVIOUS_QUESTIONS = 2;
@@ -334,9 +334,9 @@ function mayBeFollowUp(question: string, language: string): boolean {
 }
 
 /**
- * The terms that previous questions add to a question. Those of the last one count in full if the question may be a follow-up,
- * else by half; the one before is used only if the last one needs context itself. Together they never weigh more than the
- * question's own terms.
+ * Returns the terms that previous questions add to a question. Those of the last one count in full if the question may be a follow-up,
+ * otherwise by half. The question before it is used only if the last one needs context itself. Together they never weigh more than
+ * the question's own terms.
  */
 export function termsOfPrevious(
   question: string,

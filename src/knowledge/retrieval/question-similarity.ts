@@ -4,30 +4,30 @@ import { wordsOf } from "../../text/word-forms.ts";
 import { synonymGroups } from "./synonyms.ts";
 
 /*
- * How similar two questions are: the share of their words that they have in common, whatever their forms, with synonyms
- * counting a little less. Curated answers, gaps and drafts are compared by it. Word vectors do not help here: to them Norway
- * and Iceland, Sunday and Monday are nearly the same.
+ * The similarity of two questions is the share of their words that they have in common, in any form; synonyms count less. Curated
+ * answers, gaps and drafts are compared by it. Word vectors do not help here, since those of Norway and Iceland, or of Sunday and
+ * Monday, are nearly the same.
  */
 
 /**
- * From this similarity on, two questions count as the same. Of the questions of Banking77 that it puts into a group, three
- * quarters have the intent of that group, although many intents differ in a word only.
+ * From this similarity on, two questions count as the same. Of the questions of Banking77 that are grouped by it, three quarters have
+ * the intent of their group, although many intents differ only in a word.
  */
 export const SAME_QUESTION = 0.6;
 
-/** How much a word counts by its kind. A part of a compound counts beside the whole; a differing stop word hardly matters. */
+/** The weight of a word by its kind. The parts of a compound are added to the compound itself. */
 const WEIGHTS = { content: 1, weak: 0.5, part: 0.5, stop: 0.2 } as const;
-/** How much of a word's weight it has in common with a synonym. */
+/** The share of a word's weight that counts as common with a synonym. */
 const SYNONYM_SHARE = 0.5;
-/** The beginning of a question says what it asks; text that is pasted after it does not. */
+/** Only the beginning of a message is compared, since text that is pasted after it is not part of the question. */
 const MAX_LENGTH = 800;
 const MAX_WORDS = 64;
 
-/** A word, with the forms in which another question may have it. */
+/** A word with the forms that it may have in another question. */
 interface Word {
   term: string;
   forms: readonly string[];
-  /** The synonym groups that it belongs to. */
+  /** The names of the synonym groups that the word belongs to. */
   groups: readonly string[];
   kind: keyof typeof WEIGHTS;
 }
@@ -35,13 +35,13 @@ interface Word {
 /** The words of a question, analysed once for many comparisons. */
 export interface Wording {
   words: readonly Word[];
-  /** All their forms and synonym groups. */
+  /** The forms and synonym groups of all words. */
   known: ReadonlySet<string>;
 }
 
 /**
- * The words of a question.
- * @param language the language in which the question is read if its own cannot be detected.
+ * Analyses the words of a question.
+ * @param language is used if the language of the question cannot be detected.
  * @param correct may replace a term by its corrected spelling.
  */
 export function wordingOf(question: string, language: string, correct = (term: string) => term): Wording {
@@ -51,7 +51,7 @@ export function wordingOf(question: string, language: string, correct = (term: s
   for (const token of allTokens(own?.separated(start) ?? start).slice(0, MAX_WORDS)) {
     const term = correct(token.term);
     const ownKind = own?.kindOf(term) ?? "content";
-    // The term itself too: the language of the other question may not be known.
+    // The term itself is a form too, since the language of the other question may not be detected.
     const forms = [term, ...(own?.bases(term).map((base) => own.stem(base)) ?? [])];
     // The term of a stop word begins with a character that no synonym has.
     const groups = synonymGroups(token.kind === "stop" ? term.slice(1) : term);
@@ -84,14 +84,14 @@ export function similarityOf(a: Wording, b: Wording, importanceOf: (term: string
   return total === 0 ? 0 : common / total;
 }
 
-/** An item is compared in full with so many groups, the most similar ones, which bounds the time of a slow comparison. */
+/** `isSame` is called for this number of the most similar groups, which bounds the time of a slow comparison. */
 const MAX_COMPARED_GROUPS = 3;
 
 /**
- * Groups items: each item joins the group whose first item is the most similar to it, or begins a group. An item never changes
- * the groups of those before it.
+ * Groups items. Each item joins the group whose first item is the most similar to it, or begins a new group, without changing the
+ * groups of earlier items.
  * @param similarity of a group's first item and another item; 0 where they do not belong together.
- * @param isSame whether an item belongs to a group that is similar to it.
+ * @param isSame whether an item belongs to a similar group.
  */
 export function groupItems<Item>(
   items: readonly Item[],

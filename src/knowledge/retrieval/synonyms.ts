@@ -2,8 +2,8 @@ import { stems } from "../../text/terms.ts";
 import type { TermAlternative } from "../../models/retrieval.ts";
 
 /**
- * Groups of everyday English words that visitors use as synonyms when they write to a support team, one group a line. A
- * word may be in several groups. None is specific to a trade: an agent's own words are in its own questions.
+ * Groups of everyday English words that visitors use as synonyms when they write to a support team, one group a line. A word may be
+ * in several groups. No word is specific to a trade.
  */
 const GROUPS = `
   miss missing lost lose disappear vanish gone unavailable absent
@@ -105,18 +105,18 @@ export function synonymGroups(term: string): readonly string[] {
   return table.groupsOf.get(term)?.map((group) => `=${group}`) ?? [];
 }
 
-/** How surely a word of the same group, or of a phrase's line, means the same. */
+/** The weights of a synonym, and of a word that replaces a phrase. */
 const SYNONYM_WEIGHT = 0.75;
 const PHRASE_WEIGHT = 0.8;
 
-/** The stems of the words that may stand for a stem in support questions. */
+/** The stems of the synonyms of a stem in support questions. */
 export function synonymsOf(term: string): TermAlternative[] {
   const { members, groupsOf } = (table ??= readTable());
   const others = (groupsOf.get(term) ?? []).flatMap((group) => members[group]!.filter((other) => other !== term));
   return others.map((other) => ({ term: other, weight: SYNONYM_WEIGHT }));
 }
 
-/** Everyday phrases, and the words that help texts use in their place. */
+/** Everyday phrases, and the words that help texts use instead. */
 const PHRASES = `
   take out = withdraw withdrawal
   take money out = withdraw withdrawal
@@ -200,7 +200,7 @@ const PHRASES = `
   broke down = fault
 `;
 
-/** A phrase of a question, and the stems that may stand for it. */
+/** A phrase, and the stems of the words that may replace it. */
 export interface FoundPhrase {
   phrase: string;
   alternatives: TermAlternative[];
@@ -208,7 +208,7 @@ export interface FoundPhrase {
 
 let phrases: FoundPhrase[] | undefined;
 
-/** The phrases of the table that a text contains, the words of which say little one by one: "take out", "get rid of". */
+/** Finds the phrases in a text whose single words mean little: "take out", "get rid of". */
 export function phrasesIn(text: string): FoundPhrase[] {
   phrases ??= readPhrases();
   const words = ` ${text
