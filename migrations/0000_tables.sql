@@ -259,7 +259,7 @@ CREATE TABLE `delivery_attempts` (
 );
 --> statement-breakpoint
 CREATE INDEX `delivery_attempts_workspace` ON `delivery_attempts` (`workspace_id`,`delivery_id`);--> statement-breakpoint
-CREATE TABLE `email_arrivals` (
+CREATE TABLE `inbound_emails` (
 	`workspace_id` text NOT NULL,
 	`mail_key` text NOT NULL,
 	`sender_key` text NOT NULL,
@@ -267,8 +267,8 @@ CREATE TABLE `email_arrivals` (
 	PRIMARY KEY(`workspace_id`, `mail_key`)
 );
 --> statement-breakpoint
-CREATE INDEX `email_arrivals_sender` ON `email_arrivals` (`workspace_id`,`sender_key`,`created_at`);--> statement-breakpoint
-CREATE INDEX `email_arrivals_created` ON `email_arrivals` (`created_at`);--> statement-breakpoint
+CREATE INDEX `inbound_emails_sender` ON `inbound_emails` (`workspace_id`,`sender_key`,`created_at`);--> statement-breakpoint
+CREATE INDEX `inbound_emails_created` ON `inbound_emails` (`created_at`);--> statement-breakpoint
 CREATE TABLE `email_directory` (
 	`address` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,

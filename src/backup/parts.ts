@@ -74,7 +74,7 @@ export const NOT_EXPORTED: Record<string, string> = {
   operator_audit: "what the operators of a deployment did; it outlives the workspace",
   workspace_imports: "state of a deployment, not of a workspace",
   idempotency_records: "pruned after a day; a request repeated after a move is processed again",
-  email_arrivals: "pruned after days; a mail received again after a move is answered again",
+  inbound_emails: "pruned after days; a mail received again after a move is answered again",
   conversation_counts: "a trigger counts conversations as they are imported",
   conversation_spans: "a trigger counts conversations by last activity",
   lead_counts: "a trigger counts leads",

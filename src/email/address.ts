@@ -5,16 +5,16 @@ import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 const MAX_LOCAL_PART = 64;
 /** RFC 5321, 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
-/** One address in the usual form. What is quoted or holds a comma could be read as two, or as another header. */
+/** One address in the usual form. Quotes and commas are not allowed: they could be read as a second address or another header. */
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+$/u;
-/** An id of a mail as RFC 5322, 3.6.4, has it, in ASCII. A line holds 998 characters. */
+/** The id of a mail as in RFC 5322, 3.6.4, in ASCII and short enough for a line of 998 characters. */
 const MESSAGE_ID = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;
-/** Lower case and without signs, since mail systems keep neither the case of an address nor all signs. */
+/** Lower case letters and digits only, since mail systems keep neither the case of an address nor all other characters. */
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 const TOKEN = /^[a-z2-7]{42}$/;
-/** What marks our own ids among those of a thread. */
+/** A message id that `threadId` made, among those of a thread. */
 const THREAD_ID = /<t\.([a-z2-7]{42})@[^<>\s]+>/g;
-/** The conversation's id, with 80 bits of the MAC: an address has little room, and nobody guesses 80 bits by mail. */
+/** The conversation's id with 80 bits of the MAC: an address has little room, and 80 bits cannot be guessed by mail. */
 const THREAD_TOKEN: TokenFormat = {
   prefix: "",
   label: "email-thread/1\0",
@@ -23,13 +23,13 @@ const THREAD_TOKEN: TokenFormat = {
   encoding: { encode: toBase32, decode: fromBase32 },
 };
 
-/** The address that a mail was sent to: the mailbox, and the part after a plus. */
+/** The address that a mail was sent to: the mailbox and the tag after a plus sign. */
 export interface Recipient {
   mailbox: string;
   tag: string | null;
 }
 
-/** Splits `support+tag@example.com`; undefined when it is not an address. */
+/** Splits `support+tag@example.com` into mailbox and tag; undefined if it is not an address. */
 export function parseRecipient(address: string): Recipient | undefined {
   const [, local, domain] = /^([^@\s]+)@([^@\s]+)$/.exec(address.trim().toLowerCase()) ?? [];
   if (!local || !domain) return undefined;
@@ -44,38 +44,38 @@ export function isMailAddress(address: string): boolean {
 }
 
 /**
- * A mail's id if it can be put into headers again, else null. The parser decodes ids, so one may contain line breaks and
- * with them headers of the sender's choice.
+ * The id of a mail if it can be written into a header, otherwise null. The parser decodes ids, so an id may contain line breaks and,
+ * after them, headers of the sender's choice.
  */
 export function readMessageId(written: string | undefined): string | null {
   const id = written?.trim() ?? "";
   return MESSAGE_ID.test(id) ? id : null;
 }
 
-/** The address for replies to a conversation; null when the mailbox is too long to carry the token. */
+/** The address for replies to a conversation; null if the mailbox is too long to carry the token. */
 export function replyAddress(mailbox: string, token: string): string | null {
   const at = mailbox.lastIndexOf("@");
   const local = `${mailbox.slice(0, at)}+${token}`;
   return local.length > MAX_LOCAL_PART ? null : local + mailbox.slice(at);
 }
 
-/** The conversation's id in `References`, which mail programs repeat in replies. */
+/** The message id that stands for a conversation in `References`. Mail programs repeat it in replies. */
 export function threadId(mailbox: string, token: string): string {
   return `<t.${token}@${mailbox.slice(mailbox.lastIndexOf("@") + 1)}>`;
 }
 
-/** The tokens in the address that a mail was sent to, and in the ids that it replies to. */
+/** The tokens in the tag of the recipient's address and in the headers that name the mails before. */
 export function tokensOf(tag: string | null, ...threadHeaders: (string | undefined)[]): string[] {
   const inHeaders = threadHeaders.flatMap((header) => [...(header ?? "").matchAll(THREAD_ID)].map(([, token]) => token!));
   return [...(tag && TOKEN.test(tag) ? [tag] : []), ...inHeaders];
 }
 
-/** The token of a conversation, 42 characters that nobody else can make. */
+/** The token of a conversation: 42 characters, signed with the secret. */
 export function mintThreadToken(conversationId: string, secret: string): Promise<string> {
   return mintToken(THREAD_TOKEN, parseUuid(conversationId), secret);
 }
 
-/** The conversation that a token names, if one of the secrets signed it. */
+/** The id of the conversation that a token names; undefined if none of the secrets signed it. */
 export async function verifyThreadToken(token: string, secrets: readonly string[]): Promise<string | undefined> {
   const verified = await verifyToken(THREAD_TOKEN, token, secrets);
   return verified && formatUuid(verified.payload);

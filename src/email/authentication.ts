@@ -8,12 +8,12 @@ import type { Email } from "postal-mime";
  *     spf=pass (…) smtp.mailfrom=ada@example.net
  */
 
-/** How Email Routing names itself in its results. */
+/** The name of Email Routing in its results. */
 const TRUSTED_SERVICE = "mx.cloudflare.net";
 const RESULT_HEADERS = new Set(["authentication-results", "arc-authentication-results"]);
 
 /**
- * `pass`: the domain confirms the mail; `fail`: it does not; `unavailable`: its DNS could not be queried; `none`: Email Routing
+ * `pass`: the domain confirms the mail. `fail`: it does not. `unavailable`: its DNS could not be queried. `none`: Email Routing
  * wrote no result.
  */
 export type Authentication = "pass" | "fail" | "unavailable" | "none";
@@ -26,8 +26,8 @@ interface Result {
 }
 
 /**
- * Reads the results of the topmost header of Email Routing. One further down may be the sender's, who can write any header; where
- * Email Routing wrote none, a forged one gains nothing, since a mail with `none` is taken too.
+ * Reads the results from the topmost header of Email Routing. The sender may have forged headers further down. Forging one gains
+ * nothing when Email Routing wrote none, since a mail with `none` is accepted too.
  */
 export function authenticationOf({ headers }: Pick<Email, "headers">, fromAddress: string): Authentication {
   const lists = headers.filter(({ key }) => RESULT_HEADERS.has(key)).map(({ value }) => resultsOf(value));
@@ -37,7 +37,7 @@ export function authenticationOf({ headers }: Pick<Email, "headers">, fromAddres
   const [dmarc] = ofMethod("dmarc");
   if (dmarc?.result === "pass") return isOfDomain(dmarc.properties["header.from"] ?? domain, domain) ? "pass" : "fail";
   if (dmarc?.result === "fail") return "fail";
-  // The domain has no DMARC record, or none that can be read: one of the others must confirm the same domain.
+  // The domain has no readable DMARC record, so SPF or DKIM must confirm the same domain.
   const others = [
     ...ofMethod("spf").map((spf) => ({ ...spf, domain: spf.properties["smtp.mailfrom"] })),
     ...ofMethod("dkim").map((dkim) => ({ ...dkim, domain: dkim.properties["header.d"] })),
@@ -47,22 +47,22 @@ export function authenticationOf({ headers }: Pick<Email, "headers">, fromAddres
   return dmarc || others.length > 0 ? "fail" : "none";
 }
 
-/** Whether one domain is the other, or a subdomain of it. */
+/** Whether two domains are equal, or one is a subdomain of the other. */
 function isOfDomain(confirmed: string, domain: string): boolean {
   const [one, other] = [domainOf(confirmed), domainOf(domain)];
   return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
 }
 
-/** The domain of an address or a domain, in the ASCII form. */
+/** The domain of an address, or a domain itself, in ASCII form. */
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
   return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
 }
 
-/** The results of a header; undefined if it is not Email Routing's. */
+/** The results in a header; undefined if Email Routing did not write it. */
 function resultsOf(header: string): Result[] | undefined {
   const parts = partsOf(header);
-  // In ARC the number of the instance comes first: `i=2; mx.cloudflare.net; …`.
+  // In ARC headers the instance number comes first: `i=2; mx.cloudflare.net; …`.
   const [service, ...results] = parts[0]?.[0]?.startsWith("i=") ? parts.slice(1) : parts;
   if (service?.[0]?.toLowerCase() !== TRUSTED_SERVICE) return undefined;
   return results.flatMap(([outcome = "", ...words]) => {
@@ -76,7 +76,7 @@ function pairOf(word: string): [string, string] {
   return at < 0 ? ["", ""] : [word.slice(0, at), word.slice(at + 1)];
 }
 
-/** The words of a header between its semicolons, without comments and quotation marks, inside which semicolons are text. */
+/** Splits a header at semicolons and white space. Comments and quotation marks are removed; a semicolon in quotes does not split. */
 function partsOf(header: string): string[][] {
   const parts: string[][] = [[]];
   let [word, depth, isQuoted] = ["", 0, false];

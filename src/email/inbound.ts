@@ -16,11 +16,11 @@ import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
-import { countArrivals, eraseThread, findArrival, findMailbox, upsertThread, listThreads, recordArrival } from "./store.ts";
+import { countInboundEmails, eraseThread, findInboundEmail, findMailbox, upsertThread, listThreads, recordInboundEmail } from "./store.ts";
 
-/** The platform accepts up to 25 MiB; a question needs less. */
+/** The platform accepts mails up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
-/** More than a person sends; a program that answers our answers is stopped here. */
+/** More than a person sends: it stops a program that replies to every answer. */
 const MAX_MAILS_PER_HOUR = 20;
 const HOUR_MS = 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 120;
@@ -31,7 +31,7 @@ const UNREADABLE = "This mail could not be read. Send it again as plain text.";
 const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
 const UNAUTHENTICATED =
   "This mail cannot be verified: neither SPF, DKIM nor DMARC confirms that it comes from its sender's domain. Ask your mail provider.";
-const UNAVAILABLE = "This mailbox accepts no mail at the moment. Try again later.";
+const UNAVAILABLE = "This mailbox does not accept mail at the moment. Try again later.";
 
 /** A mail to an agent. */
 interface IncomingMail {
@@ -48,25 +48,25 @@ interface Mailbox {
   address: string;
 }
 
-/** What happened to a mail; a refused one goes back to its sender. */
+/** What was done with a mail. A refused mail goes back to its sender. */
 interface MailResult {
   outcome: "taken" | "ignored" | "refused";
   reason: string | null;
-  /** Undefined where the mailbox does not exist. */
+  /** Undefined if the mailbox does not exist. */
   workspaceId?: string;
-  /** Undefined where the mail was refused or ignored before. */
+  /** Undefined if the mail was refused or ignored before the check. */
   authentication?: Authentication;
 }
 
 /**
- * Receives a mail: the agent answers it in its conversation, or it is refused and the sender's server says why. Mail that a
- * program wrote is accepted without an answer.
- * @throws Error when our side fails, so that the sender's server tries again.
+ * Receives a mail. The agent answers it in its conversation, or the mail is refused with a reason for the sender. Mail that a program
+ * wrote is accepted without an answer.
+ * @throws Error if the service fails, so that the sender's server tries again.
  */
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
   const endOf = ({ reason, authentication, ...result }: MailResult) => ({ ...result, fields: { reason, authentication } });
   try {
-    await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive(message, env, meter, nowMs), endOf);
+    await measureJob(env, { job: "inbound_email", messages: 1 }, (meter) => receive(message, env, meter, nowMs), endOf);
   } catch (error) {
     throw withoutData(error);
   }
@@ -74,76 +74,69 @@ export async function receiveMail(message: ForwardableEmailMessage, env: Env, no
 
 async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter, nowMs: number): Promise<MailResult> {
   const recipient = parseRecipient(message.to);
-  const mailbox = recipient && (await lookUpMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
-  if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
-  return {
-    ...(await receiveAt({ op: newOperation(env, meter, mailbox.workspaceId, nowMs), mailbox, recipient }, message)),
-    workspaceId: mailbox.workspaceId,
-  };
+  if (!recipient) return refuse(message, NO_MAILBOX, "no_mailbox");
+  const directory = directoryDb(env, meter);
+  const [[mailbox]] = await directory.batch([findMailbox(directory, [recipient.mailbox, message.to.toLowerCase()])]);
+  if (!mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
+  const { workspaceId } = mailbox;
+  return { ...(await receiveAt({ op: newOperation(env, meter, workspaceId, nowMs), mailbox, recipient }, message)), workspaceId };
 }
 
 /** Receives a mail at a mailbox that exists. */
-async function receiveAt(arrival: Omit<IncomingMail, "mail" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
+async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
   const mail = await parseMail(message.raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
-  const ignored = ignoreReason(mail, message.from, arrival.mailbox.address);
+  const ignored = ignoreReason(mail, message.from, target.mailbox.address);
   if (ignored) return { outcome: "ignored", reason: ignored };
   if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
   const authentication = authenticationOf(mail, sender.address);
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
   if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
-  const result = await acceptMail({ ...arrival, mail, sender });
+  const result = await acceptMail({ ...target, mail, sender });
   if (result.outcome === "refused") refuse(message, UNAVAILABLE, result.reason!);
   return { ...result, authentication };
 }
 
-async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Mailbox | undefined> {
-  const directory = directoryDb(env, meter);
-  const [[found]] = await directory.batch([findMailbox(directory, addresses)]);
-  return found;
-}
-
-/** Records the arrival, and asks the agent unless its sender sends too many mails. */
+/** Records the mail, and asks the agent unless the sender has sent too many mails. */
 async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   const { op, mail, sender } = incoming;
   const { env, db, workspaceId, nowMs } = op;
   const { agentId } = incoming.mailbox;
   const from = normalizeEmail(sender.address);
-  // With the sender, since others may know a mail's id, and some programs give every mail the same one.
+  // The key includes the sender, since others may know the id of a mail, and some programs give every mail the same id.
   const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
-  // A keyed hash, since these rows are kept for days after the sender's data is erased.
+  // The hash is keyed, since these rows are kept for days after the sender's data is erased.
   const senderKey = await keyedHash(secretValues(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
-  const [, [arrival], [recent], [agent]] = await db.batch([
-    recordArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
-    findArrival(db, workspaceId, mailKey),
-    countArrivals(db, workspaceId, senderKey, nowMs - HOUR_MS),
+  const [, [recorded], [recent], [agent]] = await db.batch([
+    recordInboundEmail(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
+    findInboundEmail(db, workspaceId, mailKey),
+    countInboundEmails(db, workspaceId, senderKey, nowMs - HOUR_MS),
     findAgentWithPlan(db, agentId),
   ]);
   if (!agent) return { outcome: "refused", reason: "no_agent" };
   if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
-  const ids = await questionIds(workspaceId, mailKey, arrival!.createdAt);
-  const question = { ids, limits: limitsOf(agent.plan, agent.overrides) };
-  const result = await askAgent(incoming, { ...question, continued: await findConversation(incoming) });
-  // What has no room in its conversation begins another one.
-  return result.reason === "conversation_full" ? askAgent(incoming, { ...question, continued: undefined }) : result;
+  const ids = await questionIds(workspaceId, mailKey, recorded!.createdAt);
+  const limits = limitsOf(agent.plan, agent.overrides);
+  const result = await askAgent(incoming, ids, limits, await findConversation(incoming));
+  // If the conversation is full, the mail starts another one.
+  return result.reason === "conversation_full" ? askAgent(incoming, ids, limits) : result;
 }
 
-interface MailQuestion {
-  ids: Awaited<ReturnType<typeof questionIds>>;
-  limits: Limits;
-  /** The conversation that it continues. */
-  continued: string | undefined;
-}
-
-async function askAgent({ op, mailbox, mail, sender }: IncomingMail, { ids, limits, continued }: MailQuestion): Promise<MailResult> {
+/** Asks the agent the question of a mail. @param continued the id of the conversation that the mail continues. */
+async function askAgent(
+  { op, mailbox, mail, sender }: IncomingMail,
+  ids: Awaited<ReturnType<typeof questionIds>>,
+  limits: Limits,
+  continued?: string,
+): Promise<MailResult> {
   const { env, meter, db, workspaceId, nowMs } = op;
   const { agentId } = mailbox;
   const conversationId = continued ?? ids.conversationId;
   const subject = subjectOf(mail);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
-  // Before the answer: a message in a conversation with a thread is sent as mail.
+  // The thread is stored before the answer, since a message is sent as mail only if its conversation has a thread.
   await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(op, conversationId).ask({
     ...ids,
@@ -171,7 +164,7 @@ async function askAgent({ op, mailbox, mail, sender }: IncomingMail, { ids, limi
   return { outcome: "taken", reason: null };
 }
 
-/** The conversation that a mail continues: it carries its token, and the sender is the same. */
+/** The id of the conversation that a mail continues: the mail carries its token and comes from the same sender. */
 async function findConversation({ op, mailbox, recipient, mail, sender }: IncomingMail): Promise<string | undefined> {
   const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
   const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(op.env.KEY_SECRET))));
@@ -181,14 +174,14 @@ async function findConversation({ op, mailbox, recipient, mail, sender }: Incomi
   return ids.find((id) => threads.some(({ conversationId }) => conversationId === id));
 }
 
-/** The same for a mail that is delivered twice, so that it is answered once. */
+/** The ids of a mail's records. They are the same if the mail is delivered twice, so that it is answered once. */
 async function questionIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard), visitorId: nextId(shard) };
 }
 
-/** The sender of a mail is not proven, so it is never merged with a verified visitor. */
+/** The visitor who sent a mail. The sender is not verified, so it is never merged with a verified visitor. */
 function visitorOf({ address, name }: IncomingMail["sender"]): QuestionVisitor {
   const unverified = { externalId: null, verified: false, isProfileVerified: false, joins: null };
   return { anonId: anonIdForEmail(address), name, email: address, ...unverified };
@@ -199,7 +192,7 @@ function refuse(message: ForwardableEmailMessage, text: string, reason: string):
   return { outcome: "refused", reason };
 }
 
-/** Headers that only programs set. Answering a program could start a mail loop. */
+/** Headers that only programs set. Replying to a program could start a mail loop. */
 const AUTOMATED_HEADERS = [
   "list-id",
   "list-post",
@@ -216,7 +209,7 @@ const AUTOMATED_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|b
 /** Delivery reports and read receipts (RFC 3462). */
 const REPORT = /^\s*multipart\/report\b/i;
 
-/** Why a mail gets no answer; undefined for one that a person wrote. It follows RFC 3834, section 2. */
+/** Why a mail gets no answer, following RFC 3834, section 2; undefined for a mail that a person wrote. */
 export function ignoreReason(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
   const from = mail.from?.address?.trim().toLowerCase() ?? "";

@@ -7,24 +7,35 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
-import { MAIL_REMEDIES } from "./remedies.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
-/** How a wake-up ended. A mail that is put off is sent again later. */
+/** The result of a wake-up. A mail that is put off is sent again later. */
 type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 
-/** About a day in all, like mail servers. */
+/** About a day in total, as mail servers do. */
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
-/** A day as well, but in short steps: once an operator has mended the account, the mails that wait leave within the hour. */
+/** Also about a day, but in short steps: once an operator has corrected the account, the waiting mails are sent within the hour. */
 const CONFIGURATION_RETRY_AFTER_MINUTES = [1, 5, 30, ...Array<number>(24).fill(60)];
 /** Longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
-/** Errors that pass by themselves. All codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ */
+/**
+ * The errors of the mail service that an operator can correct in the account, with what to do about each. Mails wait for that. All
+ * codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/
+ */
+export const MAIL_REMEDIES: Readonly<Record<string, string>> = {
+  E_SENDER_NOT_VERIFIED:
+    "Verify the domain of the agent's email_address: Email Service, Email Sending, Settings shows which DNS records are missing.",
+  E_SENDER_DOMAIN_NOT_AVAILABLE: "Onboard the domain of the agent's email_address in Email Service, Email Sending.",
+  E_RECIPIENT_NOT_ALLOWED:
+    "Onboard the domain of the agent's email_address in Email Service, Email Sending (before, only verified addresses may get mail), and set no destination addresses on the binding EMAIL.",
+  E_DAILY_LIMIT_EXCEEDED: "Ask Cloudflare for a higher daily limit of Email Sending.",
+};
+/** Errors that pass without any action. */
 const TRANSIENT_CODES = new Set(["E_RATE_LIMIT_EXCEEDED", "E_INTERNAL_SERVER_ERROR", "E_DELIVERY_FAILED", "E_UNKNOWN"]);
 
 /**
- * Sends a message as mail, if it is due. A repeated wake-up sends it once; if the Worker dies between sending the mail and
- * recording it, the mail is sent again.
+ * Handles the wake-up of a mail: sends a message as mail, if it is due. Repeated wake-ups send it once, unless the Worker dies between
+ * sending the mail and recording it.
  */
 export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<SendOutcome> {
   if (!isBoundShard(env, messageId)) return "nothing_to_do";
@@ -50,13 +61,13 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
   return isGivenUp ? "given_up" : "put_off";
 }
 
-/** The pauses before each further attempt; none for an error that stays. */
+/** The minutes before each further attempt; empty for a permanent error. */
 function retryMinutes(error: string): readonly number[] {
   if (error in MAIL_REMEDIES) return CONFIGURATION_RETRY_AFTER_MINUTES;
   return TRANSIENT_CODES.has(error) ? RETRY_AFTER_MINUTES : [];
 }
 
-/** @returns the mail service's error code, undefined when it accepted the mail. */
+/** @returns the error code of the mail service; undefined if it accepted the mail. */
 async function trySend(env: Env, mail: EmailMessageBuilder): Promise<string | undefined> {
   try {
     await env.EMAIL.send(mail);
@@ -84,10 +95,10 @@ export interface MailParts {
 const MAX_NAME_LENGTH = 120;
 const REPLY_PREFIX = /^(re|aw|sv|antw|ré|res)\s?(\[\d+\])?:/i;
 
-/** A message as a mail in the visitor's thread, whose replies come back to the conversation. */
+/** Composes a message as a mail in the visitor's thread. Replies to it come back to the conversation. */
 export function composeMail(parts: MailParts): EmailMessageBuilder {
   const { mailbox, address, subject, token, lastMessageId } = parts;
-  // Operators choose the name freely, and it goes into a header.
+  // The name goes into a header, and operators may write anything in it.
   const name = toSingleLine(parts.agentName, MAX_NAME_LENGTH);
   const replyTo = replyAddress(mailbox, token);
   return {
@@ -99,13 +110,13 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),
       References: referencesOf(threadId(mailbox, token), [...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])]),
-      // RFC 3834: tells other programs not to answer.
+      // RFC 3834: asks other programs not to reply.
       ...(parts.role === "assistant" && { "Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All" }),
     },
   };
 }
 
-/** The mail service refuses longer ones. https://developers.cloudflare.com/email-service/reference/headers/ */
+/** The mail service refuses longer headers. https://developers.cloudflare.com/email-service/reference/headers/ */
 const MAX_HEADER_BYTES = 2_048;
 
 /** The thread's id, and as many of the latest others as the header has room for, oldest first. */

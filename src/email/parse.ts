@@ -8,15 +8,15 @@ const PARSER_LIMITS = {
   maxRfc822NestingDepth: 1,
   attachmentEncoding: "arraybuffer",
 } as const;
-/** The largest accepted mail has 135,000 lines of base64; the parser's time grows with the lines. */
+/** The parser's time grows with the lines. The largest accepted mail has 135,000 lines of base64. */
 const MAX_LINES = 150_000;
-/** Lines that start with `--` may start a part, and each part costs the parser 2 KB; pasted code and tables have some too. */
+/** Lines that start with `--` may start a MIME part, and each part costs the parser 2 KB. Pasted code and tables also have such lines. */
 const MAX_DASHED_LINES = 10_000;
 
 const LINE_FEED = 0x0a;
 const DASH = 0x2d;
 
-/** Undefined for a mail that cannot be parsed, or only at great cost. */
+/** Parses a mail; undefined if it cannot be parsed, or only at great cost. */
 export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
   const bytes = new Uint8Array(await new Response(raw).arrayBuffer());
   if (exceedsParserLimits(bytes)) return undefined;
@@ -28,8 +28,8 @@ export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email 
 }
 
 /**
- * Whether a mail has one sender address. With several, the sender's server may have authenticated another one than we take
- * as the sender.
+ * Whether a mail has exactly one sender address. With several, the sender's server may have authenticated a different address from the
+ * one that is used here.
  */
 export function hasSingleSender({ headers }: Email): boolean {
   const senders = headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
@@ -46,9 +46,9 @@ function exceedsParserLimits(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** As long as a team's reply may be. Longer mails are pasted documents that start with the question. */
+/** As long as a team's reply may be. Longer mails are usually pasted documents that start with the question. */
 const MAX_QUESTION_LENGTH = 8_000;
-/** The new text of a mail is above the history that it quotes. */
+/** Only the beginning of a mail is read, since the new text is above the quoted history. */
 const MAX_READ_LENGTH = 200_000;
 const MAX_SUBJECT_LENGTH = 300;
 const MAX_NAMED_ATTACHMENTS = 10;
@@ -68,13 +68,13 @@ export function subjectOf(mail: Email): string {
   return toSingleLine(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
 }
 
-/** Lines with which common mail programs start the history below an answer. */
+/** Lines with which common mail programs start the history below a reply. */
 const HISTORY = [
   /^-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original|messaggio originale|oorspronkelijk bericht)\s*-{2,}$/i,
   /^_{20,}$/,
   /^begin forwarded message:$/i,
 ];
-/** "On Tuesday … wrote:", which may be wrapped over up to three lines. */
+/** The attribution "On Tuesday … wrote:", which may be wrapped over up to three lines. */
 const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт|пн|чт|сб|вс)\b/iu;
 const ATTRIBUTION_END =
   /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)\b.{0,200}:$/iu;
@@ -82,16 +82,16 @@ const ATTRIBUTION_LINES = 3;
 /** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
 const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
-/** RFC 3676, 4.3, and the signatures of mobile mail programs. */
+/** The start of a signature: RFC 3676, 4.3, and what mobile mail programs write. */
 const SIGNATURE =
   /^(--\s?|__+|sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
 
-/** Longer lines match none of these patterns, and are not tested. */
+/** Longer lines are not tested, since they match none of these patterns. */
 const MAX_MARK_LENGTH = 300;
 
 /**
- * The new text of a mail, up to its signature or the history that it quotes; the whole text of a mail of quotes alone. Each
- * line is tested once, so no text makes this slow.
+ * The new text of a mail, up to its signature or the quoted history. A mail that only quotes is returned whole. Each line is tested
+ * once, so that this takes linear time.
  */
 export function visibleText(text: string): string {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
@@ -113,16 +113,16 @@ function beginsHistory(lines: string[], line: string, at: number): boolean {
   return next.some((_, count) => ATTRIBUTION_END.test(next.slice(0, count + 1).join(" ")));
 }
 
-/** Elements on lines of their own. */
+/** Elements that start a new line. */
 const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "section"]);
-/** Elements without text of the writer, and the marks of quoted history in common mail programs. */
+/** Elements without text of the sender. The patterns below are classes and ids of quoted history in common mail programs. */
 const SKIPPED = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
 const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
 const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container)$/;
-/** Enough for three hundred nested quotes. The parser's work at each tag grows with the depth. */
+/** Enough for three hundred nested quotes. It is bounded, since the parser's work at each tag grows with the depth. */
 const MAX_DEPTH = 1_000;
 
-/** The text of an HTML mail, without the history that it quotes, up to the first element that is nested too deeply. */
+/** The text of an HTML mail without the quoted history. It ends at the first element that is nested too deeply. */
 export function textOfHtml(html: string): string {
   let text = "";
   let [depth, skippedFrom] = [0, 0];

@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import {
   agents,
   conversations,
-  emailArrivals,
+  inboundEmails,
   emailDirectory,
   emailOutbox,
   emailThreads,
@@ -13,39 +13,39 @@ import {
 import { deleteSome, exists, importCompleted } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
-/** The mailbox with one of these addresses. */
+/** The mailbox that has one of these addresses. */
 export function findMailbox(directory: Database, addresses: string[]) {
   return directory.select().from(emailDirectory).where(inArray(emailDirectory.address, addresses));
 }
 
 // --- Inbound ---------------------------------------------------------------------------------------------------------
 
-/** Records a mail; one that is delivered again keeps the time of its first delivery. */
-export function recordArrival(db: Database, arrival: typeof emailArrivals.$inferInsert) {
-  return db.insert(emailArrivals).values(arrival).onConflictDoNothing();
+/** Records an inbound mail. A mail that is delivered again keeps the time of its first delivery. */
+export function recordInboundEmail(db: Database, mail: typeof inboundEmails.$inferInsert) {
+  return db.insert(inboundEmails).values(mail).onConflictDoNothing();
 }
 
-export function findArrival(db: Database, workspaceId: string, mailKey: string) {
+export function findInboundEmail(db: Database, workspaceId: string, mailKey: string) {
   return db
-    .select({ createdAt: emailArrivals.createdAt })
-    .from(emailArrivals)
-    .where(and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.mailKey, mailKey)));
+    .select({ createdAt: inboundEmails.createdAt })
+    .from(inboundEmails)
+    .where(and(eq(inboundEmails.workspaceId, workspaceId), eq(inboundEmails.mailKey, mailKey)));
 }
 
-export function countArrivals(db: Database, workspaceId: string, senderKey: string, sinceMs: number) {
-  const ofSender = and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.senderKey, senderKey));
+export function countInboundEmails(db: Database, workspaceId: string, senderKey: string, sinceMs: number) {
+  const ofSender = and(eq(inboundEmails.workspaceId, workspaceId), eq(inboundEmails.senderKey, senderKey));
   return db
     .select({ count: count() })
-    .from(emailArrivals)
-    .where(and(ofSender, gte(emailArrivals.createdAt, sinceMs)));
+    .from(inboundEmails)
+    .where(and(ofSender, gte(inboundEmails.createdAt, sinceMs)));
 }
 
 /** Deletes the records of up to `limit` old mails. */
-export function pruneArrivals(db: Database, beforeMs: number, limit: number) {
-  return deleteSome(db, emailArrivals, lt(emailArrivals.createdAt, beforeMs), limit);
+export function pruneInboundEmails(db: Database, beforeMs: number, limit: number) {
+  return deleteSome(db, inboundEmails, lt(inboundEmails.createdAt, beforeMs), limit);
 }
 
-/** Which of these conversations are mail threads of the agent with this sender. */
+/** Those of these conversations that are mail threads between the agent and this sender. */
 export function listThreads(db: Database, agentId: string, address: string, conversationIds: string[]) {
   return db
     .select({ conversationId: emailThreads.conversationId })
@@ -61,7 +61,7 @@ export function listThreads(db: Database, agentId: string, address: string, conv
     );
 }
 
-/** Mail programs need only the latest ids, and a header must not grow for ever. */
+/** How many ids of earlier mails a thread keeps. Mail programs need only the latest. */
 const MAX_EARLIER_IDS = 20;
 
 /** Creates a thread, or records its latest mail. */
@@ -81,7 +81,7 @@ export function upsertThread(db: Database, thread: Omit<typeof emailThreads.$inf
     });
 }
 
-/** Erases a thread without a conversation, whose first mail was refused. */
+/** Erases a thread whose first mail was refused, so that it has no conversation. */
 export function eraseThread(db: Database, conversationId: string) {
   const hasConversation = exists(conversations, eq(conversations.id, conversationId));
   return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), not(hasConversation)));
@@ -89,7 +89,7 @@ export function eraseThread(db: Database, conversationId: string) {
 
 // --- Outbound --------------------------------------------------------------------------------------------------------
 
-/** Leases a mail that is due; returns it if nobody else holds it, and it is not being imported. */
+/** Leases a mail that is due. Returns it, unless another run holds the lease or the mail is being imported. */
 export function claimMail(db: Database, messageId: string, leaseUntilMs: number, nowMs: number) {
   const isUnleased = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
   const isFree = and(isUnleased, importCompleted(emailOutbox.workspaceId));
@@ -127,7 +127,7 @@ export function findMail(db: Database, messageId: string) {
     .where(and(eq(messages.id, messageId), sql`${workspaces.deletedAt} IS NULL`));
 }
 
-/** Records the result of sending a mail, unless the lease has passed to another run. */
+/** Records the result of sending a mail, unless another run has taken the lease. */
 export function updateMail(db: Database, messageId: string, leaseUntilMs: number, changes: Partial<typeof emailOutbox.$inferInsert>) {
   return db
     .update(emailOutbox)
@@ -135,7 +135,7 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
     .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
 }
 
-/** Mails whose wake-up was lost or whose run died, workspaces in turn. */
+/** Due mails whose wake-up was lost or whose run died, workspaces in turn. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
   const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased, importCompleted(emailOutbox.workspaceId));

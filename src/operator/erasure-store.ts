@@ -13,7 +13,7 @@ const WORKSPACE_TABLES = [
   schema.events,
   schema.webhookEndpoints,
   schema.webhookErasures,
-  schema.emailArrivals,
+  schema.inboundEmails,
   schema.emailOutbox,
   schema.emailThreads,
   schema.messages,

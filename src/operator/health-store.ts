@@ -1,6 +1,6 @@
 import { and, count, gt, inArray, isNull, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { MAIL_REMEDIES } from "../email/remedies.ts";
+import { MAIL_REMEDIES } from "../email/outbound.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   conversations,

@@ -1,4 +1,4 @@
-import { MAIL_REMEDIES } from "../email/remedies.ts";
+import { MAIL_REMEDIES } from "../email/outbound.ts";
 import { REASONING_ONLY } from "../models/reasoning.ts";
 import { boundShards } from "../platform/db/bindings.ts";
 import { type Database, shardDb } from "../platform/db/client.ts";

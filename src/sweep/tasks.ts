@@ -1,6 +1,6 @@
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
-import { listDueMails, pruneArrivals } from "../email/store.ts";
+import { listDueMails, pruneInboundEmails } from "../email/store.ts";
 import { listStrandedEvaluations } from "../evaluations/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
@@ -105,7 +105,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
   return [
     pruneLog(db, nowMs),
     [pruneSent(db, nowMs - DAY_MS, MAX_PRUNED_PER_RUN)],
-    [pruneArrivals(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
+    [pruneInboundEmails(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneOldAudit(db, nowMs),
     [pruneBackoffs(db, nowMs)],

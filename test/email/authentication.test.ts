@@ -63,7 +63,7 @@ test("a mail that its sender's domain does not confirm is refused: it is neither
   const sent = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${FAIL}` } };
   const watched = await watch(async () => expect(await arrive(sent)).toContain("cannot be verified"));
   const logged = { outcome: "refused", reason: "unauthenticated", authentication: "fail", workspace_id: mailbox.workspace.id };
-  expect(jobIn(watched, "email_arrival")).toMatchObject(logged);
+  expect(jobIn(watched, "inbound_email")).toMatchObject(logged);
   expect(await conversations(mailbox)).toEqual([]);
   expect(await outbox(mailbox)).toEqual([]);
 });
@@ -72,9 +72,9 @@ test("a mail that its domain confirms is answered, and so is one without results
   const mailbox = await createMailbox();
   const confirmed = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${PASS}` } };
   const watched = await watch(() => arrive(confirmed));
-  expect(jobIn(watched, "email_arrival")).toMatchObject({ outcome: "taken", authentication: "pass" });
+  expect(jobIn(watched, "inbound_email")).toMatchObject({ outcome: "taken", authentication: "pass" });
   const unknown = await watch(() => arrive({ to: mailbox.address }));
-  expect(jobIn(unknown, "email_arrival")).toMatchObject({ outcome: "taken", authentication: "none" });
+  expect(jobIn(unknown, "inbound_email")).toMatchObject({ outcome: "taken", authentication: "none" });
   expect(await outbox(mailbox)).toHaveLength(2);
 });
 
@@ -88,7 +88,7 @@ test("while the domain's DNS cannot be queried, the sender's server is asked to 
 test("a refused mail is logged with its workspace", async () => {
   const mailbox = await createMailbox();
   const refused = async (sent: Parameters<typeof arrive>[0], options?: Parameters<typeof arrive>[1]) =>
-    jobIn(await watch(() => arrive(sent, options)), "email_arrival");
+    jobIn(await watch(() => arrive(sent, options)), "inbound_email");
   const workspace = { outcome: "refused", workspace_id: mailbox.workspace.id };
   const to = mailbox.address;
   expect(await refused({ to, from: "ada@example.net, bob@example.net" })).toMatchObject({ ...workspace, reason: "many_authors" });

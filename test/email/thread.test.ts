@@ -168,7 +168,7 @@ test("mail that cannot be accepted is refused with a reason", async () => {
   expect(await arrive({ to: mailbox.address, raw: parted(10_001) })).toContain("could not be read");
   expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` })).toContain("could not be read");
   await operate("PATCH", `/workspaces/${mailbox.workspace.id}/agents/${mailbox.agentId}`, { status: "paused" });
-  expect(await arrive({ to: mailbox.address })).toContain("accepts no mail at the moment");
+  expect(await arrive({ to: mailbox.address })).toContain("does not accept mail at the moment");
   expect(await conversations(mailbox)).toEqual([]);
   expect(await query(mailbox.workspace.id, "SELECT * FROM email_threads WHERE workspace_id = ?", mailbox.workspace.id)).toEqual([]);
 });

@@ -165,7 +165,7 @@ test("a statement that fails stops no other", async () => {
   const workspace = await createWorkspace();
   const [source] = await strandSources(workspace, 1);
   const binding = bindingOf(workspace);
-  const { woken, job, failures } = await sweepAt(Date.now(), { [binding]: failingAt(env[binding], "email_arrivals") });
+  const { woken, job, failures } = await sweepAt(Date.now(), { [binding]: failingAt(env[binding], "inbound_emails") });
   expect(woken).toContain(source);
   expect(job).toMatchObject({ outcome: "partly_failed", failed: 1 });
   expect(failures).toMatchObject([{ task: "pruning", detail: "D1_ERROR: it fails" }]);

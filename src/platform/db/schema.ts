@@ -862,8 +862,8 @@ export const emailThreads = sqliteTable(
 );
 
 /** Recent inbound mails, for deduplication and rate limits. The sweep prunes them. */
-export const emailArrivals = sqliteTable(
-  "email_arrivals",
+export const inboundEmails = sqliteTable(
+  "inbound_emails",
   {
     workspaceId: workspaceId(),
     /** A hash of agent and Message-ID. */
@@ -874,8 +874,8 @@ export const emailArrivals = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.workspaceId, t.mailKey] }),
-    index("email_arrivals_sender").on(t.workspaceId, t.senderKey, t.createdAt),
-    index("email_arrivals_created").on(t.createdAt),
+    index("inbound_emails_sender").on(t.workspaceId, t.senderKey, t.createdAt),
+    index("inbound_emails_created").on(t.createdAt),
   ],
 );
 

@@ -48,7 +48,7 @@ export type Job =
   | "email"
   | "email-dlq"
   /** An inbound mail. */
-  | "email_arrival"
+  | "inbound_email"
   /** One attempt of a webhook delivery. */
   | "webhook_attempt"
   /** One run of a conversation's turn. */

@@ -167,13 +167,13 @@ test("inbound and outbound mails are reported", async () => {
   const { workspace } = mailbox;
   const { environment } = mailService();
   const arrival = await watch(() => arrive({ to: mailbox.address }, { environment }));
-  expect(jobIn(arrival, "email_arrival")).toMatchObject({ outcome: "taken", reason: null, workspace_id: workspace.id, messages: 1 });
+  expect(jobIn(arrival, "inbound_email")).toMatchObject({ outcome: "taken", reason: null, workspace_id: workspace.id, messages: 1 });
   expect(jobIn(arrival, "turn")).toMatchObject({ outcome: "answered", channel: "email" });
   const [mail] = await outbox(mailbox);
   const sent = await watch(() => consume(batchOf("support-agent-email", { messageId: mail!.message_id }).batch, environment));
   expect(jobIn(sent, "email")).toMatchObject({ outcome: "sent", message_id: mail!.message_id, d1_trips: 2 });
   const refused = await watch(() => arrive({ to: "nobody@example.com" }));
-  expect(jobIn(refused, "email_arrival")).toMatchObject({ outcome: "refused", reason: "no_mailbox", workspace_id: null });
+  expect(jobIn(refused, "inbound_email")).toMatchObject({ outcome: "refused", reason: "no_mailbox", workspace_id: null });
 });
 
 test("an index that syncs its vectors is reported", async () => {
