@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { call, type Client } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
-import { checkFile, combine, emptySum, type Frame, hashOf, readRecords, type RecordLine, totalOf } from "./lines.ts";
+import { checkFile, type Frame, hashOf, readRecords, totalOf } from "./lines.ts";
 
 /** As the service takes them at once: so many, and no more bytes, save for a single record. */
 const MAX_RECORDS = 250;
@@ -72,9 +73,6 @@ export async function abandonImport(operator: Client, workspaceId: string, say: 
   say("Given up. What came in is being erased; the workspace can be imported again when that is over.");
 }
 
-/** Records are compared in so many groups of each type, by their hashes; of those that differ so many are looked at one by one. */
-const GROUPS = 256;
-const MAX_GROUPS_READ_A_TYPE = 8;
 const MAX_SHOWN_A_TYPE = 3;
 
 /** Compares a deployment's workspace with a file, record by record; false where they differ. */
@@ -84,7 +82,7 @@ export async function verifyFile(operator: Client, file: string, say: (text: str
   try {
     const theirs = join(folder, "export.ndjson");
     await exportTo(operator, header.workspace_id, fileSink(theirs), say);
-    if (await compareFiles(file, theirs, say)) return true;
+    if (await compareFiles(file, theirs, join(folder, "records.sqlite"), say)) return true;
     say(`The workspace is not as in the file. What is written after an export begins differs: this one began at ${header.exported_at}.`);
     return false;
   } finally {
@@ -92,79 +90,47 @@ export async function verifyFile(operator: Client, file: string, say: (text: str
   }
 }
 
-/** Compares the records of two exports, in whatever order they stand; false where they differ, type by type. */
-async function compareFiles(file: string, theirs: string, say: (text: string) => void): Promise<boolean> {
-  const [ours, others] = [await sumsOf(file), await sumsOf(theirs)];
-  const types = new Set([...ours.keys(), ...others.keys()]);
-  const groups = new Map([...types].map((type) => [type, differingGroups(ours.get(type), others.get(type))]));
-  const read = new Set([...groups.values()].flatMap((all) => all.slice(0, MAX_GROUPS_READ_A_TYPE)));
-  if (read.size === 0) {
-    say("All records are the same.");
-    return true;
+const TABLE = `
+  PRAGMA journal_mode = OFF;
+  CREATE TABLE records (in_file INTEGER, type TEXT, name TEXT, hash BLOB);
+  BEGIN`;
+const INDEX = "CREATE INDEX records_hash ON records (type, hash, in_file)";
+/** The records of one side whose line the other side does not have. A record that both have, with different lines, is one row. */
+const DIFFERENCES = `
+  SELECT name, max(in_file) AS in_file, max(NOT in_file) AS in_deployment FROM records AS one
+  WHERE type = ? AND NOT EXISTS (SELECT 1 FROM records AS other WHERE other.type = one.type AND other.hash = one.hash AND other.in_file <> one.in_file)
+  GROUP BY name ORDER BY in_file + in_deployment DESC, in_file DESC, name LIMIT ${MAX_SHOWN_A_TYPE + 1}`;
+const COUNTS = "SELECT type, sum(in_file) AS in_file, sum(NOT in_file) AS in_deployment FROM records GROUP BY type";
+
+/**
+ * Compares the records of two exports, in whatever order they are; false where they differ.
+ * @param path of a temporary database: the records of a large workspace do not fit into memory.
+ */
+async function compareFiles(file: string, theirs: string, path: string, say: (text: string) => void): Promise<boolean> {
+  const database = new DatabaseSync(path);
+  database.exec(TABLE);
+  const insert = database.prepare("INSERT INTO records VALUES (?, ?, ?, ?)");
+  for (const [inFile, records] of [[1, file] as const, [0, theirs] as const]) {
+    for await (const { type, text } of readRecords(records)) insert.run(inFile, type, nameOf(text), hashOf(text));
   }
-  const [inFile, inDeployment] = [await linesOf(file, read), await linesOf(theirs, read)];
-  for (const [type, differing] of groups) {
-    if (differing.length === 0) continue;
-    say(`${type}: ${ours.get(type)?.count ?? 0} in the file, ${others.get(type)?.count ?? 0} in the deployment`);
-    const examples = differencesOf(inFile.get(type), inDeployment.get(type));
-    for (const example of examples.slice(0, MAX_SHOWN_A_TYPE)) say(`  ${example}`);
-    if (examples.length > MAX_SHOWN_A_TYPE || differing.length > MAX_GROUPS_READ_A_TYPE) say("  and more");
+  database.exec(INDEX);
+  let isSame = true;
+  for (const { type, in_file: inFile, in_deployment: inDeployment } of database.prepare(COUNTS).all()) {
+    const differences = database.prepare(DIFFERENCES).all(type!);
+    if (differences.length === 0) continue;
+    isSame = false;
+    say(`${type}: ${inFile} in the file, ${inDeployment} in the deployment`);
+    for (const difference of differences.slice(0, MAX_SHOWN_A_TYPE)) say(`  ${describeDifference(difference)}`);
+    if (differences.length > MAX_SHOWN_A_TYPE) say("  and more");
   }
-  return false;
+  database.close();
+  if (isSame) say("All records are the same.");
+  return isSame;
 }
 
-/** The records of one type: how many, and the sum of the hashes of each group. */
-interface TypeSums {
-  count: number;
-  groups: Map<string, Uint8Array>;
-}
-
-async function sumsOf(file: string): Promise<Map<string, TypeSums>> {
-  const types = new Map<string, TypeSums>();
-  for await (const line of readRecords(file)) {
-    const sums = types.get(line.type) ?? { count: 0, groups: new Map() };
-    types.set(line.type, sums);
-    const group = groupOf(line);
-    const sum = sums.groups.get(group) ?? emptySum();
-    sums.groups.set(group, sum);
-    combine(sum, hashOf(line.text));
-    sums.count++;
-  }
-  return types;
-}
-
-function differingGroups(ours: TypeSums | undefined, others: TypeSums | undefined): string[] {
-  const groups = new Set([...(ours?.groups.keys() ?? []), ...(others?.groups.keys() ?? [])]);
-  const hex = (sums: TypeSums | undefined, group: string) => Buffer.from(sums?.groups.get(group) ?? []).toString("hex");
-  return [...groups].filter((group) => hex(ours, group) !== hex(others, group));
-}
-
-/** The lines of some groups, by their type. */
-async function linesOf(file: string, groups: ReadonlySet<string>): Promise<Map<string, Set<string>>> {
-  const types = new Map<string, Set<string>>();
-  for await (const line of readRecords(file)) {
-    if (!groups.has(groupOf(line))) continue;
-    const lines = types.get(line.type) ?? new Set();
-    types.set(line.type, lines.add(line.text));
-  }
-  return types;
-}
-
-/** What differs between the lines of a type: a record that both hold, each in its own way, is told once. */
-function differencesOf(ours: ReadonlySet<string> = new Set(), others: ReadonlySet<string> = new Set()): string[] {
-  const missingIn = (those: ReadonlySet<string>, these: ReadonlySet<string>) =>
-    new Set([...these].filter((line) => !those.has(line)).map(nameOf));
-  const [inFile, inDeployment] = [missingIn(others, ours), missingIn(ours, others)];
-  return [
-    ...[...inFile].filter((name) => inDeployment.has(name)).map((name) => `differs:                ${name}`),
-    ...[...inFile].filter((name) => !inDeployment.has(name)).map((name) => `only in the file:       ${name}`),
-    ...[...inDeployment].filter((name) => !inFile.has(name)).map((name) => `only in the deployment: ${name}`),
-  ];
-}
-
-/** By what names a record, so that both forms of one that was changed are in the same group. */
-function groupOf({ type, text }: RecordLine): string {
-  return `${type} ${hashOf(nameOf(text))[0]! % GROUPS}`;
+function describeDifference({ name, in_file: inFile, in_deployment: inDeployment }: Record<string, unknown>): string {
+  if (inFile && inDeployment) return `differs:                ${name}`;
+  return inFile ? `only in the file:       ${name}` : `only in the deployment: ${name}`;
 }
 
 /** Columns that say which record it is where it has no id, and nothing of a person. */
