@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig as readConfig } from "wrangler";
 import { randomSecret } from "../scripts/shared/dev-vars.ts";
-import { freePort } from "../scripts/shared/free-port.ts";
+import { freePort } from "../scripts/shared/ports.ts";
 import { prebuilt } from "../scripts/worker.ts";
 
 const run = promisify(execFile);

@@ -7,7 +7,7 @@ import { compileBlocks } from "./docs/compile.ts";
 import { startService } from "./docs/service.ts";
 import { type Failure, killGuides, runGuide } from "./docs/shell.ts";
 import { ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
-import { freePort } from "./shared/free-port.ts";
+import { freePort } from "./shared/ports.ts";
 
 const GUIDE_LIMIT_MS = 40_000;
 

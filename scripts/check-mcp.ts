@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { startService } from "./docs/service.ts";
 import { ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
+import { listen } from "./shared/ports.ts";
 
 const SUITE = join(ROOT, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js");
 /** Scenarios that need what the service does not have: tools of the suite's own, resources, prompts, logging, completion. */
@@ -16,8 +16,8 @@ const proxy = createServer();
 for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(signal, () => void stop().then(() => process.exit(code)));
 try {
   const { SUPPORT_URL, SUPPORT_KEY } = await service.variables;
-  const port = await addKeyTo(new URL(SUPPORT_URL!), SUPPORT_KEY!);
-  const args = [SUITE, "server", "--url", `http://127.0.0.1:${port}/mcp`, "--expected-failures", NOT_OFFERED];
+  const url = await addKeyTo(new URL(SUPPORT_URL!), SUPPORT_KEY!);
+  const args = [SUITE, "server", "--url", `${url}/mcp`, "--expected-failures", NOT_OFFERED];
   const suite = spawn(process.execPath, args, { stdio: "inherit" });
   const [code] = (await once(suite, "exit")) as [number | null];
   process.exitCode = code ?? 1;
@@ -25,8 +25,8 @@ try {
   await stop();
 }
 
-/** Passes requests on as they are, with the key, which the suite cannot send. @returns the port. */
-async function addKeyTo({ hostname, port }: URL, key: string): Promise<number> {
+/** Passes requests on as they are, with the key, which the suite cannot send. Returns the URL of the proxy. */
+async function addKeyTo({ hostname, port }: URL, key: string): Promise<string> {
   proxy.on("request", (incoming, outgoing) => {
     const { method, url: path, headers } = incoming;
     const options = { hostname, port, method, path, headers: { ...headers, authorization: `Bearer ${key}` } };
@@ -37,9 +37,7 @@ async function addKeyTo({ hostname, port }: URL, key: string): Promise<number> {
     passed.on("error", () => outgoing.destroy());
     incoming.pipe(passed);
   });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  return (proxy.address() as AddressInfo).port;
+  return await listen(proxy);
 }
 
 async function stop(): Promise<void> {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildService, type RunningWorker, startWorker } from "../../bench/service.ts";
+import { listen } from "../shared/ports.ts";
 import { call, type Client, createClient } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
 import { createOperator } from "./operator.ts";
@@ -31,6 +31,7 @@ interface Deployment {
 
 let folder: string;
 let site: Server;
+let origin: string;
 const servers: RunningWorker[] = [];
 let first: Deployment;
 let second: Deployment;
@@ -41,7 +42,8 @@ before(async () => {
     const page = PAGES[url ?? ""];
     // What is posted are webhooks' events.
     response.writeHead(method === "POST" || page ? 200 : 404, { "Content-Type": "text/html" }).end(page ?? "");
-  }).listen(0, "127.0.0.1");
+  });
+  origin = await listen(site);
   const built = await buildService(folder);
   const start = async (name: string, secrets: { KEY_SECRET: string; ENCRYPTION_KEY: string }): Promise<Deployment> => {
     const token = `operator-of-${name}`;
@@ -63,7 +65,6 @@ after(async () => {
 
 /** Makes a workspace with something of everything, and waits until nothing in it moves any more. */
 async function createWorkspace({ url, operator }: Deployment) {
-  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
   const workspace = await call<{ id: string }>(operator, "POST", "/operator/v1/workspaces", {
     name: "Acme",
     slug: "desk",

@@ -3,13 +3,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { ROOT } from "../shared/cli.ts";
-import { freePort } from "../shared/free-port.ts";
+import { freePort, listen } from "../shared/ports.ts";
 
 // The command line against a stand-in of the service. docs/command-line.md tries it against the service itself.
 
@@ -38,11 +37,9 @@ async function serve(routes: Record<string, Reply[]>) {
     else response.setHeader("Content-Type", "application/json").end(typeof reply === "string" ? reply : JSON.stringify(reply));
   };
   const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   after(() => server.closeAllConnections());
   after(() => server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: await listen(server), requests };
 }
 
 function refusal(status: number, code: string, message: string, headers: Record<string, string> = {}): Reply {

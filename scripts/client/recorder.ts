@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import { listen } from "../shared/ports.ts";
 
 /** A request as it arrived, without what each tool adds of its own. */
 export interface Recorded {
@@ -33,10 +33,8 @@ export async function startRecorder() {
     else response.setHeader("Content-Type", "application/json").end(`{"data":[],"has_more":false}`);
   };
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: await listen(server),
     /** What came since it was last asked. */
     take: () => recorded.splice(0),
     close: () => void server.close(),

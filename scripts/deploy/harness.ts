@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { ROOT } from "../shared/cli.ts";
+import { listen } from "../shared/ports.ts";
 import { CloudflareApi } from "./api.ts";
 import { newDeployment, parseOptions, type Step } from "./deployment.ts";
 import { readProject } from "./project.ts";
@@ -131,16 +131,12 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
   const directory = writeSmallProject(t);
   const cloudflare = new CloudflareStandIn();
   const api = await cloudflare.listen();
-  const service = createServer(({ url }, response) => void response.writeHead(url === "/api/v1/me" ? 401 : 200).end()).listen(
-    0,
-    "127.0.0.1",
-  );
-  await once(service, "listening");
+  const service = createServer(({ url }, response) => void response.writeHead(url === "/api/v1/me" ? 401 : 200).end());
+  const url = await listen(service);
   t.after(() => {
     cloudflare.close();
     service.close();
   });
-  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   // Nobody is logged in at this home but by the token.
   const own = { PATH: process.env["PATH"], HOME: directory, CLOUDFLARE_API_BASE_URL: api, CLOUDFLARE_API_TOKEN: "token", ...env };
   const flags = [`--config=${join(directory, "wrangler.toml")}`, "--wait=0"];

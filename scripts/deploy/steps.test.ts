@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
+import { listen } from "../shared/ports.ts";
 import { type Deployment, parseOptions } from "./deployment.ts";
 import { smoke } from "./steps.ts";
 
@@ -17,11 +16,10 @@ void test("a service that answers as it should passes", async (t) => {
 });
 
 void test("one that cannot be reached fails, with the reason", async () => {
-  const closed = createServer().listen(0, "127.0.0.1");
-  await once(closed, "listening");
-  const { port } = closed.address() as AddressInfo;
+  const closed = createServer();
+  const url = await listen(closed);
   closed.close();
-  await assert.rejects(smoke.run(deploymentAt(`http://127.0.0.1:${port}`)), /\/healthz should answer 200, but: no answer \(.*ECONNREFUSED/);
+  await assert.rejects(smoke.run(deploymentAt(url)), /\/healthz should answer 200, but: no answer \(.*ECONNREFUSED/);
 });
 
 void test("one that runs with a wrong configuration fails", async (t) => {
@@ -51,10 +49,9 @@ async function serve(t: TestContext, statuses: Record<string, number>, asked = (
   const server = createServer(({ url }, response) => {
     asked();
     response.writeHead(statuses[url ?? ""] ?? 404).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return await listen(server);
 }
 
 /** What the smoke test needs of a deployment: it starts no wrangler. */

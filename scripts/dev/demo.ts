@@ -16,7 +16,7 @@ const AGENT = {
   contact_form: { fields: [{ name: "name" }, { name: "email", required: true }, { name: "message" }] },
 };
 const READY_LIMIT_MS = 120_000;
-const POLL_EVERY_MS = 500;
+const POLL_EVERY_MS = 250;
 
 /** The demo's key and agent, kept in `.dev.vars` for the next start. */
 export interface Demo {
@@ -87,12 +87,13 @@ async function teach(client: Client, agentId: string): Promise<void> {
   const path = `/api/v1/agents/${agentId}/sources`;
   const guides = readGuides();
   const before = await listSources(client, path, guides);
-  for (const { name, text } of guides) {
+  const add = async ({ name, text }: Guide) => {
     const sources = before.filter((source) => source.name === name);
-    if (sources.some(({ status }) => status === "ready")) continue;
+    if (sources.some(({ status }) => status === "ready")) return;
     for (const { id } of sources) await call(client, "DELETE", `${path}/${id}`);
     await call(client, "POST", path, { type: "text", name, text, schedule: "manual" });
-  }
+  };
+  await Promise.all(guides.map(add));
   await waitUntilReady(client, path, guides);
 }
 

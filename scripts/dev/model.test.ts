@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { UserError } from "../shared/cli.ts";
+import { listen } from "../shared/ports.ts";
 import { chooseChatModel, chooseEmbeddingModel, chooseModel } from "./model.ts";
 
 // The lists of models as each server writes them.
@@ -58,8 +58,8 @@ async function serve(name: string, listener: RequestListener) {
     listener(request, response);
   });
   open.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { name, port: (server.address() as AddressInfo).port, requests };
+  const { port } = new URL(await listen(server));
+  return { name, port: Number(port), requests };
 }
 
 const serveModels = (name: string, models: object) =>

@@ -23,7 +23,7 @@ const SERVERS: readonly Server[] = [
   { name: "vLLM", port: 8000 },
 ];
 
-/** What `npm run dev` answers with. */
+/** The model that `npm run dev` answers with. */
 export interface ModelChoice {
   /** For the banner. */
   description: string;
@@ -37,24 +37,16 @@ interface ListedModel {
   owned_by?: unknown;
 }
 
-/** A server that was found, with the models to use. */
-interface LocalModel {
-  server: string;
-  baseUrl: string;
-  chat: string;
-  embedding: string | undefined;
-}
-
 const EMBEDS = /embed|nomic|minilm|(?<![a-z])(?:bge|e5|gte)(?![a-z\d])/i;
-/** Neither writes text nor embeds it. */
+/** Models that neither write text nor embed it. */
 const OTHER_KIND =
   /rerank|whisper|speech|audio|(?<![a-z])(?:tts|asr|ocr|clip|siglip|llava|bakllava|moondream|sdxl|flux)(?![a-z])|diffusion|guard(?![a-z])/i;
-/** Hosted models: the server on this machine would forward the conversation. */
+/** Hosted models, to which a server on this machine would forward the conversation. */
 const HOSTED = /[:-]cloud$|^(?:gpt-\d|chatgpt|o\d(?:-|$)|claude|gemini|grok)/i;
 const HOSTED_OWNERS = new Set<unknown>(["openai", "anthropic", "google"]);
-/** Ollama names a variant after a colon, and what it names otherwise follows instructions too. */
+/** Names of models that follow instructions; Ollama puts a variant after a colon, and all its chat models do. */
 const FOLLOWS_INSTRUCTIONS = /instruct|chat|[-_:.]it(?![a-z])|:/i;
-/** Complete text, write code, look at pictures, or think for long before they answer. */
+/** Models that complete text, write code, look at pictures, or think for long before they answer. */
 const LESS_SUITED = /(?<![a-z])(?:base|text|code|coder|codellama|starcoder|fim|math|vl|vision|r1|qwq)(?![a-z])|think|reason/i;
 
 const NONE = "none: answers are sentences of the knowledge";
@@ -74,62 +66,41 @@ export async function chooseModel(wanted: string | undefined, configured: NodeJS
     return { description, vars: wanted === undefined ? {} : { OPENAI_MODEL: wanted } };
   }
   if (baseUrl === "" && wanted === undefined) return { description: `${NONE} (OPENAI_BASE_URL is empty)`, vars: NO_MODEL };
-  const found = wanted === undefined ? await findLocalModel(model || undefined, servers) : await findLocalModelNamed(wanted, servers);
-  if (!found) return { description: `${NONE} (a local Ollama, LM Studio, llama.cpp or vLLM would be used)`, vars: {} };
-  void warmUp(found);
-  const used = { ...found, embedding: embedding || found.embedding };
-  return { description: describe(used), vars: varsOf(used) };
+  const name = wanted ?? (model || undefined);
+  const found = await Promise.all(servers.map(async (server) => ({ server, models: await listModels(server) })));
+  for (const { server, models } of found) {
+    const chat = name === undefined ? chooseChatModel(models) : findNamed(models, name);
+    if (chat === undefined) continue;
+    void warmUp(server, chat);
+    return describe(server, chat, embedding || chooseEmbeddingModel(models));
+  }
+  if (wanted === undefined) return { description: `${NONE} (a local Ollama, LM Studio, llama.cpp or vLLM would be used)`, vars: {} };
+  const offered = found.flatMap(({ models }) => models.map(({ id }) => id));
+  throw new UserError(
+    offered.length === 0
+      ? `No server of the OpenAI protocol was found on this machine, so there is no model "${wanted}".`
+      : `No server on this machine offers the model "${wanted}". There are: ${offered.join(", ")}.`,
+  );
 }
 
-/** Without a user's name and password. */
+/** The host of a URL, without a user's name and password. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "OPENAI_BASE_URL";
 }
 
-function describe({ server, chat, embedding }: LocalModel): string {
-  const models = [chat, ...(embedding === undefined ? [] : [embedding])].map(shownName).join(" and ");
-  return `${models} of ${server} on this machine; another: npm run dev -- --model NAME, none: -- --model none`;
-}
-
-/** The key is left out: it is that of a server which the developer did not configure here. */
-function varsOf({ baseUrl, chat, embedding }: LocalModel): Record<string, string> {
-  return { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: chat, OPENAI_EMBEDDING_MODEL: embedding ?? "", OPENAI_API_KEY: "" };
-}
-
-/**
- * The first server that offers a chat model, with its embedding model; undefined where none does.
- * @param wanted the chat model to use, as its server names it; any by default.
- */
-async function findLocalModel(wanted?: string, servers = SERVERS): Promise<LocalModel | undefined> {
-  const found = await Promise.all(servers.map(async (server) => ({ server, models: await listModels(server.port) })));
-  for (const { server, models } of found) {
-    const chat = wanted === undefined ? chooseChatModel(models) : findNamed(models, wanted);
-    if (chat !== undefined) return { server: server.name, baseUrl: baseUrlOf(server.port), chat, embedding: chooseEmbeddingModel(models) };
-  }
-  return undefined;
-}
-
-/**
- * The same for a name that the developer gave.
- * @throws UserError where no server offers it, with the names of those that are offered.
- */
-async function findLocalModelNamed(name: string, servers = SERVERS): Promise<LocalModel> {
-  const found = await findLocalModel(name, servers);
-  if (found) return found;
-  const lists = await Promise.all(servers.map(({ port }) => listModels(port)));
-  const offered = lists.flat().map(({ id }) => id);
-  throw new UserError(
-    offered.length === 0
-      ? `No server of the OpenAI protocol was found on this machine, so there is no model "${name}".`
-      : `No server on this machine offers the model "${name}". There are: ${offered.join(", ")}.`,
-  );
+/** The choice of a server's models. The key of another server, which the developer may have configured, is not sent to it. */
+function describe(server: Server, chat: string, embedding = ""): ModelChoice {
+  const models = [chat, embedding].filter((model) => model !== "").map(shownName);
+  const description = `${models.join(" and ")} of ${server.name} on this machine; another: npm run dev -- --model NAME, none: -- --model none`;
+  const vars = { OPENAI_BASE_URL: baseUrlOf(server), OPENAI_MODEL: chat, OPENAI_EMBEDDING_MODEL: embedding, OPENAI_API_KEY: "" };
+  return { description, vars };
 }
 
 /** Makes the server load the model, which may take longer than a visitor waits. Failures show with the first question. */
-async function warmUp({ baseUrl, chat }: LocalModel): Promise<void> {
-  const body = JSON.stringify({ model: chat, messages: [{ role: "user", content: "Hello" }], max_tokens: 1 });
+async function warmUp(server: Server, model: string): Promise<void> {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 1 });
   const init: RequestInit = { method: "POST", headers: { "Content-Type": "application/json" }, body, redirect: "error" };
-  await fetch(`${baseUrl}/chat/completions`, { ...init, signal: AbortSignal.timeout(WARM_UP_MS) })
+  await fetch(`${baseUrlOf(server)}/chat/completions`, { ...init, signal: AbortSignal.timeout(WARM_UP_MS) })
     .then((response) => response.text())
     .catch(() => undefined);
 }
@@ -170,24 +141,17 @@ function findNamed(models: readonly ListedModel[], wanted: string): string | und
 }
 
 /** The models that a server lists; none where nothing answers in time, or something else than such a server. */
-async function listModels(port: number): Promise<ListedModel[]> {
+async function listModels(server: Server): Promise<ListedModel[]> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const body = await readJson(`${baseUrlOf(port)}/models`).catch(() => undefined);
-    if (body !== undefined) return modelsOf(body);
+    const answer = await fetch(`${baseUrlOf(server)}/models`, { redirect: "error", signal: AbortSignal.timeout(TRY_MS) })
+      .then(async (response) => ({ body: response.ok ? ((await response.json()) as { data?: unknown } | null) : null }))
+      .catch(() => undefined);
+    const data = answer?.body?.data;
+    if (answer) return Array.isArray(data) ? data.filter((model: Partial<ListedModel> | null) => typeof model?.id === "string") : [];
   }
   return [];
 }
 
-async function readJson(url: string): Promise<unknown> {
-  const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TRY_MS) });
-  return response.ok ? await response.json() : null;
-}
-
-function modelsOf(body: unknown): ListedModel[] {
-  const { data } = (body ?? {}) as { data?: unknown };
-  return Array.isArray(data) ? data.filter((model: Partial<ListedModel> | null) => typeof model?.id === "string") : [];
-}
-
-function baseUrlOf(port: number): string {
+function baseUrlOf({ port }: Server): string {
   return `http://${HOST}:${port}/v1`;
 }

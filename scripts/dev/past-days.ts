@@ -52,9 +52,9 @@ export async function addPastDays(deployment: Deployment, client: Client, agentI
   // Counts outlive people who were erased: days that have some stay as they are.
   const { totals } = await call<{ totals: { conversations: number } }>(client, "GET", "/api/v1/analytics/overview?days=365");
   if (totals.conversations > 0) return;
-  for (const talk of FIRST) await hold(client, agentId, talk);
+  await Promise.all(FIRST.map((talk) => hold(client, agentId, talk)));
   const first = await readBackup(operator, workspace.id);
-  for (const talk of SECOND) await hold(client, agentId, talk);
+  await Promise.all(SECOND.map((talk) => hold(client, agentId, talk)));
   await writeBackup(file, combineDays(first, await readBackup(operator, workspace.id)));
   await restoreDemo(deployment, file);
 }

@@ -3,7 +3,7 @@ import { connect, createServer, type ListenOptions } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../shared/cli.ts";
-import { freePort } from "../shared/free-port.ts";
+import { freePort } from "../shared/ports.ts";
 
 const WILDCARDS = new Set(["*", "0.0.0.0", "::"]);
 const CONNECT_MS = 1_000;

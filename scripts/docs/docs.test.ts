@@ -1,20 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { listen } from "../shared/ports.ts";
 import { findBrokenLinks, readBlocks } from "./blocks.ts";
 import { compileBlocks } from "./compile.ts";
 import { runGuide } from "./shell.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "docs-test-"));
-const server = createServer((_, response) => response.writeHead(404).end("no such page")).listen(0, "127.0.0.1");
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const server = createServer((_, response) => response.writeHead(404).end("no such page"));
+const url = await listen(server);
 after(() => {
   server.close();
   rmSync(directory, { recursive: true });

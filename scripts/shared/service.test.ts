@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { UserError } from "./cli.ts";
+import { listen } from "./ports.ts";
 import { createClient, findDemoProblem, networkErrorText, resolveOperatorTarget } from "./service.ts";
 
 void test("a service that hangs up, or is not there, is a plain error", async () => {
-  const server = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const ask = () => createClient(`http://127.0.0.1:${port}`, "token").send("GET", "/operator/v1/secrets");
+  const server = createServer((request) => request.socket.destroy());
+  const url = await listen(server);
+  const ask = () => createClient(url, "token").send("GET", "/operator/v1/secrets");
   const hasReason = (reason: RegExp) => (error: unknown) => error instanceof UserError && reason.test(error.message);
   await assert.rejects(ask, hasReason(/^GET http:\/\/127\.0\.0\.1:\d+\/operator\/v1\/secrets was not answered: other side closed\.$/));
   server.close();

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listen } from "../../shared/ports.ts";
 import { ApiError, type Call, D1, Products, Queues, type Routes, Vectorize } from "./account.ts";
 import { Workers } from "./workers.ts";
 
@@ -48,11 +47,9 @@ export class CloudflareStandIn {
   down: RegExp | undefined;
   readonly #server: Server = createServer((request, response) => void this.#respond(request, response));
 
-  /** Answers where wrangler is to look for the API. */
+  /** Starts the server. Returns the URL of the API. */
   async listen(): Promise<string> {
-    this.#server.listen(0, "127.0.0.1");
-    await once(this.#server, "listening");
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/client/v4`;
+    return `${await listen(this.#server)}/client/v4`;
   }
 
   close(): void {
