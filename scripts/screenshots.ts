@@ -28,16 +28,16 @@ const openFirst = (page: Page) => page.locator(".conversation-list .row").first(
 const ask = async (page: Page) => {
   await page.getByLabel("Question").fill("How are webhooks signed?");
   await page.getByRole("button", { name: "Ask" }).click();
-  await page.getByRole("button", { name: "Teach an answer" }).waitFor();
+  await page.getByRole("button", { name: "Save as a curated answer" }).waitFor();
 };
 
 const compare = async (page: Page) => {
   await page.getByRole("button", { name: "Compare settings" }).click();
-  await page.getByLabel("Answers from this confidence on").fill("0.97");
+  await page.getByLabel("Confidence threshold").fill("0.97");
   await page.getByLabel("Question").fill("How are webhooks signed?");
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   await page.getByText("Would be handed to the team").waitFor();
-  await page.getByRole("button", { name: "Teach an answer" }).waitFor();
+  await page.getByRole("button", { name: "Save as a curated answer" }).waitFor();
 };
 
 const WORKSPACE_SCREENS = (agentId: string): readonly Screen[] => [

@@ -22,7 +22,7 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   await page.keyboard.press("Escape");
   await page.keyboard.press("e");
   await page.getByRole("status").getByText("Resolved", { exact: true }).waitFor();
-  await page.getByText("Nobody waits").waitFor();
+  await page.getByText("Nobody is waiting").waitFor();
   const { status, messages } = await office.call<{
     status: string;
     messages: { role: string; content: string; author: { name: string } }[];
@@ -102,7 +102,7 @@ test("the team sees what was asked in vain, and teaches the agent a colleague's 
   const gaps = page.getByRole("region", { name: "Gaps" });
   await gaps.getByText("2 times without an answer").waitFor();
   await gaps.getByRole("listitem").filter({ hasText: "Norway" }).getByRole("button", { name: "Add an answer" }).first().click();
-  const dialog = page.getByRole("dialog", { name: "Teach an answer" });
+  const dialog = page.getByRole("dialog", { name: "Curated answer" });
   expect(await dialog.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
   await dialog.getByLabel("Answer").fill("Yes, within five days.");
   await dialog.getByRole("button", { name: "Save" }).click();
@@ -122,7 +122,7 @@ test("a conversation that comes in appears by itself", async () => {
   const office = await createOffice();
   const { page } = await openPage();
   await signIn(page, office.key);
-  await page.getByText("Nobody waits").waitFor();
+  await page.getByText("Nobody is waiting").waitFor();
   await office.ask("Is anybody there?", "Alan Turing");
   await page.getByRole("button", { name: /Alan Turing.*Is anybody there\?/s }).waitFor();
 });
@@ -331,7 +331,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await dialog.getByLabel("agents:read").check();
   await dialog.getByRole("button", { name: "Create key" }).click();
   const key = await page.getByRole("dialog", { name: "API key" }).locator("pre").innerText();
-  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "I have stored it" }).click();
   await page.getByRole("cell", { name: "Shop backend" }).waitFor();
   const agents = await fetch(`${service.url}/api/v1/agents/${office.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
   expect(agents.status).toBe(200);

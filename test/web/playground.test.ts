@@ -38,7 +38,7 @@ test("a question of the playground becomes a case of an evaluation, with the que
   await ask("Do you deliver to Norway?");
   await saveCase.click();
   const dialog = page.getByRole("dialog", { name: "Save as a case" });
-  await dialog.getByLabel("And says").fill("FIVE days");
+  await dialog.getByLabel("And contains").fill("FIVE days");
   await dialog.getByLabel("And cites").selectOption("Curated answer: Do you deliver to Norway?");
   await dialog.getByLabel("Name").fill("Delivery");
   await dialog.getByRole("button", { name: "Save and run" }).click();
@@ -47,7 +47,7 @@ test("a question of the playground becomes a case of an evaluation, with the que
   await saveCase.click();
   await dialog.getByText("Asked after “Do you deliver to Norway?”.").waitFor();
   await dialog.getByText("This question is asked now; the others keep their results.").waitFor();
-  await dialog.getByLabel("It is right when").selectOption("It hands over");
+  await dialog.getByLabel("It is right if").selectOption("It hands over");
   await dialog.getByRole("button", { name: "Save and run" }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("link", { name: "Saved in “Delivery”" }).last().click();
@@ -75,7 +75,7 @@ test("a question that is sent while the agents are being read is asked once they
   await page.goto(`${service.url}/console/#/playground`);
   await page.getByLabel("Question").fill("Do you deliver to Norway?");
   await page.keyboard.press("Enter");
-  await page.getByText("It is asked as soon as the agent is ready.").waitFor();
+  await page.getByText("The question is sent as soon as the agent is ready.").waitFor();
   answered.resolve();
   await page.getByText("Would be handed to the team").waitFor();
   expect(await page.getByLabel("Question").inputValue()).toBe("");
@@ -88,13 +88,13 @@ test("two settings are compared by their answers, and the better ones are saved 
   await page.getByText("Would be handed to the team").waitFor();
   await page.getByRole("button", { name: "Compare settings" }).click();
   expect(await page.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
-  await page.getByLabel("Answers from this confidence on").fill("0");
+  await page.getByLabel("Confidence threshold").fill("0");
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   const own = page.getByRole("region", { name: "As it is" });
   const other = page.getByRole("region", { name: "With the settings to try" });
   await own.getByText("Would be handed to the team").waitFor();
   await other.getByText("Here is how").waitFor();
-  await other.getByText("(answers from 0 on)").waitFor();
+  await other.getByText("(threshold 0)").waitFor();
   await other.getByRole("button", { name: "Why this answer" }).click();
   await page.getByRole("dialog").getByText("Tried with other settings: confidence threshold").waitFor();
   await page.keyboard.press("Escape");
@@ -111,7 +111,7 @@ test("where one of two answers fails the other one stands, and it is asked again
   const office = await createStrictOffice();
   const { page, ask } = await openPlayground(office);
   await page.getByRole("button", { name: "Compare settings" }).click();
-  await page.getByLabel("Answers from this confidence on").fill("0");
+  await page.getByLabel("Confidence threshold").fill("0");
   await page.route("**/messages", (route) => (route.request().postDataJSON().settings ? route.abort() : route.continue()));
   await ask("Do you deliver to Norway?");
   const other = page.getByRole("region", { name: "With the settings to try" });
@@ -142,7 +142,7 @@ test.each(["light", "dark"] as const)(
     const office = await createStrictOffice();
     const { page, ask } = await openPlayground(office, { colorScheme, viewport: { width: 375, height: 720 } });
     await page.getByRole("button", { name: "Compare settings" }).click();
-    await page.getByLabel("Answers from this confidence on").fill("0");
+    await page.getByLabel("Confidence threshold").fill("0");
     await ask("Do you deliver to Norway?");
     const own = page.getByRole("region", { name: "As it is" });
     const other = page.getByRole("region", { name: "With the settings to try" });
@@ -153,7 +153,7 @@ test.each(["light", "dark"] as const)(
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
     expect(await findBarriers(page)).toEqual([]);
     await own.getByRole("button", { name: "Save as a case" }).click();
-    await page.getByRole("dialog").getByLabel("And says").waitFor();
+    await page.getByRole("dialog").getByLabel("And contains").waitFor();
     expect(await findBarriers(page)).toEqual([]);
   },
 );

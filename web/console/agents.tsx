@@ -6,7 +6,7 @@ import { Select } from "./ui/field.tsx";
 
 const MAX_AGENTS = 100;
 
-/** The workspace's agents; none where the key may not read them. */
+/** Reads the agents of the workspace; none if the key may not read them. */
 export function useAgents(): Query<Schemas["Agent"][]> {
   return useQuery("agents", async (signal) =>
     hasScope("agents:read") ? (await api.listAgents({ limit: MAX_AGENTS }, { signal })).data : [],
@@ -15,7 +15,7 @@ export function useAgents(): Query<Schemas["Agent"][]> {
 
 const chosenId = signal("");
 
-/** The agent that is worked on, the same on each page: the first one until another is chosen. */
+/** The selected agent, which all pages share. It is the first one until the user selects another. */
 export function useChosenAgent() {
   const agents = useAgents();
   const agent = agents.data?.find(({ id }) => id === chosenId.value) ?? agents.data?.[0];
@@ -28,7 +28,7 @@ export function chooseAgent(agentId: string): void {
 
 interface Props {
   label: string;
-  /** What stands for all of them; without it one is always chosen. */
+  /** The text of an option for all agents. Without it there is no such option. */
   all?: string;
   value: string;
   onChange: (agentId: string) => void;

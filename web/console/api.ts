@@ -4,12 +4,12 @@ export type { Schemas } from "../../client/index.ts";
 
 let onRefused: () => void = () => undefined;
 
-/** Calls back when a request was refused because nobody is signed in any more. */
+/** Registers the function that is called when a request is refused because the session has ended. */
 export function whenRefused(callback: () => void): void {
   onRefused = callback;
 }
 
-/** Sends a request with the session's cookie, and the header without which the cookie counts nothing. */
+/** Sends a request with the session's cookie, and the header that the service requires with it against cross-site requests. */
 export async function fetchAsConsole(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.delete("Authorization");
@@ -19,37 +19,37 @@ export async function fetchAsConsole(url: string, init: RequestInit): Promise<Re
   return response;
 }
 
-/** The workspace's API. It is tried once more where the network fails: a page shows an error sooner than a backend does. */
+/** The API of the workspace. It makes fewer retries than a backend would, so that a page shows an error soon. */
 export const api = createClient({ baseUrl: location.origin, apiKey: "session", fetch: fetchAsConsole, retries: 1, maxWaitSeconds: 2 });
 
-/**
- * A request that no client has a method for: sign-in, downloads.
- * @throws ApiError.
- */
+/** Sends a request of the console's own API, which the client does not have. @throws ApiError */
 export async function request<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await send(method, path, body);
   return response.status === 204 ? (undefined as Answer) : ((await response.json()) as Answer);
 }
 
-/** The body of a GET as a file. */
+/** Downloads a file. @throws ApiError */
 export async function download(path: string, accept: string): Promise<Blob> {
   return (await send("GET", path, undefined, accept)).blob();
 }
 
 async function send(method: string, path: string, body?: unknown, accept = "application/json"): Promise<Response> {
-  const isForm = body instanceof FormData;
   const response = await fetchAsConsole(location.origin + path, {
     method,
-    headers: { Accept: accept, ...(body !== undefined && !isForm && { "Content-Type": "application/json" }) },
-    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    headers: { Accept: accept, ...(body !== undefined && { "Content-Type": "application/json" }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (response.ok) return response;
   const error = (await response.json().catch(() => ({}))) as ConstructorParameters<typeof ApiError>[1];
   throw new ApiError(response, error);
 }
 
-/** What to tell a person of an error. */
+/** The user's input cannot be used; the message says why. */
+export class InputError extends Error {}
+
+/** Describes an error for the user. */
 export function errorText(error: unknown): string {
+  if (error instanceof InputError) return error.message;
   if (error instanceof ApiError) return error.detail.length > 0 ? error.detail.map(detailText).join(" ") : error.message;
   return navigator.onLine ? "The service did not answer. Try again." : "You are offline. Try again once you are connected.";
 }

@@ -14,7 +14,7 @@ import { Dialog } from "./ui/dialog.tsx";
 import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
 import { sayError, Toasts } from "./ui/toast.tsx";
 
-/** @param problem why a sign-in link did not work. */
+/** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
   if (!session.value) return <SignIn problem={problem} />;
   return (
@@ -105,14 +105,14 @@ function PageOutlet({ page }: { page: Page }) {
   );
 }
 
-/** What the keys do on this page, shown by `?`. */
+/** The dialog that lists the shortcuts of the page. */
 function ShortcutList() {
   const [isOpen, setOpen] = useState(false);
-  useShortcuts({ "?": ["List of keys", () => setOpen(true)] });
+  useShortcuts({ "?": ["Keyboard shortcuts", () => setOpen(true)] });
   if (!isOpen) return null;
   const names: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
   return (
-    <Dialog title="Keys" onClose={() => setOpen(false)}>
+    <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
       <dl class="keys">
         {shortcuts.value.map(({ key, label }) => (
           <div key={key}>

@@ -7,12 +7,12 @@ interface Shortcut {
   run: () => void;
 }
 
-/** What the keys do on the open page, for the list of them. */
+/** The shortcuts of the open page. */
 export const shortcuts = signal<readonly Shortcut[]>([]);
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=menu], dialog";
 
-/** Gives keys a meaning while a part of a page is shown. They do nothing while somebody types, or a dialog is open. */
+/** Adds shortcuts while a component is shown. They are ignored while the user types or a dialog is open. */
 export function useShortcuts(map: Record<string, [label: string, run: () => void]>, isActive = true): void {
   const latest = useRef(map);
   latest.current = map;
@@ -29,7 +29,7 @@ export function useShortcuts(map: Record<string, [label: string, run: () => void
   }, [keys, isActive]);
 }
 
-/** Listens for the keys of all parts of the page; a later part's meaning of a key comes first. */
+/** Listens for shortcuts. If several components use the same key, the one added last handles it. */
 export function startShortcuts(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -4,8 +4,8 @@ import type { Change } from "./live.ts";
 import { type Query, useQuery } from "./query.ts";
 
 /*
- * Long lists. `usePages` reads a list page by page, as the reader comes to its end; `useListWindow` holds the rows around those
- * in sight, so that the reader can jump anywhere.
+ * Long lists. `usePages` loads a list page by page, as the user scrolls to its end; `useListWindow` keeps only the rows around the
+ * visible ones, so that the user can jump anywhere.
  */
 
 interface Page<Item> {
@@ -16,10 +16,10 @@ interface Page<Item> {
   next_cursor?: string | null;
 }
 
-/** Reads one page of a list, with a method of the client. */
+/** Reads a page of a list with a method of the client. */
 type ReadPage<Item> = (place: Place, options: { signal?: AbortSignal | undefined }) => Promise<Page<Item>>;
 
-/** The changes after which a list is read again. */
+/** Returns whether a list is read again after a change. */
 type Watch = (change: Change) => boolean;
 
 // --- A list that grows ---------------------------------------------------------------------------------------------------
@@ -29,22 +29,22 @@ const PAGE_SIZE = 50;
 export interface Pages<Item> {
   items: readonly Item[];
   total: number | undefined;
-  /** The first page, which is read again when something changes. */
+  /** The query of the first page, which is repeated when something changes. */
   first: Query<Page<Item>>;
   hasMore: boolean;
   loadMore: () => void;
-  /** Why a later page could not be read. */
+  /** The error of a later page. */
   error: unknown;
 }
 
-/** The items read after the first page, and where the next page begins; null at the end of the list. */
+/** The items after the first page, and the position of the next page, which is null at the end of the list. */
 interface Later<Item> {
   key: string;
   data: readonly Item[];
   next: Place | null;
 }
 
-/** @param key identifies the list; with another key the hook starts over. */
+/** @param key identifies the list. When it changes, the hook starts over. */
 export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch?: Watch): Pages<Item> {
   const [more, setMore] = useState<Later<Item> | undefined>();
   const [error, setError] = useState<unknown>();
@@ -55,14 +55,14 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
     if (!signal.aborted) setMore((later) => (later?.key === key ? laterThan(page.data, shown.current, later) : undefined));
     return page;
   };
-  const first = useQuery(key, readFirst, watch ? { watch } : {});
+  const first = useQuery(key, readFirst, watch);
   const own = more?.key === key ? more : undefined;
   const next = own ? own.next : first.data ? nextPlace(first.data) : null;
   const loadMore = async () => {
     if (isLoading.current || next === null) return;
     isLoading.current = true;
     setError(undefined);
-    // From now on the later pages keep what new items push off the first one.
+    // From now on, items that new ones push off the first page are kept among the later pages.
     setMore(own ?? { key, data: [], next });
     try {
       const page = await read({ limit: PAGE_SIZE, ...next }, {});
@@ -77,7 +77,7 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
   return { items, total: first.data?.total, first, hasMore: next !== null, loadMore: () => void loadMore(), error };
 }
 
-/** The later pages after the first page was read again; undefined if so many items are new that there is a gap between the two. */
+/** Updates the later pages after the first one was read again. Returns undefined if more items are new than the first page holds. */
 function laterThan<Item extends { id: string }>(
   first: readonly Item[],
   shown: readonly Item[],
@@ -87,43 +87,43 @@ function laterThan<Item extends { id: string }>(
   return last < 0 ? undefined : { ...later, data: shown.slice(last + 1) };
 }
 
-/** Drops the later copy of an item that moved to the top while later pages were read. */
+/** Removes the later copy of an item that moved to the top between two reads. */
 function unique<Item extends { id: string }>(items: Item[]): Item[] {
   return [...new Map(items.toReversed().map((one) => [one.id, one])).values()].toReversed();
 }
 
-// --- A list of which only the rows around those in sight are held ----------------------------------------------------------
+// --- A list of which only the rows around the visible ones are kept ---------------------------------------------------------
 
 export interface ListWindow<Item> {
   key: string;
-  /** How many rows can be shown; undefined until the first ones are read. */
+  /** The number of rows that can be shown; undefined until the first ones are read. */
   length: number | undefined;
-  /** Undefined while it is read, and where the list has no such row. */
+  /** The item of a row; undefined while it is being read, and if there is no such row. */
   itemAt: (at: number) => Item | undefined;
-  /** Of an item that is held; else -1. */
+  /** The row of an item; -1 if the item is not kept. */
   indexOf: (id: string | undefined) => number;
   query: Pick<Query<Page<Item>>, "data" | "error" | "isLoading" | "reload">;
-  /** Reads what is missing around the rows in sight. */
+  /** Sets the visible rows, and reads those that are missing around them. */
   show: (first: number, last: number) => void;
 }
 
 /** The largest page of the API. */
-const HELD = 100;
-/** Rows before and after those in sight that are held in advance. */
+const WINDOW_SIZE = 100;
+/** The rows before and after the visible ones that are read in advance. */
 const MARGIN = 20;
 /** The largest offset of the API. */
 const MAX_LENGTH = 100_000;
-/** The least time between two reads while somebody scrolls. */
+/** The least time between two reads while the user scrolls. */
 const PAUSE_MS = 200;
 
-/** @param key identifies the list; with another key the hook starts at the first row. */
+/** @param key identifies the list. When it changes, the hook starts at the first row. */
 export function useListWindow<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch: Watch): ListWindow<Item> {
   const [wanted, setWanted] = useState({ key, offset: 0 });
   const offset = wanted.key === key ? wanted.offset : 0;
-  const query = useQuery(`${key} ${offset}`, (signal) => read({ offset, limit: HELD }, { signal }), { watch });
+  const query = useQuery(`${key} ${offset}`, (signal) => read({ offset, limit: WINDOW_SIZE }, { signal }), watch);
   const held = useRef<{ key: string; page: Page<Item> } | undefined>(undefined);
   if (query.data) held.current = { key, page: query.data };
-  // Rows that were read before stay in sight while those around them are read.
+  // The rows that were read before stay visible while others are read.
   const page = held.current?.key === key ? held.current.page : undefined;
   const length = page && Math.min(page.total, MAX_LENGTH);
   const moveTo = useThrottled((to: number) => setWanted({ key, offset: to }), key);
@@ -138,13 +138,13 @@ export function useListWindow<Item extends { id: string }>(key: string, read: Re
     query: { ...query, data: page },
     show: (first, last) => {
       const hasBefore = offset === 0 || first >= offset + MARGIN;
-      const hasAfter = offset + HELD >= (length ?? 0) || last < offset + HELD - MARGIN;
-      if (!hasBefore || !hasAfter) moveTo(Math.max(0, Math.floor((first + last - HELD) / 2)));
+      const hasAfter = offset + WINDOW_SIZE >= (length ?? 0) || last < offset + WINDOW_SIZE - MARGIN;
+      if (!hasBefore || !hasAfter) moveTo(Math.max(0, Math.floor((first + last - WINDOW_SIZE) / 2)));
     },
   };
 }
 
-/** Calls at once, and then with the latest value when a pause has passed. */
+/** Calls a function at once, and after each pause with the latest value. */
 function useThrottled(then: (value: number) => void, key: string): (value: number) => void {
   const state = useRef<{ timer?: ReturnType<typeof setTimeout> | undefined; value?: number | undefined }>({});
   const latest = useRef(then);

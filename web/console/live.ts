@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { request } from "./api.ts";
+import { api } from "./api.ts";
 import { hasEnded, session } from "./session.ts";
 
 export interface Change {
@@ -14,15 +14,15 @@ export interface Viewer {
   is_replying: boolean;
 }
 
-/** Whether changes arrive as they happen; without it pages read again every half minute. */
+/** Whether the service pushes changes. If not, pages poll every half minute. */
 export const isLive = signal(false);
-/** Who else has the open conversation open. */
+/** The other users who have the open conversation open. */
 export const viewers = signal<{ conversationId: string; all: Viewer[] }>({ conversationId: "", all: [] });
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const PING_MS = 30_000;
-/** The code by which the service closes the channel of a session that may have ended (RFC 6455, section 7.4.1). */
+/** The code with which the service closes the socket of a session that may have ended (RFC 6455, section 7.4.1). */
 const POLICY_VIOLATION = 1008;
 
 const listeners = new Set<(changes: Change[]) => void>();
@@ -31,7 +31,7 @@ let pauseMs = FIRST_PAUSE_MS;
 let reconnect: ReturnType<typeof setTimeout> | undefined;
 let presence = { conversation_id: null as string | null, is_replying: false };
 
-/** Keeps the channel open while somebody is signed in to a workspace. */
+/** Keeps a socket open while the user is signed in to a workspace. */
 export function startLive(): void {
   effect(() => {
     const isWanted = session.value?.kind === "workspace" && !hasEnded.value;
@@ -45,19 +45,19 @@ export function startLive(): void {
   setInterval(() => socket?.readyState === WebSocket.OPEN && socket.send("ping"), PING_MS);
 }
 
-/** Says which conversation is open here, and whether a reply is being written. */
+/** Reports which conversation is open here, and whether a reply is being written. */
 export function showPresence(conversationId: string | null, isReplying: boolean): void {
   presence = { conversation_id: conversationId, is_replying: isReplying };
   if (conversationId !== viewers.peek().conversationId) viewers.value = { conversationId: conversationId ?? "", all: [] };
   sendPresence();
 }
 
-/** Changes that come together are one. */
-const GATHER_MS = 150;
-/** In a busy workspace something changes all the time, and every read counts toward its rate limit. */
-const PACE_MS = 1_000;
+/** Changes within this time lead to one call. */
+const DEBOUNCE_MS = 150;
+/** The least time between two calls, since a busy workspace changes all the time and each read counts toward its rate limit. */
+const INTERVAL_MS = 1_000;
 
-/** Calls back soon after something changed that matters to a page, and once a second while changes go on. */
+/** Calls `then` shortly after a change that matters to a page, at most once a second. */
 export function useChanges(matters: (change: Change) => boolean, then: () => void, deps: readonly unknown[]): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -66,10 +66,10 @@ export function useChanges(matters: (change: Change) => boolean, then: () => voi
       if (timer !== undefined || !changes.some(matters)) return;
       const run = () => {
         timer = undefined;
-        nextMs = performance.now() + PACE_MS;
+        nextMs = performance.now() + INTERVAL_MS;
         then();
       };
-      timer = setTimeout(run, Math.max(GATHER_MS, nextMs - performance.now()));
+      timer = setTimeout(run, Math.max(DEBOUNCE_MS, nextMs - performance.now()));
     };
     listeners.add(listener);
     return () => {
@@ -89,16 +89,16 @@ function connect(): void {
     isLive.value = true;
     pauseMs = FIRST_PAUSE_MS;
     sendPresence();
-    // What changed while it was closed is not told again.
-    if (isAgain) tell(["conversation", "evaluation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
+    // The service does not repeat changes from the time without a socket.
+    if (isAgain) notify(["conversation", "evaluation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
   });
   opened.addEventListener("message", ({ data }) => {
     if (data !== "pong") receive(JSON.parse(String(data)) as Message);
   });
   opened.addEventListener("close", ({ code }) => {
     if (socket !== opened) return;
-    // What says that the session has ended, before somebody writes in vain.
-    if (code === POLICY_VIOLATION) void request("GET", "/api/v1/me").catch(() => undefined);
+    // If the session has ended, the response says so before the user writes something that cannot be sent.
+    if (code === POLICY_VIOLATION) void api.getMe().catch(() => undefined);
     socket = undefined;
     isLive.value = false;
     if (session.peek()?.kind !== "workspace" || hasEnded.peek()) return;
@@ -121,13 +121,13 @@ interface Message {
 }
 
 function receive({ changes, presence: seen }: Message): void {
-  if (changes) tell(changes);
+  if (changes) notify(changes);
   if (seen && seen.conversation_id === presence.conversation_id) {
     viewers.value = { conversationId: seen.conversation_id, all: seen.viewers };
   }
 }
 
-function tell(changes: Change[]): void {
+function notify(changes: Change[]): void {
   for (const listener of listeners) listener(changes);
 }
 

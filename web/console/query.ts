@@ -3,28 +3,27 @@ import { ApiError } from "../../client/index.ts";
 import { type Change, isLive, useChanges } from "./live.ts";
 
 export interface Query<Data> {
-  /** What was read last; it stays while it is read again. */
+  /** The last result, which stays while the query is repeated. */
   data: Data | undefined;
   error: unknown;
   isLoading: boolean;
   reload: () => void;
-  /** Shows a change at once, before it is confirmed. */
+  /** Replaces the data, to show a change before the service confirms it. */
   set: (data: Data) => void;
-}
-
-interface Options {
-  /** Changes after which it is read again. */
-  watch?: (change: Change) => boolean;
 }
 
 const POLL_MS = 30_000;
 
 /**
- * Reads what a page shows, and again when it changes: as told by the live channel, else every half minute while the page is
- * visible.
- * @param key what is read; another one discards what was read before.
+ * Reads the data of a page. With `watch` it is read again after the changes for which that returns true or, while the service pushes no
+ * changes, every half minute while the page is visible.
+ * @param key identifies the data. When it changes, the earlier data is discarded.
  */
-export function useQuery<Data>(key: string, read: (signal: AbortSignal) => Promise<Data>, { watch }: Options = {}): Query<Data> {
+export function useQuery<Data>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<Data>,
+  watch?: (change: Change) => boolean,
+): Query<Data> {
   const [state, setState] = useState<{ key: string; data?: Data; error?: unknown }>({ key });
   const current = useRef<AbortController | undefined>(undefined);
   const latest = useRef(read);
@@ -39,7 +38,7 @@ export function useQuery<Data>(key: string, read: (signal: AbortSignal) => Promi
     } catch (error) {
       if (controller.signal.aborted) return;
       setState((before) => ({ ...(before.key === key ? before : { key }), error }));
-      // What is busy says when to ask again, such as a search that reads the conversations for the first time.
+      // A busy service says when to try again, as for a search that indexes the conversations first.
       if (!(error instanceof ApiError) || error.retryAfter === null) return;
       const again = setTimeout(() => void load(), error.retryAfter * 1000);
       controller.signal.addEventListener("abort", () => clearTimeout(again));

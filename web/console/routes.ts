@@ -7,7 +7,7 @@ export interface Page {
   path: string;
   title: string;
   icon: IconName;
-  /** What a key needs for it; of an operator's pages, nothing. */
+  /** The scope that a key needs to open it; undefined for pages of the operator. */
   scope?: Scope;
   load: () => Promise<ComponentType>;
 }

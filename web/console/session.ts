@@ -20,18 +20,18 @@ interface OperatorSession {
 
 export type Session = WorkspaceSession | OperatorSession;
 
-/** Where the browser keeps what the person is called. */
+/** The key in localStorage for the name of the user. */
 export const NAME = "console.name";
 
-/** Who is signed in; null for nobody, undefined until that is known. */
+/** The current session; null if nobody is signed in, undefined until that is known. */
 export const session = signal<Session | null | undefined>(undefined);
-/** Whether the session ended while a page was open. The page stays, so that what was written is kept. */
+/** Whether the session has ended while a page was open. The page stays open, so that unsent text is not lost. */
 export const hasEnded = signal(false);
 
-/** A sign-in link that waits for the name of who opened it. */
+/** A sign-in link whose user has yet to enter a name. */
 export const namelessLink = signal<string>();
 
-/** What a link in the address signs in with, and the name that it proposes; taken out of the address bar. */
+/** Reads a sign-in link and the name that it proposes from the address bar, and removes them there. */
 function takeLink(): { link: string; name: string } | undefined {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const link = parameters.get("sign-in");
@@ -40,7 +40,7 @@ function takeLink(): { link: string; name: string } | undefined {
   return { link, name: localStorage.getItem(NAME) ?? parameters.get("name") ?? "" };
 }
 
-/** Finds out who is signed in; a sign-in link in the address signs in. */
+/** Loads the session, or signs in with a link in the address bar. @throws ApiError if the link is refused. */
 export async function loadSession(): Promise<void> {
   const link = takeLink();
   if (link?.name === "") {
@@ -56,7 +56,7 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** @throws ApiError for what is neither a key nor the operator's token, and for a link that was used. */
+/** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await signInWith({ ...credential, name });
   namelessLink.value = undefined;
@@ -64,7 +64,7 @@ export async function signIn(credential: { secret: string } | { link: string }, 
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;
-  // What another key may see must not stay on the page.
+  // Another key may not see what this page shows.
   if (!isSame && location.hash !== "") location.hash = "";
 }
 

@@ -1,31 +1,23 @@
-import { useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
-import { errorText } from "./api.ts";
 import { NAME, namelessLink, session, signIn } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
-import { readForm } from "./ui/form.ts";
+import { useForm } from "./ui/form.ts";
 
 function SignInForm({ problem }: { problem?: string | undefined }) {
-  const [error, setError] = useState(problem);
-  const [isBusy, setBusy] = useState(false);
   const link = namelessLink.value;
-  const submit = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    setBusy(true);
-    setError(undefined);
+  const { error, isBusy, onSubmit } = useForm(async ({ text }) => {
     try {
       await signIn(link === undefined ? { secret: text("secret") } : { link }, text("name"));
     } catch (failure) {
-      setError(errorText(failure));
-      // A link that was refused is worth nothing, and asks for the key instead.
+      // A link that was refused cannot be used again, so that the form asks for the key instead.
       if (failure instanceof ApiError) namelessLink.value = undefined;
+      throw failure;
     }
-    setBusy(false);
-  };
+  }, problem);
   return (
-    <form class="stack" onSubmit={(event) => void submit(event)}>
+    <form class="stack" onSubmit={onSubmit}>
       {link === undefined && (
         <TextField
           label="API key or operator token"
@@ -56,7 +48,7 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
   );
 }
 
-/** @param problem why a sign-in link did not work. */
+/** @param problem why the sign-in link failed. */
 export function SignIn({ problem }: { problem?: string | undefined }) {
   return (
     <main class="sign-in">
@@ -66,7 +58,7 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
   );
 }
 
-/** Asks to sign in again over the page, which keeps what was written on it. */
+/** Asks the user to sign in again, above the page, which keeps its state. */
 export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>

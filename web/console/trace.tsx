@@ -1,13 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../../client/index.ts";
+import { ExternalLink } from "../shared/markdown.tsx";
 import { api, type Schemas } from "./api.ts";
 import { useQuery } from "./query.ts";
 import { Dialog } from "./ui/dialog.tsx";
 import { Loaded } from "./ui/states.tsx";
-import { labelOf } from "./ui/label.ts";
-import { formatNumber } from "./ui/time.tsx";
+import { type Column, Table } from "./ui/table.tsx";
+import { formatNumber, labelOf } from "./ui/format.tsx";
 
-/** Of an answer, or of a case of an evaluation, which has the agent's own settings. */
+/** The trace of an answer, or of a case of an evaluation, which is always asked with the agent's own settings. */
 type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "created_at" | "changed_settings"> &
   Partial<Pick<Schemas["Trace"], "changed_settings">>;
 type Search = Trace["searches"][number];
@@ -18,7 +19,6 @@ interface AnswerIds {
   messageId: string;
 }
 
-/** Why an answer was given, over the page. */
 export function WhyDialog({ onClose, ...ids }: AnswerIds & { onClose: () => void }) {
   return (
     <Dialog title="Why this answer" isWide onClose={onClose}>
@@ -27,14 +27,14 @@ export function WhyDialog({ onClose, ...ids }: AnswerIds & { onClose: () => void
   );
 }
 
-/** Why an answer was given. */
+/** Explains why an answer was given. */
 export function AnswerTrace({ conversationId, messageId }: AnswerIds) {
   const query = useQuery(messageId, (signal) => api.getTrace({ conversation_id: conversationId, message_id: messageId }, { signal }));
   if (query.error instanceof ApiError && query.error.status === 404) return <p class="quiet">{query.error.message}</p>;
   return <Loaded query={query}>{(trace) => <TraceView trace={trace} />}</Loaded>;
 }
 
-/** How an answer came about: the decision, what was found, and the calls of model and tools. */
+/** Shows a trace: the decision, the searches, and the calls of models and tools. */
 export function TraceView({ trace }: { trace: Trace }) {
   const { decision, searches, model_calls: models, tool_calls: tools, changed_settings: changed = [] } = trace;
   const isAnswered = decision.outcome === "answered";
@@ -54,32 +54,30 @@ export function TraceView({ trace }: { trace: Trace }) {
         <SearchView key={at} search={search} />
       ))}
       {models.length > 0 && (
-        <Calls title="Model" heads={["Model", "Tokens read", "Tokens written", "First word", "In all", "End"]}>
-          {models.map((call, at) => (
-            <tr key={at}>
-              <td>{call.model}</td>
-              <td class="number">{call.input_tokens === null ? "–" : formatNumber(call.input_tokens)}</td>
-              <td class="number">{call.output_tokens === null ? "–" : formatNumber(call.output_tokens)}</td>
-              <td class="number">{call.first_token_ms === null ? "–" : seconds(call.first_token_ms)}</td>
-              <td class="number">{seconds(call.duration_ms)}</td>
-              <td>{call.failure ?? call.finish ?? "stopped"}</td>
-            </tr>
-          ))}
-        </Calls>
+        <Calls
+          title="Model"
+          calls={models}
+          columns={[
+            ["Model", ({ model }) => model],
+            ["Input tokens", (call) => (call.input_tokens === null ? "–" : formatNumber(call.input_tokens)), "number"],
+            ["Output tokens", (call) => (call.output_tokens === null ? "–" : formatNumber(call.output_tokens)), "number"],
+            ["First token", (call) => (call.first_token_ms === null ? "–" : seconds(call.first_token_ms)), "number"],
+            ["Total", (call) => seconds(call.duration_ms), "number"],
+            ["End", ({ failure, finish }) => failure ?? finish ?? "stopped"],
+          ]}
+        />
       )}
       {tools.length > 0 && (
-        <Calls title="Tools" heads={["Tool", "Arguments", "Result", "In all"]}>
-          {tools.map((call, at) => (
-            <tr key={at}>
-              <td>{call.name}</td>
-              <td>
-                <code>{call.arguments}</code>
-              </td>
-              <td>{[call.outcome.replace("_", " "), call.status, call.note].filter((part) => part !== null).join(" · ")}</td>
-              <td class="number">{seconds(call.duration_ms)}</td>
-            </tr>
-          ))}
-        </Calls>
+        <Calls
+          title="Tools"
+          calls={tools}
+          columns={[
+            ["Tool", ({ name }) => name],
+            ["Arguments", (call) => <code>{call.arguments}</code>],
+            ["Result", (call) => [call.outcome.replace("_", " "), call.status, call.note].filter((part) => part !== null).join(" · ")],
+            ["Total", (call) => seconds(call.duration_ms), "number"],
+          ]}
+        />
       )}
     </div>
   );
@@ -101,11 +99,13 @@ function SearchView({
           {seconds(durationMs)}
         </p>
       </div>
-      {passages.length + answers.length === 0 && <p class="quiet">Nothing fits. Add a source, or a curated answer with this question.</p>}
+      {passages.length + answers.length === 0 && (
+        <p class="quiet">Nothing was found. Add a source, or a curated answer with this question.</p>
+      )}
       <ol class="stack found">
         {answers.map(({ answer_id: id, question, score, is_cited: isCited }) => (
           <li key={id} class="card">
-            <Found title={question} isCited={isCited} facts={`Curated answer · questions ${score.toFixed(2)} alike`} />
+            <Found title={question} isCited={isCited} facts={`Curated answer · similarity ${score.toFixed(2)}`} />
           </li>
         ))}
         {passages.map((passage, at) => (
@@ -134,39 +134,22 @@ function Found({ title, isCited, facts }: { title: ComponentChildren; isCited: b
 function titleOf({ title, heading, url }: Passage): ComponentChildren {
   const text = heading === null || heading === title ? title : `${title} › ${heading}`;
   if (url === null) return text;
-  return (
-    <a href={url} target="_blank" rel="noopener noreferrer nofollow">
-      {text}
-    </a>
-  );
+  return <ExternalLink href={url}>{text}</ExternalLink>;
 }
 
 const SCORE_WORDS = { lexical: "words", semantic: "meaning", reranker: "reranker" } as const;
 
-/** The score, and what it is made of. */
+/** The score of a passage, and its parts. */
 function scoresOf({ score, scores }: Passage): string {
   const parts = (["lexical", "semantic", "reranker"] as const).filter((part) => scores[part] !== null);
   return [`Score ${score.toFixed(2)}`, ...parts.map((part) => `${SCORE_WORDS[part]} ${scores[part]!.toFixed(2)}`)].join(" · ");
 }
 
-function Calls({ title, heads, children }: { title: string; heads: readonly string[]; children: ComponentChildren }) {
+function Calls<Call>({ title, calls, columns }: { title: string; calls: readonly Call[]; columns: readonly Column<Call>[] }) {
   return (
     <section class="stack" aria-label={title}>
       <h3>{title}</h3>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={`Calls: ${title}`}>
-        <table>
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </div>
+      <Table label={`Calls: ${title}`} rows={calls} columns={columns} />
     </section>
   );
 }

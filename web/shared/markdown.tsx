@@ -1,5 +1,5 @@
 import type { Token, Tokens } from "marked";
-import { type ComponentChildren, Fragment, type VNode } from "preact";
+import { type ComponentChildren, Fragment, type JSX, type VNode } from "preact";
 import { safeUrl } from "./plain-text.ts";
 
 /*
@@ -146,12 +146,12 @@ function inlineElement(token: Token): ComponentChildren {
 /** Renders a link that opens in a new tab; for an unsafe address, the text alone. */
 function linkTo(href: string, children: ComponentChildren): ComponentChildren {
   const url = safeUrl(href);
-  if (url === undefined) return children;
-  return (
-    <a href={url} target="_blank" rel="noopener noreferrer nofollow">
-      {children}
-    </a>
-  );
+  return url === undefined ? children : <ExternalLink href={url}>{children}</ExternalLink>;
+}
+
+/** A link that opens in a new tab, and does not tell the linked page where it comes from. */
+export function ExternalLink(props: JSX.IntrinsicElements["a"]): VNode {
+  return <a target="_blank" rel="noopener noreferrer nofollow" {...props} />;
 }
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: "\u00a0" };

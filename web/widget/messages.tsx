@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../shared/icons.tsx";
 import type { lex } from "../shared/lexer.ts";
-import { Markdown } from "../shared/markdown.tsx";
+import { ExternalLink, Markdown } from "../shared/markdown.tsx";
 import { safeUrl } from "../shared/plain-text.ts";
 import { dayName, daysBetween, exactTime, timeOfDay } from "../shared/time.ts";
 import type { Citation } from "./api.ts";
@@ -274,9 +274,9 @@ function Source({ citation: { title, url, snippet }, number, isShown, onShow }: 
   );
   const href = safeUrl(url ?? "");
   return href ? (
-    <a class="source" href={href} target="_blank" rel="noopener noreferrer nofollow" title={snippet}>
+    <ExternalLink class="source" href={href} title={snippet}>
       {inner}
-    </a>
+    </ExternalLink>
   ) : (
     <button type="button" class="source" aria-expanded={isShown} onClick={onShow}>
       {inner}

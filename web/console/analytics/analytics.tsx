@@ -1,5 +1,4 @@
 import { useState } from "preact/hooks";
-import type { ComponentChildren } from "preact";
 import { csvLine } from "../../../src/platform/csv.ts";
 import { api, type Schemas } from "../api.ts";
 import { AgentPicker } from "../agents.tsx";
@@ -9,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber } from "../ui/time.tsx";
+import { Figure, formatNumber, formatPercent } from "../ui/format.tsx";
 import { DailyChart } from "./daily-chart.tsx";
 
 type Overview = Schemas["AnalyticsOverview"];
@@ -18,10 +17,10 @@ const RANGES = [
   ["7", "7 days"],
   ["30", "30 days"],
   ["90", "90 days"],
-  ["365", "A year"],
+  ["365", "1 year"],
 ] as const;
 
-/** How much is asked, who answers it, and what the agent could not. */
+/** Figures of a period: how much is asked, who answers it, and which questions the agent could not answer. */
 export function Analytics() {
   const [days, setDays] = useState<(typeof RANGES)[number][0]>("30");
   const [agentId, setAgentId] = useState("");
@@ -49,34 +48,34 @@ export function Analytics() {
 function Report({ overview }: { overview: Overview }) {
   const { totals, rates, previous, csat, times, handoff_reasons: reasons, top_unanswered: unanswered } = overview;
   if (totals.conversations === 0 && totals.messages === 0)
-    return <Empty title="Nothing happened in this time">Figures appear with the first conversation.</Empty>;
+    return <Empty title="Nothing happened in this period">Figures appear with the first conversation.</Empty>;
   return (
     <>
       <div class="cards">
         <Figure
           name="Conversations"
           value={formatNumber(totals.conversations)}
-          change={changeOf(totals.conversations, previous.totals.conversations)}
+          note={changeOf(totals.conversations, previous.totals.conversations)}
         />
         <Figure
           name="Resolved by the agent"
-          value={percent(rates.ai_resolution)}
-          change={pointsOf(rates.ai_resolution, previous.rates.ai_resolution)}
+          value={formatPercent(rates.ai_resolution)}
+          note={pointsOf(rates.ai_resolution, previous.rates.ai_resolution)}
         />
-        <Figure name="Handed to the team" value={percent(rates.handoff)} change={pointsOf(rates.handoff, previous.rates.handoff)} />
+        <Figure name="Handed to the team" value={formatPercent(rates.handoff)} note={pointsOf(rates.handoff, previous.rates.handoff)} />
         <Figure
-          name="Not known to the agent"
-          value={percent(rates.unanswered)}
-          change={pointsOf(rates.unanswered, previous.rates.unanswered)}
+          name="Not answered by the agent"
+          value={formatPercent(rates.unanswered)}
+          note={pointsOf(rates.unanswered, previous.rates.unanswered)}
         />
         <Figure
           name="Satisfaction"
           value={csat.average === null ? "–" : `${csat.average.toFixed(1)} of 5`}
-          change={`${formatNumber(csat.count)} ratings`}
+          note={`${formatNumber(csat.count)} ratings`}
         />
         <Figure name="First reply, median" value={duration(times.median_first_response_seconds)} />
         <Figure name="Resolution, median" value={duration(times.median_resolution_seconds)} />
-        <Figure name="Leads" value={formatNumber(totals.leads)} change={changeOf(totals.leads, previous.totals.leads)} />
+        <Figure name="Leads" value={formatNumber(totals.leads)} note={changeOf(totals.leads, previous.totals.leads)} />
       </div>
       <DailyChart daily={overview.daily} />
       <div class="columns">
@@ -92,7 +91,7 @@ function Report({ overview }: { overview: Overview }) {
       <section class="card">
         <h2>What the agent could not answer</h2>
         {unanswered.length === 0 ? (
-          <p class="quiet">Nothing in this time.</p>
+          <p class="quiet">Nothing in this period.</p>
         ) : (
           <table>
             <thead>
@@ -118,17 +117,7 @@ function Report({ overview }: { overview: Overview }) {
   );
 }
 
-function Figure({ name, value, change }: { name: string; value: string; change?: ComponentChildren }) {
-  return (
-    <div class="card">
-      <h2 class="figure-name">{name}</h2>
-      <p class="big-number">{value}</p>
-      {change && <p class="quiet">{change}</p>}
-    </div>
-  );
-}
-
-/** A table whose second column is drawn as bars too. */
+/** A table with a bar for each number. */
 function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
   const most = Math.max(1, ...rows.map(([, count]) => count));
   return (
@@ -153,16 +142,12 @@ function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
   );
 }
 
-function percent(rate: number | null): string {
-  return rate === null ? "–" : new Intl.NumberFormat(navigator.language, { style: "percent", maximumFractionDigits: 0 }).format(rate);
-}
-
-const BEFORE = "than the time before";
+const BEFORE = "than in the previous period";
 
 function changeOf(now: number, before: number): string {
-  if (before === 0) return "none in the time before";
+  if (before === 0) return "none in the previous period";
   const change = (now - before) / before;
-  return `${change >= 0 ? "+" : "−"}${percent(Math.abs(change))} ${BEFORE}`;
+  return `${change >= 0 ? "+" : "−"}${formatPercent(Math.abs(change))} ${BEFORE}`;
 }
 
 function pointsOf(now: number | null, before: number | null): string | undefined {

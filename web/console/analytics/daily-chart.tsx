@@ -2,19 +2,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { formatNumber } from "../ui/time.tsx";
+import { formatNumber } from "../ui/format.tsx";
+import { Table } from "../ui/table.tsx";
 
 type Day = Schemas["AnalyticsDay"];
 
 const HEIGHT_PX = 240;
 
-/** The days of a range as lines, or as a table. */
+/** The figures of each day, as a chart or as a table. */
 export function DailyChart({ daily }: { daily: readonly Day[] }) {
   const [isTable, setTable] = useState(false);
   return (
-    <section class="card" aria-label="Each day">
+    <section class="card" aria-label="Daily figures">
       <div class="card-top">
-        <h2>Each day</h2>
+        <h2>Daily figures</h2>
         <Button variant="quiet" onClick={() => setTable(!isTable)}>
           {isTable ? "Show the chart" : "Show the table"}
         </Button>
@@ -26,31 +27,18 @@ export function DailyChart({ daily }: { daily: readonly Day[] }) {
 
 function Days({ daily }: { daily: readonly Day[] }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Each day">
-      <table>
-        <thead>
-          <tr>
-            {["Day", "Conversations", "Agent's replies", "Team's replies", "Hand-offs", "Leads"].map((name, at) => (
-              <th key={name} scope="col" class={at > 0 ? "number" : ""}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {daily.toReversed().map((day) => (
-            <tr key={day.date}>
-              <th scope="row">{day.date}</th>
-              {[day.conversations, day.ai_replies, day.human_replies, day.handoffs, day.leads].map((value, at) => (
-                <td key={at} class="number">
-                  {formatNumber(value)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Daily figures"
+      rows={daily.toReversed()}
+      columns={[
+        ["Day", ({ date }) => date, "heading"],
+        ["Conversations", (day) => formatNumber(day.conversations), "number"],
+        ["Agent's replies", (day) => formatNumber(day.ai_replies), "number"],
+        ["Team's replies", (day) => formatNumber(day.human_replies), "number"],
+        ["Hand-offs", (day) => formatNumber(day.handoffs), "number"],
+        ["Leads", (day) => formatNumber(day.leads), "number"],
+      ]}
+    />
   );
 }
 
@@ -87,11 +75,16 @@ function Chart({ daily }: { daily: readonly Day[] }) {
     };
   }, [daily]);
   return (
-    <div ref={element} class="chart" role="img" aria-label="Conversations and hand-offs of each day; the table has the same figures" />
+    <div
+      ref={element}
+      class="chart"
+      role="img"
+      aria-label="A chart of conversations and hand-offs by day; the table has the same figures"
+    />
   );
 }
 
-/** A colour of the style sheet as a canvas takes it, for the scheme that is shown. */
+/** Resolves a colour of the style sheet for a canvas, in the current colour scheme. */
 function colourOf(element: HTMLElement, name: string): string {
   const probe = element.appendChild(document.createElement("i"));
   probe.style.color = `var(${name})`;

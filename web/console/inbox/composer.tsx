@@ -10,7 +10,7 @@ import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
 import { memberId } from "./list.tsx";
 
-/** A message that is on its way. */
+/** A message that is being sent. */
 export interface Sending {
   key: number;
   content: string;
@@ -26,7 +26,7 @@ interface Props {
   onDone: () => void;
 }
 
-/** Writes replies and notes. What is written survives a reload, a failure, and the end of the session. */
+/** The form for replies and notes. Its text survives a reload, a failed request, and the end of the session. */
 export function Composer(props: Props) {
   const { conversation } = props;
   const { id } = conversation;
@@ -47,13 +47,13 @@ export function Composer(props: Props) {
   };
   useShortcuts({ r: ["Reply", () => focus(false)], n: ["Write a note", () => focus(true)] });
 
-  const send = async (resolve: boolean) => {
+  const submit = async (resolve: boolean) => {
     const content = draft.text.trim();
     if (content === "") return;
     const { isNote } = draft;
     write({ text: "", isNote });
     const one = props.begin({ content, isNote });
-    if (await attempt(() => deliver(id, { content, isNote, resolve }))) {
+    if (await attempt(() => send(id, { content, isNote, resolve }))) {
       props.reload();
       if (resolve) props.onDone();
     } else {
@@ -61,24 +61,24 @@ export function Composer(props: Props) {
     }
     props.end(one);
   };
-  const ask = (resolve: boolean) => {
+  const submitOrConfirm = (resolve: boolean) => {
     const isRisky = !draft.isNote && (isAnyoneReplying() || hasReplySince(conversation, startedAt.current));
     if (isRisky) setAsking(resolve ? "resolve" : "reply");
-    else void send(resolve);
+    else void submit(resolve);
   };
   return (
     <form
       class={draft.isNote ? "composer is-note" : "composer"}
       onSubmit={(event) => {
         event.preventDefault();
-        ask(false);
+        submitOrConfirm(false);
       }}
     >
-      <Kind isNote={draft.isNote} onChange={focus} />
+      <KindTabs isNote={draft.isNote} onChange={focus} />
       <textarea
         ref={field}
         aria-label={draft.isNote ? "Note for the team" : "Reply to the visitor"}
-        placeholder={draft.isNote ? "Only your team sees this." : "Write a reply. The agent stays silent from then on."}
+        placeholder={draft.isNote ? "Only your team sees this." : "Write a reply. The agent then stops answering."}
         value={draft.text}
         rows={2}
         maxLength={8000}
@@ -89,11 +89,11 @@ export function Composer(props: Props) {
           if (event.key === "Escape") event.currentTarget.blur();
           if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
             event.preventDefault();
-            ask(event.shiftKey);
+            submitOrConfirm(event.shiftKey);
           }
         }}
       />
-      <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => ask(true)} />
+      <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => submitOrConfirm(true)} />
       {isAsking && (
         <Confirm
           title="Somebody else is replying"
@@ -101,7 +101,7 @@ export function Composer(props: Props) {
           onClose={() => setAsking(undefined)}
           onConfirm={() => {
             setAsking(undefined);
-            void send(isAsking === "resolve");
+            void submit(isAsking === "resolve");
           }}
         >
           <p>
@@ -113,7 +113,7 @@ export function Composer(props: Props) {
   );
 }
 
-function Kind({ isNote, onChange }: { isNote: boolean; onChange: (isNote: boolean) => void }) {
+function KindTabs({ isNote, onChange }: { isNote: boolean; onChange: (isNote: boolean) => void }) {
   return (
     <div class="tabs" role="group" aria-label="What to write">
       <button type="button" aria-pressed={!isNote} onClick={() => onChange(false)}>
@@ -144,7 +144,7 @@ function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmp
   );
 }
 
-function deliver(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
+function send(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
   const name = session.value?.name;
   const author = name ? { id: memberId(), name } : null;
   if (isNote) return api.addNote({ conversation_id: id, body: { content, author } });
@@ -155,12 +155,12 @@ function isAnyoneReplying(): boolean {
   return viewers.value.all.some((viewer) => viewer.is_replying);
 }
 
-/** Whether the team replied after this reply was begun. */
+/** Whether the team has replied since the user began to write. */
 function hasReplySince({ messages }: Props["conversation"], startedAt: string | undefined): boolean {
   return startedAt !== undefined && messages.some(({ role, created_at: at }) => role === "human" && at > startedAt);
 }
 
-/** As high as its text, up to a third of the window. */
+/** Makes the field as high as its text, up to a third of the window. */
 function fit(field: HTMLTextAreaElement | null): void {
   if (!field) return;
   field.style.height = "auto";

@@ -17,14 +17,16 @@ type Conversation = Schemas["ConversationWithMessages"];
 interface Props {
   id: string;
   onClose: () => void;
-  /** The conversation is dealt with: go on to the next one. */
+  /** Called when the conversation is resolved, to open the next one. */
   onDone: () => void;
 }
 
 export function ConversationView({ id, onClose, onDone }: Props) {
-  const query = useQuery(id, (signal) => api.getConversation({ conversation_id: id }, { signal }), {
-    watch: (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
-  });
+  const query = useQuery(
+    id,
+    (signal) => api.getConversation({ conversation_id: id }, { signal }),
+    (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
+  );
   const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1360px)").matches);
   const { data: conversation, error, reload, set } = query;
   useMarkRead(conversation);
@@ -48,7 +50,7 @@ export function ConversationView({ id, onClose, onDone }: Props) {
 
 export type Change = (body: Schemas["ConversationUpdate"], done?: string) => Promise<boolean>;
 
-/** Changes the conversation: shown at once, and put back where it fails. */
+/** Returns a function that updates the conversation. The change is shown at once, and reverted if the request fails. */
 function useChange(conversation: Conversation | undefined, set: (data: Conversation) => void, reload: () => void): Change {
   return async (body, done) => {
     if (!conversation) return false;
@@ -61,7 +63,7 @@ function useChange(conversation: Conversation | undefined, set: (data: Conversat
   };
 }
 
-/** What is open and seen is read. */
+/** Marks the conversation as read while the page is visible. */
 function useMarkRead(conversation: Conversation | undefined): void {
   const isUnread = (conversation?.unread_count ?? 0) > 0 && hasScope("conversations:write");
   useEffect(() => {
@@ -90,7 +92,7 @@ function Header({ conversation, onClose, onDone, change, showsDetails, onDetails
     if (await change({ status: "resolved" }, "Resolved")) onDone();
   };
   const handBack = () => void change({ status: "open" }, "The agent answers again");
-  const takeOver = () => void change({ status: "human_active" }, "The agent is silent now");
+  const takeOver = () => void change({ status: "human_active" }, "The agent has stopped answering");
   const isWithTeam = status === "needs_human" || status === "human_active";
   useShortcuts(
     {
@@ -117,7 +119,7 @@ function Header({ conversation, onClose, onDone, change, showsDetails, onDetails
             </Button>
           )}
           {(status === "open" || status === "ai_handled") && (
-            <Button variant="quiet" onClick={takeOver} title="The agent stays silent from now on">
+            <Button variant="quiet" onClick={takeOver} title="The agent stops answering">
               Take over
             </Button>
           )}
@@ -133,7 +135,7 @@ function Header({ conversation, onClose, onDone, change, showsDetails, onDetails
   );
 }
 
-/** Who else has this conversation open. */
+/** The other users who have this conversation open. */
 function Others() {
   const others = viewers.value.all;
   if (others.length === 0) return null;

@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 import type { Schemas } from "../api.ts";
 import { hasScope, session } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
 import { memberId } from "./list.tsx";
 import { CHANNEL_WORDS, HANDOFF_WORDS } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
 
-/** What is known of a conversation beside its messages. */
+/** The details of a conversation besides its messages. */
 export function Details({ conversation, change, onClose }: { conversation: Conversation; change: Change; onClose: () => void }) {
   const { visitor, handoff, csat } = conversation;
   return (
@@ -48,7 +48,7 @@ export function Details({ conversation, change, onClose }: { conversation: Conve
         <Facts
           facts={[
             ["Channel", CHANNEL_WORDS[conversation.channel]],
-            ["Begun", <Time key="begun" at={conversation.created_at} />],
+            ["Started", <Time key="started" at={conversation.created_at} />],
             ["Messages", conversation.message_count],
             ["Reopened", conversation.reopened_count || null],
             ["Rating", csat && `${csat.score} of 5${csat.comment ? `: ${csat.comment}` : ""}`],

@@ -1,5 +1,5 @@
 /*
- * What was written and not sent: kept in this browser by conversation, so that it survives a reload and the end of a session.
+ * Unsent texts, stored in this browser by conversation, so that they survive a reload and the end of a session.
  */
 
 const PREFIX = "console.draft/";
@@ -28,7 +28,7 @@ export function hasDraft(conversationId: string): boolean {
   return localStorage.getItem(PREFIX + conversationId) !== null;
 }
 
-/** Forgets drafts that nobody came back to for a month. */
+/** Deletes drafts that are older than a month. */
 export function forgetOldDrafts(): void {
   for (const key of Object.keys(localStorage).filter((name) => name.startsWith(PREFIX))) {
     const { at } = JSON.parse(localStorage.getItem(key) ?? "{}") as { at?: number };

@@ -9,7 +9,7 @@ import { ConversationView } from "./conversation.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
 import { ConversationList, type Filter, type ListedConversation, useConversations } from "./list.tsx";
 
-/** Where the team answers: the list, the open conversation, and what is known of it. */
+/** The inbox of the team: the list of conversations, the open one, and its details. */
 export function Inbox() {
   const [path, navigate] = useLocation();
   const openId = path.split("/")[1] || undefined;
@@ -42,12 +42,12 @@ export function Inbox() {
   );
 }
 
-/** Goes from one conversation of the list to the next, also to one that must be read first. */
+/** Opens the next or previous conversation of the list, even if it has to be read first. */
 function useSteps(list: ListWindow<ListedConversation>, openId: string | undefined, open: (id: string) => void) {
   const [wanted, setWanted] = useState<{ key: string; at: number } | undefined>();
   const target = wanted?.key === list.key ? wanted.at : undefined;
   const opened = list.indexOf(openId);
-  // Where the open conversation was, once it has left the list.
+  // The last position of the open conversation, for when it leaves the list.
   const last = useRef<{ key: string; id: string; at: number } | undefined>(undefined);
   if (openId !== undefined && opened >= 0) last.current = { key: list.key, id: openId, at: opened };
   const left = last.current && last.current.id === openId && last.current.key === list.key ? last.current.at : undefined;
@@ -60,10 +60,10 @@ function useSteps(list: ListWindow<ListedConversation>, openId: string | undefin
   const nextOf = (step: number): number => {
     if (opened >= 0) return opened + step;
     if (left === undefined) return 0;
-    // It is out of sight; or it is gone, and the one below has moved up to its place.
+    // If the conversation has left the list, the one below has moved up to its position; otherwise it is not among the rows that are kept.
     return step > 0 && list.itemAt(left) !== undefined ? left : left + step;
   };
-  // Keys may follow each other faster than conversations are shown.
+  // The user may press keys faster than conversations are shown.
   const moveBy = (step: number) =>
     setWanted((before) => {
       const at = before?.key === list.key ? before.at + step : nextOf(step);

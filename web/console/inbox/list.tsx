@@ -5,7 +5,7 @@ import { session } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import { hasDraft } from "./drafts.ts";
 import { Status, titleOf } from "./words.tsx";
 
@@ -26,7 +26,7 @@ export interface Filter {
   q?: string;
 }
 
-/** Of each, in pixels: two lines of what was said. */
+/** The height of a row with two lines of preview, in pixels. */
 const ROW_HEIGHT = 108;
 
 function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
@@ -34,7 +34,7 @@ function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[
   return { ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q }) };
 }
 
-/** The id by which this person has conversations. */
+/** The id of the signed-in user as an assignee. */
 export function memberId(): string {
   return session.value?.name || (session.value?.kind === "workspace" ? session.value.key.id : "");
 }
@@ -52,7 +52,7 @@ interface Props {
   filter: Filter;
   onFilter: (filter: Filter) => void;
   openId: string | undefined;
-  /** The row that is brought into sight. */
+  /** The row that is scrolled into view. */
   current: CurrentRow;
   onOpen: (id: string) => void;
 }
@@ -96,10 +96,10 @@ function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
   );
 }
 
-/** How many conversations a view has. */
+/** Counts the conversations of a view. */
 function useCount(view: "waiting" | "unread"): number | undefined {
   const read = async (signal: AbortSignal) => (await api.listConversations({ ...inputOf({ view }), limit: 1 }, { signal })).total;
-  return useQuery(view, read, { watch: ({ kind }) => kind === "conversation" }).data;
+  return useQuery(view, read, ({ kind }) => kind === "conversation").data;
 }
 
 function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
@@ -128,18 +128,19 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
 
 const WRITERS: Partial<Record<NonNullable<ListedConversation["last_message_role"]>, string>> = { assistant: "Agent: ", human: "Team: " };
 
-/** What the visitor wrote last, of one who waits; else what was said last, and by whom where it was not the visitor. */
+/** The last message of a visitor who is waiting; otherwise the last message, with its author unless that is the visitor. */
 function previewOf({ question_preview: question, last_message_role: role, last_message_preview: preview }: ListedConversation) {
   return question ?? `${(role && WRITERS[role]) ?? ""}${preview ?? ""}`;
 }
 
-/** What was found, with the match marked. */
+/** A search result with its matches marked. */
 function Snippet({ parts }: { parts: Schemas["ConversationMatch"]["snippet"] }) {
   return <>{parts.map(({ text, is_match: isMatch }, at) => (isMatch ? <mark key={at}>{text}</mark> : text))}</>;
 }
 
 function EmptyList({ filter }: { filter: Filter }) {
   if (filter.q) return <Empty title="Nothing was found">No conversation has these words. Search for fewer or other ones.</Empty>;
-  if (filter.view === "waiting") return <Empty title="Nobody waits">Conversations that need a human appear here as they come in.</Empty>;
+  if (filter.view === "waiting")
+    return <Empty title="Nobody is waiting">Conversations that need a human appear here as they come in.</Empty>;
   return <Empty title="No conversations here">They appear as soon as there are some.</Empty>;
 }

@@ -1,18 +1,19 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ExternalLink } from "../../shared/markdown.tsx";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
 
 type Message = Schemas["Message"];
 
-/** Nearer to the end than this counts as reading the latest. */
+/** The list scrolls along with new messages if it is at most this far from its end. */
 const AT_END_PX = 80;
 
-/** The messages and notes of a conversation, the latest in sight. */
+/** The messages and notes of a conversation, scrolled to the latest. */
 export function Transcript({ conversation, sending }: { conversation: Schemas["ConversationWithMessages"]; sending: readonly Sending[] }) {
   const { messages: latest } = conversation;
   const [earlier, setEarlier] = useState<readonly Message[]>([]);
@@ -67,7 +68,7 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
 
 const PAGE_SIZE = 100;
 
-/** All messages but the latest, as far back as one page more than is shown. */
+/** Reads messages from the latest backwards, until there is at least one more than is shown. */
 async function readBefore(conversationId: string, shown: number): Promise<{ messages: Message[]; hasMore: boolean }> {
   let cursor: string | undefined;
   let messages: Message[] = [];
@@ -81,7 +82,7 @@ async function readBefore(conversationId: string, shown: number): Promise<{ mess
 
 const AUTHOR_WORDS: Record<Message["role"], string> = { user: "Visitor", assistant: "Agent", human: "Team", note: "Note", system: "" };
 
-/** @param isTrial nobody waits for what is asked in the playground. */
+/** @param isTrial whether the conversation is from the playground, where nobody is waiting for a reply. */
 function MessageView({ message, isTrial }: { message: Message; isTrial: boolean }) {
   const { role, author, content, created_at: at } = message;
   if (role === "system")
@@ -103,7 +104,7 @@ function MessageView({ message, isTrial }: { message: Message; isTrial: boolean 
   );
 }
 
-/** What an answer rests on. */
+/** The confidence and the sources of an answer. */
 function AnswerFacts({ message, isTrial }: { message: Message; isTrial: boolean }) {
   const [isAsking, setAsking] = useState(false);
   const { citations, confidence, needs_human: needsHuman } = message;
@@ -113,9 +114,9 @@ function AnswerFacts({ message, isTrial }: { message: Message; isTrial: boolean 
       {needsHuman && <span>{isTrial ? "Would be handed to the team" : "Handed to the team"}</span>}
       {citations.map((citation, at) =>
         citation.url ? (
-          <a key={at} href={citation.url} target="_blank" rel="noopener noreferrer nofollow">
+          <ExternalLink key={at} href={citation.url}>
             {citation.title}
-          </a>
+          </ExternalLink>
         ) : (
           <span key={at}>{citation.title}</span>
         ),

@@ -9,7 +9,7 @@ import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
 
-/** The questions that are answered word for word as the team wrote it. */
+/** The curated answers of an agent, which it gives word for word. */
 export function Answers({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [deleting, setDeleting] = useState<Schemas["Answer"]>();
@@ -43,7 +43,7 @@ export function Answers({ agentId }: { agentId: string }) {
             <p class="plain clamp-5">{answer.answer}</p>
           </>
         )}
-        empty={<Empty title="No curated answers yet">Write the answer to a question that comes often; similar questions get it too.</Empty>}
+        empty={<Empty title="No curated answers yet">Write the answer to a frequent question. Similar questions get it too.</Empty>}
       />
       {isAdding && <SaveAnswer agentId={agentId} question="" answer="" onClose={() => setAdding(false)} onSaved={pages.first.reload} />}
       {deleting && (

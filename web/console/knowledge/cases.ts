@@ -1,8 +1,8 @@
-import type { Schemas } from "../api.ts";
+import { InputError, type Schemas } from "../api.ts";
 
 export type Case = Schemas["EvaluationIn"]["cases"][number];
 
-/** The cases of a run, as another one takes them. */
+/** The cases of a run, as the input of another one. */
 export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
   return cases.map(({ question, previous, expect }) => ({ question, previous, expect }));
 }
@@ -12,15 +12,15 @@ const REFUSE = "refuse";
 const SOURCE = "source:";
 
 /**
- * The cases of a text, one a line: `question => what the answer says`, `=> refuse`, `=> source: its name`, or a question alone, which
- * any answer will do for.
- * @throws Error that says what is wrong with which line.
+ * Reads the cases of a text, one per line: `question => a text of the answer`, `question => refuse`, `question => source: its name`, or a
+ * question alone, for which any answer is right.
+ * @throws InputError that names the line and what is wrong with it.
  */
 export function parseCases(text: string, sources: readonly { id: string; name: string }[]): Case[] {
   return text.split("\n").flatMap((line, at) => {
     if (line.trim() === "") return [];
     const [question = "", ...rest] = line.split(ARROW);
-    if (question.trim() === "") throw new Error(`Line ${at + 1} has no question.`);
+    if (question.trim() === "") throw new InputError(`Line ${at + 1} has no question.`);
     return [{ question: question.trim(), expect: expectOf(rest.join(ARROW).trim(), at + 1, sources) }];
   });
 }
@@ -31,11 +31,11 @@ function expectOf(text: string, line: number, sources: readonly { id: string; na
   if (!text.toLowerCase().startsWith(SOURCE)) return { answer_contains: text };
   const name = text.slice(SOURCE.length).trim();
   const source = sources.find((one) => one.name.toLowerCase() === name.toLowerCase());
-  if (!source) throw new Error(`Line ${line}: the agent has no source “${name}”.`);
+  if (!source) throw new InputError(`Line ${line}: the agent has no source “${name}”.`);
   return { source_id: source.id };
 }
 
-/** What is expected, in words. */
+/** Describes what a case expects. */
 export function expectText(
   { source_id: sourceId, answer_contains: contained, refusal }: Case["expect"],
   nameOf: (sourceId: string) => string,
@@ -45,9 +45,9 @@ export function expectText(
   return parts.length > 0 ? parts.join(", ") : "Any answer";
 }
 
-/** The lines of a CSV file with the columns question and expected; without these names, its first two. */
+/** Turns a CSV file into lines of cases, from its columns "question" and "expected" or, without these names, its first two columns. */
 export async function linesOfCsv(file: File): Promise<string> {
-  // Few read a file: its parser is loaded with the first one.
+  // The parser is loaded with the first file, since few users read one.
   const { default: csv } = await import("papaparse");
   const rows = csv
     .parse<string[]>(await file.text(), { skipEmptyLines: "greedy" })

@@ -6,13 +6,13 @@ import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { ConversationLink, otherWords } from "./gaps.tsx";
 
 type Draft = Schemas["Draft"];
 
-/** What colleagues replied to questions that the agent could not answer, for the team to accept as answers or to dismiss. */
+/** Replies of colleagues to questions that the agent could not answer. The team accepts them as curated answers, or dismisses them. */
 export function Drafts({ agentId }: { agentId: string }) {
   const [editing, setEditing] = useState<Draft>();
   const [busyId, setBusyId] = useState<string>();
@@ -29,8 +29,8 @@ export function Drafts({ agentId }: { agentId: string }) {
   return (
     <section class="stack" aria-label="Drafts">
       <p class="quiet">
-        What colleagues replied to questions that the agent could not answer. It answers by what you accept, word for word, for everybody:
-        take out what is about one person.
+        Replies of colleagues to questions that the agent could not answer. The agent gives the replies that you accept to everybody, word
+        for word: remove what concerns one person only.
       </p>
       <PagesCards
         pages={pages}

@@ -7,7 +7,9 @@ import { TraceView } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
+import { Figure, formatPercent } from "../ui/format.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { casesOf, expectText } from "./cases.ts";
 import { EvaluationProgress, EvaluationStatus, nameOf } from "./evaluations.tsx";
@@ -18,17 +20,17 @@ type Verdict = NonNullable<Case["verdict"]>;
 
 const VERDICT_WORDS: Record<Verdict, string> = { right: "Right", wrong: "Wrong", refused: "Refused", failed: "Failed" };
 const CHANGE_WORDS = { better: "Better", worse: "Worse", same: "", new: "New" } as const;
-/** As many as there are: the service keeps ten of an agent. */
-const MOST_RUNS = 20;
+/** More than the service keeps for an agent. */
+const MAX_RUNS = 20;
 
 interface Props {
   agentId: string;
   id: string;
-  /** The run that it is compared with. */
+  /** The run to compare it with. */
   earlierId: string | undefined;
 }
 
-/** One run: what became of each question, and what changed since another run. */
+/** An evaluation: the result of each question, and the changes since another evaluation. */
 export function EvaluationPage({ agentId, id, earlierId }: Props) {
   const [isDeleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
@@ -36,7 +38,7 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
   const query = useQuery(
     `${id} ${earlierId}`,
     (signal) => api.getEvaluation({ ...ids, ...(earlierId !== undefined && { compare_to: earlierId }) }, { signal }),
-    { watch: (change) => change.kind === "evaluation" && (change.id === id || change.id === "*") },
+    (change) => change.kind === "evaluation" && (change.id === id || change.id === "*"),
   );
   const again = (result: Result) =>
     attempt(async () => {
@@ -82,7 +84,7 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
                 onClose={() => setDeleting(false)}
                 onConfirm={() => void remove()}
               >
-                <p>Its results are deleted, and what has not been asked is not asked any more.</p>
+                <p>Its results are deleted, and its remaining questions are not asked.</p>
               </Confirm>
             )}
           </>
@@ -92,10 +94,10 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
   );
 }
 
-/** Chooses the run to compare with. */
+/** Selects the evaluation to compare with. */
 function EarlierRun({ agentId, id, earlierId }: Props) {
   const [, navigate] = useLocation();
-  const { data } = useQuery(agentId, (signal) => api.listEvaluations({ agent_id: agentId, limit: MOST_RUNS }, { signal }));
+  const { data } = useQuery(agentId, (signal) => api.listEvaluations({ agent_id: agentId, limit: MAX_RUNS }, { signal }));
   const others = data?.data.filter((one) => one.id !== id) ?? [];
   if (others.length === 0) return null;
   const dateOf = (at: string) =>
@@ -114,31 +116,21 @@ function EarlierRun({ agentId, id, earlierId }: Props) {
 function Figures({ result: { metrics, comparison } }: { result: Result }) {
   return (
     <div class="cards">
-      <Figure name="Right" value={percent(metrics.accuracy)} hint="of the questions that were asked" />
+      <Figure name="Right" value={formatPercent(metrics.accuracy)} note="of the questions asked" />
       {metrics.recall_cases > 0 && (
-        <Figure name="Source found" value={percent(metrics.recall)} hint={`of ${metrics.recall_cases} with an expected source`} />
+        <Figure name="Source found" value={formatPercent(metrics.recall)} note={`of ${metrics.recall_cases} with an expected source`} />
       )}
       {comparison && (
         <>
-          <Figure name="Better" value={String(comparison.better)} hint="than in the other run" />
-          <Figure name="Worse" value={String(comparison.worse)} hint="than in the other run" />
+          <Figure name="Better" value={String(comparison.better)} note="than in the other run" />
+          <Figure name="Worse" value={String(comparison.worse)} note="than in the other run" />
         </>
       )}
       <Figure
-        name="Error of the confidence"
+        name="Confidence error (Brier score)"
         value={metrics.brier === null ? "–" : metrics.brier.toFixed(2)}
-        hint="0 is best; 0.25 knows nothing"
+        note="0 is best; 0.25 is no better than a guess"
       />
-    </div>
-  );
-}
-
-function Figure({ name, value, hint }: { name: string; value: string; hint: string }) {
-  return (
-    <div class="card">
-      <h3 class="figure-name">{name}</h3>
-      <p class="big-number">{value}</p>
-      <p class="quiet">{hint}</p>
     </div>
   );
 }
@@ -156,6 +148,12 @@ function Cases({ agentId, result: { cases, comparison } }: { agentId: string; re
   const sourceName = (id: string) => sources.data?.data.find((one) => one.id === id)?.name ?? "a curated answer or a deleted source";
   const filters = (Object.keys(FILTER_WORDS) as Filter[]).filter((one) => one === "all" || cases.some((each) => matches(one, each)));
   const shown = cases.filter((one) => matches(filter, one));
+  const whyCell = (one: Case) =>
+    one.trace && (
+      <Button variant="quiet" aria-label={`Why: ${one.question}`} onClick={() => setOpened(one)}>
+        Why
+      </Button>
+    );
   return (
     <section class="stack" aria-label="Questions">
       <div class="chips">
@@ -168,44 +166,19 @@ function Cases({ agentId, result: { cases, comparison } }: { agentId: string; re
       {shown.length === 0 ? (
         <Empty title="None of these">Choose another filter.</Empty>
       ) : (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Questions and results">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Question</th>
-                <th scope="col">Expected</th>
-                <th scope="col">Result</th>
-                {comparison && <th scope="col">Change</th>}
-                <th scope="col" class="number">
-                  Confidence
-                </th>
-                <th scope="col">
-                  <span class="sr-only">Details</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((one) => (
-                <tr key={one.position}>
-                  <td>{one.question}</td>
-                  <td>{expectText(one.expect, sourceName)}</td>
-                  <td>
-                    <VerdictTag verdict={one.verdict} />
-                  </td>
-                  {comparison && <td>{changeText(one)}</td>}
-                  <td class="number">{one.confidence?.toFixed(2) ?? "–"}</td>
-                  <td>
-                    {one.trace && (
-                      <Button variant="quiet" aria-label={`Why: ${one.question}`} onClick={() => setOpened(one)}>
-                        Why
-                      </Button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Questions and results"
+          rows={shown}
+          keyOf={({ position }) => position}
+          columns={[
+            ["Question", ({ question }) => question],
+            ["Expected", ({ expect }) => expectText(expect, sourceName)],
+            ["Result", ({ verdict }) => <VerdictTag verdict={verdict} />],
+            ...(comparison ? [["Change", changeText] as const] : []),
+            ["Confidence", ({ confidence }) => confidence?.toFixed(2) ?? "–", "number"],
+            ["Details", whyCell, "action"],
+          ]}
+        />
       )}
       {opened && (
         <Dialog title={opened.question} isWide onClose={() => setOpened(undefined)}>
@@ -218,7 +191,7 @@ function Cases({ agentId, result: { cases, comparison } }: { agentId: string; re
 }
 
 function VerdictTag({ verdict }: { verdict: Case["verdict"] }) {
-  if (verdict === null) return <span class="status">Waits</span>;
+  if (verdict === null) return <span class="status">Waiting</span>;
   return <span class={`status ${verdict === "right" ? "ready" : verdict === "refused" ? "" : "failed"}`}>{VERDICT_WORDS[verdict]}</span>;
 }
 
@@ -227,8 +200,4 @@ function changeText({ change, before }: Case) {
   if (change === "same" || change === "new") return CHANGE_WORDS[change] || "–";
   const was = before === null ? "" : `, was ${VERDICT_WORDS[before].toLowerCase()}`;
   return <span class={`status ${change === "better" ? "ready" : "failed"}`}>{CHANGE_WORDS[change] + was}</span>;
-}
-
-function percent(share: number | null): string {
-  return share === null ? "–" : new Intl.NumberFormat(navigator.language, { style: "percent", maximumFractionDigits: 0 }).format(share);
 }

@@ -1,21 +1,21 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
-import { api, errorText, type Schemas } from "../api.ts";
+import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextArea, TextField } from "../ui/field.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { sayError } from "../ui/toast.tsx";
 import { linesOfCsv, parseCases } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
 
-/** The runs of questions that tell whether the answers became better or worse. */
+/** The evaluations of an agent: runs of questions that show whether its answers became better or worse. */
 export function Evaluations({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const pages = usePages(
@@ -76,7 +76,7 @@ export function EvaluationStatus({ evaluation: { status } }: { evaluation: Evalu
   return <span class={`status ${style}`}>{words}</span>;
 }
 
-/** How far it has come, and with what result. */
+/** The progress of an evaluation, and its results so far. */
 export function EvaluationProgress({ evaluation }: { evaluation: Evaluation }) {
   const {
     cases_count: all,
@@ -101,25 +101,16 @@ const EXAMPLE = "How long do refunds take? => five working days\nDo you ship to 
 
 function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => void }) {
   const [text, setText] = useState("");
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
   const [, navigate] = useLocation();
-  const create = async (event: SubmitEvent) => {
-    const name = readForm(event)("name") || null;
-    setError(undefined);
-    setBusy(true);
-    try {
-      const { data: sources } = await api.listSources({ agent_id: agentId });
-      const { id } = await api.createEvaluation({ agent_id: agentId, body: { name, cases: readCases(text, sources) } });
-      navigate(`/evaluations/${id}`);
-    } catch (failure) {
-      setError(failure instanceof LineError ? failure.message : errorText(failure));
-      setBusy(false);
-    }
-  };
+  const form = useForm(async (values) => {
+    const { data: sources } = await api.listSources({ agent_id: agentId });
+    const body = { name: values.text("name") || null, cases: parseCases(text, sources) };
+    const { id } = await api.createEvaluation({ agent_id: agentId, body });
+    navigate(`/evaluations/${id}`);
+  });
   return (
     <Dialog title="New evaluation" isWide onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void create(event)}>
+      <form class="stack" onSubmit={form.onSubmit}>
         <TextField label="Name" name="name" maxLength={120} placeholder="Before the new refund policy" />
         <TextArea
           label="Questions"
@@ -128,11 +119,11 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
           placeholder={EXAMPLE}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
-          error={error}
+          error={form.error}
           hint={
             <>
-              One a line. Behind <code>{"=>"}</code> stands what the answer says, <code>refuse</code> where the agent should hand over, or{" "}
-              <code>source: its name</code>. Without it any answer will do.
+              One question per line. After <code>{"=>"}</code> write a text that the answer must contain, <code>refuse</code> if the agent
+              should hand over, or <code>source:</code> and the name of the source. Without <code>{"=>"}</code> any answer is right.
             </>
           }
         />
@@ -148,22 +139,11 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
               }}
             />
           </label>
-          <Button variant="primary" type="submit" isBusy={isBusy} disabled={text.trim() === ""}>
+          <Button variant="primary" type="submit" isBusy={form.isBusy} disabled={text.trim() === ""}>
             Run
           </Button>
         </div>
       </form>
     </Dialog>
   );
-}
-
-/** What a person wrote cannot be read. */
-class LineError extends Error {}
-
-function readCases(text: string, sources: Schemas["Source"][]) {
-  try {
-    return parseCases(text, sources);
-  } catch (error) {
-    throw new LineError((error as Error).message);
-  }
 }

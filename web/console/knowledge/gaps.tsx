@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 
 type Gap = Schemas["Gap"];
 
@@ -19,7 +19,7 @@ const RANGES = [
   ["365", "Last year"],
 ] as const;
 
-/** What visitors asked in vain, grouped, with where they asked it. */
+/** The questions that the agent could not answer, in groups, with the conversations in which visitors asked them. */
 export function Gaps({ agentId }: { agentId: string }) {
   const [days, setDays] = useState<(typeof RANGES)[number][0]>("30");
   const [answering, setAnswering] = useState<Gap>();
@@ -36,7 +36,7 @@ export function Gaps({ agentId }: { agentId: string }) {
       <PagesCards
         pages={pages}
         card={(gap) => <GapCard gap={gap} onAnswer={() => setAnswering(gap)} />}
-        empty={<Empty title="No gaps">What visitors ask in vain appears here, the most frequent first.</Empty>}
+        empty={<Empty title="No gaps">Questions without an answer appear here, the most frequent first.</Empty>}
       />
       {answering && (
         <SaveAnswer
@@ -83,12 +83,12 @@ function timesOf(count: number, what: string): string | undefined {
   return count === 0 ? undefined : `${formatNumber(count)} ${count === 1 ? "time" : "times"} ${what}`;
 }
 
-/** What a conversation is shown as, below the question that it is about. */
+/** The text of a link to a conversation below a question: the visitor's own words, if they differ from the question. */
 export function otherWords(asked: string, question: string): string {
   return asked === question ? "Open the conversation" : asked;
 }
 
-/** A link to a conversation in the inbox; its text alone where the key may not read conversations. */
+/** A link to a conversation in the inbox, or its text alone if the key may not read conversations. */
 export function ConversationLink({ id, text }: { id: string; text: string }) {
   return hasScope("conversations:read") ? <Link href={`~/inbox/${id}`}>{text}</Link> : <span>{text}</span>;
 }

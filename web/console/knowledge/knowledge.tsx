@@ -11,7 +11,7 @@ import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
 import { Sources } from "./sources.tsx";
 
-/** What may be read with the scope of the page; gaps take one more. */
+/** The tabs of the page, with the scope that a tab needs besides that of the page. */
 const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] = [
   ["/", "Sources"],
   ["/answers", "Curated answers"],
@@ -20,7 +20,7 @@ const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] =
   ["/evaluations", "Evaluations"],
 ];
 
-/** What an agent knows, and where it is fed. */
+/** The knowledge of an agent: its sources, its curated answers, and what it lacks. */
 export function Knowledge() {
   const { agents, agentId } = useChosenAgent();
   const [path, navigate] = useLocation();

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { api, errorText, type Schemas } from "../api.ts";
+import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, TextArea, TextField } from "../ui/field.tsx";
 import { say } from "../ui/toast.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 
 type Kind = Schemas["SourceCreate"]["type"];
 
@@ -13,50 +13,40 @@ const KINDS = [
   ["text", "A text"],
 ] as const satisfies readonly (readonly [Kind, string])[];
 const SCHEDULES = [
-  ["manual", "When asked to"],
-  ["daily", "Each day"],
-  ["weekly", "Each week"],
+  ["manual", "Manually"],
+  ["daily", "Daily"],
+  ["weekly", "Weekly"],
 ] as const;
 
 export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () => void }) {
   const [type, setType] = useState<Kind>("website");
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const add = async (event: SubmitEvent) => {
-    const text = readForm(event);
+  const form = useForm(async ({ text }) => {
     const name = text("name") || nameOf(text("url"));
-    setBusy(true);
-    setError(undefined);
-    try {
-      const schedule = (text("schedule") || "manual") as NonNullable<Schemas["SourceCreate"]["schedule"]>;
-      const pages = text("max_pages") === "" ? {} : { max_pages: Number(text("max_pages")) };
-      const body =
-        type === "text" ? { type, name, text: text("text") } : { type, name, url: text("url"), schedule, ...(type === "website" && pages) };
-      await api.createSource({ agent_id: agentId, body });
-      say(`${name} is being read`);
-      onAdded();
-    } catch (failure) {
-      setError(errorText(failure));
-      setBusy(false);
-    }
-  };
+    const schedule = (text("schedule") || "manual") as NonNullable<Schemas["SourceCreate"]["schedule"]>;
+    const pages = text("max_pages") === "" ? {} : { max_pages: Number(text("max_pages")) };
+    const body =
+      type === "text" ? { type, name, text: text("text") } : { type, name, url: text("url"), schedule, ...(type === "website" && pages) };
+    await api.createSource({ agent_id: agentId, body });
+    say(`${name} is being read`);
+    onAdded();
+  });
   return (
-    <form class="stack" onSubmit={(event) => void add(event)}>
+    <form class="stack" onSubmit={form.onSubmit}>
       <Select label="Kind" options={KINDS} value={type} onChoose={setType} />
       {type === "text" ? (
         <>
-          <TextField label="Name" name="name" required maxLength={300} error={error} />
+          <TextField label="Name" name="name" required maxLength={300} error={form.error} />
           <TextArea label="Text" name="text" required rows={10} hint="Markdown headings divide it into parts." />
         </>
       ) : (
         <>
-          <TextField label="Address" name="url" type="url" required placeholder="https://www.example.com/help" error={error} />
-          <TextField label="Name" name="name" maxLength={300} hint="The address’s host where it is left empty." />
+          <TextField label="Address" name="url" type="url" required placeholder="https://www.example.com/help" error={form.error} />
+          <TextField label="Name" name="name" maxLength={300} hint="By default the host of the address." />
           {type === "website" && <TextField label="Pages at most" name="max_pages" type="number" min={1} placeholder="The plan’s limit" />}
           <Select label="Read again" name="schedule" options={SCHEDULES} value="manual" />
         </>
       )}
-      <Button variant="primary" type="submit" isBusy={isBusy}>
+      <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Add source
       </Button>
     </form>

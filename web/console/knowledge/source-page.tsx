@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
+import { ExternalLink } from "../../shared/markdown.tsx";
 import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
@@ -9,24 +10,26 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Progress, SOURCE_STATUS } from "./sources.tsx";
 
 type CrawledPage = Schemas["CrawledPage"];
 
-/** One source: its state, and for a website what became of each page. */
+/** The state of a source and, for a website, of each of its pages. */
 export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: string }) {
   const [isDeleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
   const ids = { agent_id: agentId, source_id: sourceId };
-  const query = useQuery(sourceId, (signal) => api.getSource(ids, { signal }), {
-    watch: (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
-  });
+  const query = useQuery(
+    sourceId,
+    (signal) => api.getSource(ids, { signal }),
+    (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
+  );
   const sync = () =>
     attempt(
       async () => query.set(await api.syncSource(ids)),
-      "It is being read again; the agent answers from what was read before until then",
+      "The source is being read again; until then the agent uses what was read before",
     );
   const remove = async () => {
     if (await attempt(() => api.deleteSource(ids), "Deleted")) navigate("/");
@@ -75,7 +78,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
               onClose={() => setDeleting(false)}
               onConfirm={() => void remove()}
             >
-              <p>The agent no longer answers from it. This cannot be taken back.</p>
+              <p>The agent no longer answers from it. This cannot be undone.</p>
             </Confirm>
           )}
         </>
@@ -92,7 +95,7 @@ const PAGE_STATUSES = [
   ["waiting", "Waiting"],
 ] as const;
 
-/** @param version another one reads the list again. */
+/** @param version the list is read again when it changes. */
 function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: string }; version: string }) {
   const [status, setStatus] = useState<"" | CrawledPage["status"]>("");
   const pages = usePages(`${ids.source_id} ${status} ${version}`, async (page, options) => {
@@ -109,14 +112,7 @@ function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: st
         pages={pages}
         label="Pages"
         columns={[
-          [
-            "Page",
-            ({ url, title }) => (
-              <a href={url} target="_blank" rel="noopener noreferrer nofollow">
-                {title ?? url}
-              </a>
-            ),
-          ],
+          ["Page", ({ url, title }) => <ExternalLink href={url}>{title ?? url}</ExternalLink>],
           [
             "State",
             ({ status: own }) => <span class={`status ${own === "indexed" ? "ready" : own}`}>{own === "indexed" ? "read" : own}</span>,

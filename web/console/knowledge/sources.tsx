@@ -1,36 +1,36 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
-import { api, request, type Schemas } from "../api.ts";
+import { api, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SearchField } from "../ui/page.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { SourceForm } from "./source-form.tsx";
 
 type Source = Schemas["Source"];
 
-/** A list of so many is read at a glance. */
+/** A longer list has a search field. */
 const SEARCHABLE = 5;
 const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
 
-/** The sources of an agent, the latest first, with how far each has been read. Files are added by dropping them. */
+/** The sources of an agent, latest first, with their progress. Files can be dropped on the list. */
 export function Sources({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [isOver, setOver] = useState(false);
   const [searched, setSearched] = useState("");
-  const query = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }), {
-    watch: ({ kind }) => kind === "source",
-  });
+  const query = useQuery(
+    agentId,
+    (signal) => api.listSources({ agent_id: agentId }, { signal }),
+    ({ kind }) => kind === "source",
+  );
   const mayWrite = hasScope("knowledge:write");
   const upload = async (files: FileList | null | undefined) => {
     for (const file of files ?? []) {
-      const form = new FormData();
-      form.set("file", file);
-      await attempt(() => request("POST", `/api/v1/agents/${agentId}/sources/files`, form), `${file.name} is being read`);
+      await attempt(() => api.uploadSourceFile({ agent_id: agentId, body: { file } }), `${file.name} is being read`);
     }
     query.reload();
   };
@@ -108,7 +108,7 @@ function SourceList({ sources }: { sources: readonly Source[] }) {
   );
 }
 
-/** What a search looks in. */
+/** The text in which the search field searches. */
 function textOf({ name, url, type, status }: Source): string {
   return [name, url, type, SOURCE_STATUS[status]].join(" ").toLowerCase();
 }
@@ -141,7 +141,7 @@ function SourceCard({ source }: { source: Source }) {
   );
 }
 
-/** How many pages of a website were found, read, and failed. */
+/** The progress of reading a website. */
 export function Progress({
   source: { type, status, pages_found: found, pages_indexed: read, pages_failed: failed, pages_skipped: skipped },
 }: {

@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { focusSearch, PageFrame, saveFile, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 
 /** The contact details that visitors left. */
@@ -46,7 +46,7 @@ export function Leads() {
           ["Email", ({ email }) => (email ? <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a> : "–")],
           ["Phone", ({ phone }) => phone ?? "–"],
           ["Message", ({ message }) => <span class="clamp">{message ?? "–"}</span>],
-          ["Left", ({ created_at: at }) => <Time at={at} />],
+          ["Received", ({ created_at: at }) => <Time at={at} />],
           [
             "Conversation",
             ({ conversation_id: id }) =>

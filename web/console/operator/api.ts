@@ -3,7 +3,7 @@ import { fetchAsConsole } from "../api.ts";
 
 export type { Schemas } from "../../../client/operator.ts";
 
-/** The operator's API, with the session's cookie. */
+/** The operator API, authenticated by the session's cookie. */
 export const operator = createOperatorClient({
   baseUrl: location.origin,
   token: "session",

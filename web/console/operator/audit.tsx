@@ -3,10 +3,10 @@ import { usePages } from "../lists.ts";
 import { PageFrame, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { operator } from "./api.ts";
 
-/** What operators did. */
+/** The audit log of the operator API. */
 export function Audit() {
   const [operation, setOperation] = useState("");
   const pages = usePages(operation, (page, options) => operator.listAudit({ operation: operation || undefined, ...page }, options));

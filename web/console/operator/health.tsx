@@ -2,10 +2,10 @@ import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { Loaded } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import { operator } from "./api.ts";
 
-/** Whether the deployment keeps up, and what to do where it does not. */
+/** The health of the deployment, with a remedy for each fault. */
 export function HealthPage() {
   const query = useQuery("health", () => operator.getHealth());
   return (
@@ -39,7 +39,7 @@ export function HealthPage() {
               ])}
             />
             <Checks
-              title="Work that waits"
+              title="Pending work"
               rows={work.map(({ kind, ok, waiting }) => [kind.replaceAll("_", " "), ok, formatNumber(waiting)])}
             />
           </>
@@ -59,7 +59,7 @@ function Checks({ title, rows }: { title: string; rows: [name: string, ok: boole
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>
-                <span class={ok ? "status ready" : "status failed"}>{ok ? "Good" : "Behind"}</span>
+                <span class={ok ? "status ready" : "status failed"}>{ok ? "OK" : "Not OK"}</span>
               </td>
               <td class="number">{text}</td>
             </tr>

@@ -1,25 +1,25 @@
 import { useState } from "preact/hooks";
 import { Link, Route, Switch } from "wouter-preact";
-import { errorText } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
+import { KeyList } from "../settings/key-list.tsx";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
-import { labelOf } from "../ui/label.ts";
+import { useForm } from "../ui/form.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/time.tsx";
+import { formatNumber, labelOf, Time } from "../ui/format.tsx";
 import { attempt, say } from "../ui/toast.tsx";
 import { operator, type Schemas } from "./api.ts";
-import { Keys } from "./keys.tsx";
 
 type Workspace = Schemas["Workspace"];
 type Limits = Schemas["Limits"];
 
 const PLANS = (["free", "starter", "pro", "enterprise"] as const).map((plan) => [plan, plan] as const);
-/** The operator's workspaces: their plans, limits and keys. */
+
+/** The workspaces of the deployment, with their plans, limits and keys. */
 export function Workspaces() {
   return (
     <Switch>
@@ -69,25 +69,17 @@ function List() {
 }
 
 function CreateForm({ onCreated }: { onCreated: () => void }) {
-  const [error, setError] = useState<string>();
-  const create = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const fields = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
-    const body = fields as unknown as Schemas["WorkspaceCreate"];
-    try {
-      await operator.createWorkspace({ body });
-      say("Created");
-      onCreated();
-    } catch (failure) {
-      setError(errorText(failure));
-    }
-  };
+  const form = useForm(async ({ text }) => {
+    await operator.createWorkspace({ body: { name: text("name"), slug: text("slug"), plan: text("plan") as Workspace["plan"] } });
+    say("Created");
+    onCreated();
+  });
   return (
-    <form class="stack" onSubmit={(event) => void create(event)}>
-      <TextField label="Name" name="name" required maxLength={120} error={error} />
+    <form class="stack" onSubmit={form.onSubmit}>
+      <TextField label="Name" name="name" required maxLength={120} error={form.error} />
       <TextField label="Slug" name="slug" required hint="Lower-case letters, digits and hyphens; it cannot be changed." />
       <Select label="Plan" name="plan" options={PLANS} value="free" />
-      <Button variant="primary" type="submit">
+      <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Create workspace
       </Button>
     </form>
@@ -96,6 +88,7 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
 
 function WorkspacePage({ id }: { id: string }) {
   const query = useQuery(id, () => operator.getWorkspace({ workspace_id: id }));
+  const keys = useQuery(id, async () => (await operator.listKeys({ workspace_id: id })).data);
   const save = (body: Schemas["WorkspaceUpdate"]) =>
     attempt(async () => query.set(await operator.updateWorkspace({ workspace_id: id, body })), "Saved");
   return (
@@ -114,7 +107,11 @@ function WorkspacePage({ id }: { id: string }) {
               </p>
             </section>
             <LimitsCard key={JSON.stringify(workspace.limit_overrides)} workspace={workspace} save={save} />
-            <Keys workspaceId={id} />
+            <KeyList
+              query={keys}
+              create={(body) => operator.createKey({ workspace_id: id, body: body as Schemas["KeyCreate"] })}
+              revoke={(key_id) => operator.revokeKey({ workspace_id: id, key_id })}
+            />
           </>
         )}
       </Loaded>
@@ -122,7 +119,7 @@ function WorkspacePage({ id }: { id: string }) {
   );
 }
 
-/** The limits of the plan, and those that the operator set instead. */
+/** The limits of the workspace: those of its plan, unless the operator has set others. */
 function LimitsCard({
   workspace: { limits, limit_overrides: overrides },
   save,
@@ -131,16 +128,14 @@ function LimitsCard({
   save: (body: Schemas["WorkspaceUpdate"]) => Promise<unknown>;
 }) {
   const names = (Object.keys(limits) as (keyof Limits)[]).filter((name) => typeof limits[name] === "number");
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    const wanted = names.map((name) => [name, data.get(name) === "" ? null : Number(data.get(name))]);
-    void save({ limits: Object.fromEntries(wanted) });
-  };
+  const { isBusy, onSubmit } = useForm(({ text }) => {
+    const wanted = names.map((name) => [name, text(name) === "" ? null : Number(text(name))]);
+    return save({ limits: Object.fromEntries(wanted) });
+  });
   return (
-    <form class="card" onSubmit={submit}>
+    <form class="card" onSubmit={onSubmit}>
       <h2>Limits</h2>
-      <p class="quiet">What is left empty is the plan’s.</p>
+      <p class="quiet">The limit of the plan applies to a field that is empty.</p>
       <div class="cards">
         {names.map((name) => (
           <TextField
@@ -155,7 +150,7 @@ function LimitsCard({
         ))}
       </div>
       <div class="actions">
-        <Button variant="primary" type="submit">
+        <Button variant="primary" type="submit" isBusy={isBusy}>
           Save limits
         </Button>
       </div>

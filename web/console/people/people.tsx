@@ -6,7 +6,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
-import { formatNumber } from "../ui/time.tsx";
+import { formatNumber } from "../ui/format.tsx";
 import { attempt, say, sayError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
@@ -18,13 +18,13 @@ const KINDS = [
   ["anon_id", "Visitor id"],
 ] as const;
 
-/** Answers people who ask what is stored about them, or want it erased. */
+/** Finds, exports and erases the data of a person. */
 export function People() {
   const [kind, setKind] = useState<Found["identifier"]["type"]>("email");
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
   const find = async (event: SubmitEvent) => {
-    const value = readForm(event)("value");
+    const value = readForm(event).text("value");
     setBusy(true);
     try {
       setFound(await api.findPerson({ [kind]: value }));
@@ -36,7 +36,7 @@ export function People() {
   };
   return (
     <PageFrame title="People">
-      <p class="quiet">Find what is stored about a person, hand it out, or erase it.</p>
+      <p class="quiet">Find what is stored about a person, export it, or erase it.</p>
       <form class="inline-form" onSubmit={(event) => void find(event)}>
         <Select label="Find by" options={KINDS} value={kind} onChoose={setKind} />
         <TextField

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
+import { ExternalLink } from "../../shared/markdown.tsx";
 import type { Schemas } from "../api.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
 import { hasScope } from "../session.ts";
@@ -14,15 +15,15 @@ import { SaveCase, type SavedCase } from "./save-case.tsx";
 interface Props {
   agentId: string;
   conversation: PlaygroundConversation;
-  /** Its place in the conversation. */
+  /** The position of the answer in the conversation. */
   at: number;
-  /** Why it was given is not beside it. */
+  /** Whether it has a button that explains the answer. */
   hasWhy?: boolean;
-  /** The question may be kept, as a case or with another answer. */
+  /** Whether it has buttons to save the question as a case or with another answer. */
   hasSaving?: boolean;
 }
 
-/** An answer, how sure it is, and what can be made of it. */
+/** An answer with its confidence and actions. */
 export function AnswerView({ agentId, conversation: { asked, isAsking, retry }, at, hasWhy = false, hasSaving = true }: Props) {
   const [isExplaining, setExplaining] = useState(false);
   const one = asked[at];
@@ -67,11 +68,11 @@ interface SavingProps {
   agentId: string;
   asked: Asked;
   answer: Schemas["ChatAnswer"];
-  /** What was asked before it. */
+  /** The questions before it. */
   previous: readonly string[];
 }
 
-/** Keeps a question with another answer, or as a case of an evaluation. */
+/** Saves a question with another answer, or as a case of an evaluation. */
 function Saving({ agentId, asked: { question, text }, answer, previous }: SavingProps) {
   const [opened, setOpened] = useState<"answer" | "case">();
   const [saved, setSaved] = useState<SavedCase>();
@@ -79,13 +80,13 @@ function Saving({ agentId, asked: { question, text }, answer, previous }: Saving
   const onSaved = (one: SavedCase) => {
     setSaved(one);
     close();
-    say("The question is a case now");
+    say("Saved as a case");
   };
   if (!hasScope("knowledge:write")) return null;
   return (
     <>
       <Button variant="quiet" onClick={() => setOpened("answer")}>
-        Teach an answer
+        Save as a curated answer
       </Button>
       {hasScope("knowledge:read") && !saved && (
         <Button variant="quiet" onClick={() => setOpened("case")}>
@@ -99,10 +100,10 @@ function Saving({ agentId, asked: { question, text }, answer, previous }: Saving
   );
 }
 
-/** Why the answer was given, or would be handed over. */
+/** The confidence of an answer, whether it would be handed to the team, and its sources. */
 function Verdict({ answer, threshold }: { answer: Schemas["ChatAnswer"]; threshold: number | undefined }) {
   const { confidence, needs_human: needsHuman, handoff_reason: reason, citations } = answer;
-  const limit = threshold === undefined ? "" : ` (answers from ${threshold} on)`;
+  const limit = threshold === undefined ? "" : ` (threshold ${threshold})`;
   return (
     <>
       <span>
@@ -112,9 +113,9 @@ function Verdict({ answer, threshold }: { answer: Schemas["ChatAnswer"]; thresho
       {needsHuman && <span class="status failed">Would be handed to the team{reason && `: ${HANDOFF_WORDS[reason]}`}</span>}
       {citations.map(({ title, url, source_id: id }, at) =>
         url ? (
-          <a key={at} href={url} target="_blank" rel="noopener noreferrer nofollow">
+          <ExternalLink key={at} href={url}>
             {at + 1} {title}
-          </a>
+          </ExternalLink>
         ) : (
           <span key={at} title={id}>
             {at + 1} {title}

@@ -1,38 +1,36 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, errorText, type Schemas } from "../api.ts";
 
-/** What takes the place of the agent's settings. */
+/** Settings that replace those of the agent for a question. */
 export type TriedSettings = NonNullable<Schemas["ChatIn"]["settings"]>;
 
-/** A question that was asked here, and its answer as far as it has come. */
+/** A question of the playground, and the answer so far. */
 export interface Asked {
   question: string;
-  /** The confidence that the answer needed; undefined where it is not known. */
+  /** The confidence that the answer needed; undefined if that is not known. */
   threshold: number | undefined;
   text: string;
   answer?: Schemas["ChatAnswer"];
   error?: string;
 }
 
-/** How an agent is asked. */
-interface Asking {
+interface Options {
   agentId: string;
   threshold: number | undefined;
   settings?: TriedSettings | undefined;
 }
 
-/** A conversation of the playground. */
 export interface PlaygroundConversation {
   asked: readonly Asked[];
   isAsking: boolean;
   ask: (question: string) => Promise<void>;
-  /** Asks the last question again, which failed. */
+  /** Asks the last question again after it failed. */
   retry: () => Promise<void>;
   clear: () => void;
 }
 
-/** A conversation on the channel `playground`, whose answers are streamed. */
-export function usePlaygroundConversation({ agentId, threshold, settings }: Asking): PlaygroundConversation {
+/** A conversation on the channel `playground`, with streamed answers. */
+export function usePlaygroundConversation({ agentId, threshold, settings }: Options): PlaygroundConversation {
   const [asked, setAsked] = useState<readonly Asked[]>([]);
   const [running, setRunning] = useState<AbortController>();
   const latest = useRef(running);
@@ -74,10 +72,10 @@ export function usePlaygroundConversation({ agentId, threshold, settings }: Aski
   };
 }
 
-/** A case of an evaluation takes so many of the questions before it. */
+/** The most previous questions that a case of an evaluation may have. */
 const MAX_PREVIOUS = 10;
 
-/** What the agent was asked, and has answered or handed over. */
+/** The last questions that the agent has answered or handed over. */
 export function questionsOf(asked: readonly Asked[]): string[] {
   return asked
     .filter(({ answer }) => answer)

@@ -12,7 +12,7 @@ import { AnswerView } from "./answer.tsx";
 import { type Asked, type PlaygroundConversation, type TriedSettings, usePlaygroundConversation } from "./conversation.ts";
 import { SettingsToTry } from "./settings-to-try.tsx";
 
-/** Asks an agent as a visitor would, and shows why it answered so; also with other settings, side by side. */
+/** Asks an agent as a visitor would, and explains its answers. A second column can show the answers with other settings. */
 export function Playground() {
   const { agents, agent, agentId } = useChosenAgent();
   const [isComparing, setComparing] = useState(false);
@@ -33,7 +33,7 @@ export function Playground() {
     beginAnew();
   };
   const compare = (isOn: boolean) => {
-    // The question whose answer is to be improved is the one to compare with.
+    // The last question is proposed again, to compare its answers.
     setText(text || (own.asked.at(-1)?.question ?? ""));
     setComparing(isOn);
     beginAnew();
@@ -106,7 +106,7 @@ interface SettingsProps {
   onSaved: () => void;
 }
 
-/** The settings to try, once those of the agent are read. */
+/** The settings to try, once those of the agent have been read. */
 function Settings({ agentId, tried, onChange, onSaved }: SettingsProps) {
   const query = useQuery(agentId, async (signal) => (await api.getAgent({ agent_id: agentId }, { signal })) as Schemas["AgentSettings"]);
   const saved = (agent: Schemas["AgentSettings"]) => {
@@ -130,7 +130,7 @@ interface RoundProps {
   other: PlaygroundConversation | undefined;
 }
 
-/** A question with its answer, or with both. */
+/** A question with its answer, or with two answers to compare. */
 function Round({ agentId, question, at, own, other }: RoundProps) {
   return (
     <>
@@ -155,7 +155,7 @@ function Round({ agentId, question, at, own, other }: RoundProps) {
   );
 }
 
-/** Why the last answer was given. */
+/** Explains the last answer. */
 function Why({ asked: { answer, error } }: { asked: Asked }) {
   return (
     <aside class="stack" aria-label="Why this answer">
@@ -175,7 +175,7 @@ function Ask({
   onAsk,
 }: {
   fieldRef: { current: HTMLTextAreaElement | null };
-  /** Whether it is known which agent is asked. */
+  /** Whether an agent has been selected. */
   isReady: boolean;
   isBusy: boolean;
   text: string;
@@ -225,7 +225,7 @@ function Ask({
       <div class="actions">
         <span class={isWaiting ? "quiet grow" : "hint"} role="status">
           {isWaiting ? (
-            "It is asked as soon as the agent is ready."
+            "The question is sent as soon as the agent is ready."
           ) : (
             <>
               <kbd>Enter</kbd> asks

@@ -1,25 +1,25 @@
 import { useState } from "preact/hooks";
-import { api, errorText, type Schemas } from "../api.ts";
+import { api, type Schemas } from "../api.ts";
 import type { Case } from "../knowledge/cases.ts";
 import { nameOf } from "../knowledge/evaluations.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Select, TextArea, TextField } from "../ui/field.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 import { Loaded } from "../ui/states.tsx";
 
 type Evaluation = Schemas["Evaluation"];
 
-/** More than the service keeps of an agent. */
-const MOST_RUNS = 20;
-const MOST_ANSWERS = 100;
-const RIGHT = [
+/** More than the service keeps for an agent. */
+const MAX_RUNS = 20;
+const MAX_ANSWERS = 100;
+const EXPECTATIONS = [
   ["answer", "It answers"],
   ["refuse", "It hands over"],
 ] as const;
 
-/** The run that a case was saved in. */
+/** The evaluation in which a case was saved. */
 export interface SavedCase {
   name: string;
   href: string;
@@ -28,20 +28,20 @@ export interface SavedCase {
 interface Props {
   agentId: string;
   question: string;
-  /** What was asked before it in its conversation, oldest first. */
+  /** The questions before it in its conversation, oldest first. */
   previous: readonly string[];
   onSaved: (saved: SavedCase) => void;
   onClose: () => void;
 }
 
-/** Keeps a question, with what is expected of its answer, among those of an evaluation. */
+/** Saves a question, with what is expected of its answer, as a case of an evaluation. */
 export function SaveCase({ agentId, onClose, ...props }: Props) {
   const query = useQuery(agentId, async (signal) => {
-    const of = { agent_id: agentId };
+    const agent = { agent_id: agentId };
     const [runs, sources, answers] = await Promise.all([
-      api.listEvaluations({ ...of, limit: MOST_RUNS }, { signal }),
-      api.listSources(of, { signal }),
-      api.listAnswers({ ...of, limit: MOST_ANSWERS }, { signal }),
+      api.listEvaluations({ ...agent, limit: MAX_RUNS }, { signal }),
+      api.listSources(agent, { signal }),
+      api.listAnswers({ ...agent, limit: MAX_ANSWERS }, { signal }),
     ]);
     return { runs: latestByName(runs.data), sources: sources.data, answers: answers.data };
   });
@@ -61,38 +61,28 @@ interface Known {
 function CaseForm({ agentId, question, previous, known: { runs, sources, answers }, onSaved }: Omit<Props, "onClose"> & { known: Known }) {
   const [isRefusal, setRefusal] = useState(false);
   const [runId, setRunId] = useState(runs[0]?.id ?? "");
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
   const run = runs.find(({ id }) => id === runId);
-  const save = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    setError(undefined);
-    setBusy(true);
-    try {
-      onSaved(await saveCase(agentId, run, text("name"), { question: text("question"), previous: [...previous], expect: expectOf(text) }));
-    } catch (failure) {
-      setError(errorText(failure));
-      setBusy(false);
-    }
-  };
+  const form = useForm(async ({ text }) => {
+    onSaved(await saveCase(agentId, run, text("name"), { question: text("question"), previous: [...previous], expect: expectOf(text) }));
+  });
   return (
-    <form class="stack" onSubmit={(event) => void save(event)}>
+    <form class="stack" onSubmit={form.onSubmit}>
       <TextArea label="Question" name="question" required maxLength={2000} rows={2} defaultValue={question} hint={previousText(previous)} />
       <Select
-        label="It is right when"
+        label="It is right if"
         name="right"
-        options={RIGHT}
+        options={EXPECTATIONS}
         value={isRefusal ? "refuse" : "answer"}
         onChoose={(value) => setRefusal(value === "refuse")}
       />
       {!isRefusal && (
         <>
           <TextField
-            label="And says"
+            label="And contains"
             name="contains"
             maxLength={500}
             placeholder="five working days"
-            hint="In whatever case and white space. Empty: whatever it says."
+            hint="Case and white space do not matter. Leave it empty to accept any text."
           />
           <Select label="And cites" name="source" options={citable(sources, answers)} value="" />
         </>
@@ -105,12 +95,12 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
         hint={run && "This question is asked now; the others keep their results."}
       />
       {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" />}
-      {error && (
+      {form.error && (
         <p class="field-error" role="alert">
-          {error}
+          {form.error}
         </p>
       )}
-      <Button variant="primary" type="submit" isBusy={isBusy}>
+      <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Save and run
       </Button>
     </form>
@@ -119,9 +109,9 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
 
 /** Adds a case to an evaluation, or makes one of it. */
 async function saveCase(agentId: string, run: Evaluation | undefined, newName: string, added: Case): Promise<SavedCase> {
-  const of = { agent_id: agentId };
-  if (run) await api.addEvaluationCase({ ...of, evaluation_id: run.id, body: added });
-  const saved = run ?? (await api.createEvaluation({ ...of, body: { name: newName || "From the playground", cases: [added] } }));
+  const agent = { agent_id: agentId };
+  if (run) await api.addEvaluationCase({ ...agent, evaluation_id: run.id, body: added });
+  const saved = run ?? (await api.createEvaluation({ ...agent, body: { name: newName || "From the playground", cases: [added] } }));
   return { name: nameOf(saved), href: `~/knowledge/evaluations/${saved.id}` };
 }
 
@@ -140,7 +130,7 @@ function citable(sources: Known["sources"], answers: Known["answers"]) {
   ];
 }
 
-/** Of each name the latest run: it has the cases that were added last. */
+/** Returns the latest run of each name, which has the newest cases. */
 function latestByName(newestFirst: readonly Evaluation[]): Evaluation[] {
   return newestFirst.filter((one, at) => newestFirst.findIndex((other) => nameOf(other) === nameOf(one)) === at);
 }

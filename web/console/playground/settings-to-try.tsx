@@ -10,13 +10,13 @@ type AgentSettings = Schemas["AgentSettings"];
 
 interface Props {
   agent: AgentSettings;
-  /** What is different from the agent's. */
+  /** The settings that differ from those of the agent. */
   tried: TriedSettings;
   onChange: (tried: TriedSettings) => void;
   onSaved: (agent: AgentSettings) => void;
 }
 
-/** The settings that each question is also asked with, before the agent has them. */
+/** The form for settings to try before they are saved for the agent. */
 export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
   const [isConfirming, setConfirming] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -48,7 +48,7 @@ export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
           <ConfidenceField
             value={String(shown.confidence_threshold)}
             onInput={({ currentTarget }) => {
-              // What is half typed is no number yet.
+              // A number that is not yet complete is ignored.
               if (currentTarget.value !== "" && currentTarget.checkValidity())
                 change({ confidence_threshold: currentTarget.valueAsNumber });
             }}

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { useAgents } from "../agents.tsx";
-import { api, errorText } from "../api.ts";
+import { api } from "../api.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber } from "../ui/time.tsx";
-import { readForm } from "../ui/form.ts";
+import { formatNumber } from "../ui/format.tsx";
+import { useForm } from "../ui/form.ts";
 
 export function AgentList() {
   const agents = useAgents();
@@ -51,23 +51,17 @@ export function AgentList() {
 }
 
 function CreateAgent({ onClose }: { onClose: () => void }) {
-  const [error, setError] = useState<string>();
   const [, navigate] = useLocation();
-  const create = async (event: SubmitEvent) => {
-    const name = readForm(event)("name");
-    try {
-      const { id } = await api.createAgent({ body: { name } });
-      onClose();
-      navigate(`/agents/${id}`);
-    } catch (failure) {
-      setError(errorText(failure));
-    }
-  };
+  const form = useForm(async ({ text }) => {
+    const { id } = await api.createAgent({ body: { name: text("name") } });
+    onClose();
+    navigate(`/agents/${id}`);
+  });
   return (
     <Dialog title="Create agent" onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void create(event)}>
-        <TextField label="Name" name="name" required maxLength={120} error={error} hint="Visitors see it." />
-        <Button variant="primary" type="submit">
+      <form class="stack" onSubmit={form.onSubmit}>
+        <TextField label="Name" name="name" required maxLength={120} error={form.error} hint="Visitors see it." />
+        <Button variant="primary" type="submit" isBusy={form.isBusy}>
           Create agent
         </Button>
       </form>

@@ -18,7 +18,7 @@ import { VisitorsForm } from "./visitors-form.tsx";
 export type AgentSettings = Schemas["AgentSettings"];
 type Update = Schemas["AgentUpdate"];
 
-/** Changes an agent; false where that was refused, which is said. */
+/** Updates an agent. If that fails, shows why and returns false. */
 export type SaveAgent = (body: Update) => Promise<boolean>;
 
 export function AgentPage({ id }: { id: string }) {
@@ -79,13 +79,13 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
         rows={5}
         maxLength={20_000}
         defaultValue={agent.instructions ?? ""}
-        hint="What the model reads before each question: tone, rules, what not to answer. Without a model they are not used."
+        hint="The model reads them before each question: tone, rules, what not to answer. Without a model they are not used."
       />
       <TextArea label="Welcome message" name="welcome_message" rows={2} maxLength={8000} defaultValue={agent.welcome_message} />
       <ConfidenceField
         name="confidence_threshold"
         defaultValue={String(agent.confidence_threshold)}
-        hint="0 to 1. Higher: fewer wrong answers, and more for the team."
+        hint="0 to 1. The agent answers from this confidence on. A higher one means fewer wrong answers and more hand-offs."
       />
       <TextField
         label="Language"
@@ -93,14 +93,14 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
         required
         maxLength={35}
         defaultValue={agent.language}
-        hint="Such as en or pt-BR: of the texts that you do not set. Answers are in the visitor’s."
+        hint="Such as en or pt-BR, for texts that you do not set. Answers are in the visitor’s language."
       />
       <TextArea
         label="Websites that may show it"
         name="allowed_origins"
         rows={2}
         defaultValue={agent.allowed_origins.join("\n")}
-        hint="One origin a line, such as https://www.example.com; * for all."
+        hint="One origin per line, such as https://www.example.com; * allows all."
       />
     </SettingsForm>
   );
@@ -112,7 +112,7 @@ const PLACES = [
   ["link", "A link to the chat page"],
 ] as const;
 
-/** What is pasted into a website. */
+/** The snippet to paste into a website. */
 function Embed({ agentId }: { agentId: string }) {
   const [place, setPlace] = useState<(typeof PLACES)[number][0]>("launcher");
   const script = `<script src="${location.origin}/widget.js"${place === "launcher" ? ` data-agent="${agentId}"` : ""} async></script>`;
@@ -124,7 +124,7 @@ function Embed({ agentId }: { agentId: string }) {
   return (
     <section class="card">
       <h2>Put it on your website</h2>
-      <Select label="How" options={PLACES} value={place} onChoose={setPlace} />
+      <Select label="Placement" options={PLACES} value={place} onChoose={setPlace} />
       <Secret value={snippets[place]} />
       <p class="quiet">The website’s origin must be among those that may show it.</p>
     </section>
@@ -147,24 +147,26 @@ function Danger({ agent }: { agent: AgentSettings }) {
       <h2>Identity and deletion</h2>
       <p class="quiet">
         {agent.has_identity_secret
-          ? "Your website can vouch for visitors with a secret of this agent."
-          : "Your website cannot vouch for visitors yet."}
+          ? "Your website can identify its visitors with the identity secret of this agent."
+          : "Your website cannot identify its visitors yet."}
       </p>
       {secret !== undefined && (
         <>
-          <p>It is shown this once: keep it where you keep secrets.</p>
+          <p>It is shown only once: store it with your other secrets.</p>
           <Secret value={secret} />
         </>
       )}
       <div class="actions">
-        <Button onClick={() => setOpen("identity")}>{agent.has_identity_secret ? "New identity secret" : "Make an identity secret"}</Button>
+        <Button onClick={() => setOpen("identity")}>
+          {agent.has_identity_secret ? "New identity secret" : "Create an identity secret"}
+        </Button>
         <Button variant="danger" onClick={() => setOpen("delete")}>
           Delete agent
         </Button>
       </div>
       {open === "identity" && (
-        <Confirm title="Make an identity secret" confirm="Make it" onClose={() => setOpen(undefined)} onConfirm={() => void rotate()}>
-          <p>A secret that there is stays valid for a day.</p>
+        <Confirm title="Create an identity secret" confirm="Create" onClose={() => setOpen(undefined)} onConfirm={() => void rotate()}>
+          <p>A current secret stays valid for a day.</p>
         </Confirm>
       )}
       {open === "delete" && (
@@ -175,7 +177,7 @@ function Danger({ agent }: { agent: AgentSettings }) {
           onClose={() => setOpen(undefined)}
           onConfirm={() => void remove()}
         >
-          <p>Its knowledge is deleted, and it answers nobody any more. Its conversations stay.</p>
+          <p>Its knowledge is deleted, and it no longer answers anybody. Its conversations stay.</p>
         </Confirm>
       )}
     </section>

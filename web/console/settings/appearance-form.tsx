@@ -26,7 +26,7 @@ const THEMES = [
 ] as const;
 const MAX_SUGGESTIONS = 4;
 
-/** How the chat looks, with a preview of it. */
+/** The appearance of the chat, with a preview. */
 export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const [appearance, setAppearance] = useState<Appearance>(agent.appearance);
   const change = (part: Partial<Appearance>) => setAppearance({ ...appearance, ...part });
@@ -53,13 +53,13 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
             rows={MAX_SUGGESTIONS}
             value={appearance.suggestions.join("\n")}
             onInput={({ currentTarget }) => change({ suggestions: currentTarget.value.split("\n").slice(0, MAX_SUGGESTIONS) })}
-            hint="One a line, at most four."
+            hint="One per line, at most four."
           />
           <Select label="Launcher" options={LAUNCHERS} value={appearance.launcher} onChoose={(value) => change({ launcher: value })} />
           <Select label="Side" options={POSITIONS} value={appearance.position} onChoose={(value) => change({ position: value })} />
           <Select label="Theme" options={THEMES} value={appearance.theme} onChoose={(value) => change({ theme: value })} />
           <Checkbox
-            label="Name this service"
+            label="Show “Powered by Support Agent”"
             checked={appearance.show_branding}
             onChange={({ currentTarget }) => change({ show_branding: currentTarget.checked })}
           />
@@ -70,7 +70,7 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
   );
 }
 
-/** The chat's start as a visitor sees it. */
+/** A preview of the chat before the first question. */
 function Preview({
   agent,
   appearance: { accent, greeting, suggestions, launcher, position, theme },
@@ -109,7 +109,7 @@ function Preview({
   );
 }
 
-/** In the agent's language, as the chat says it, or in the team's own words. */
+/** The text of the launcher in the agent's language. */
 function LauncherText({ agent: { language, languages } }: { agent: AgentSettings }) {
   const [text, setText] = useState("");
   useEffect(() => {

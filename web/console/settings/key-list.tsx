@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
-import { errorText } from "../api.ts";
 import type { Query } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Checkbox, TextField } from "../ui/field.tsx";
-import { Secret } from "../ui/secret.tsx";
+import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Table } from "../ui/table.tsx";
+import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 
 interface ListedKey {
   id: string;
@@ -21,22 +21,29 @@ interface ListedKey {
 
 interface Props {
   query: Omit<Query<ListedKey[]>, "set">;
-  /** The scopes that a new key may get; without it, all. */
+  /** The scopes that a new key may get; by default all. */
   grantable?: readonly string[];
   create: (body: { name: string; scopes: string[] }) => Promise<{ key: string }>;
   revoke: (id: string) => Promise<unknown>;
-  onChanged: () => void;
 }
 
-/** API keys: made, shown once, revoked. */
-export function KeyList({ query, grantable, create, revoke, onChanged }: Props) {
+/** Lists, creates and revokes API keys. */
+export function KeyList({ query, grantable = ["*"], create, revoke }: Props) {
   const [isAdding, setAdding] = useState(false);
   const [key, setKey] = useState<string>();
   const [revoking, setRevoking] = useState<ListedKey>();
   const confirmRevoke = async (id: string) => {
-    if (await attempt(() => revoke(id), "Revoked")) onChanged();
+    if (await attempt(() => revoke(id), "Revoked")) query.reload();
     setRevoking(undefined);
   };
+  const revokeCell = (listed: ListedKey) =>
+    listed.revoked_at ? (
+      <span class="quiet">Revoked</span>
+    ) : (
+      <Button variant="quiet" onClick={() => setRevoking(listed)}>
+        Revoke
+      </Button>
+    );
   return (
     <section class="card" aria-label="API keys">
       <div class="card-top">
@@ -48,33 +55,34 @@ export function KeyList({ query, grantable, create, revoke, onChanged }: Props) 
           keys.length === 0 ? (
             <Empty title="No keys yet">A key lets a backend use the API.</Empty>
           ) : (
-            <Table keys={keys} onRevoke={setRevoking} />
+            <Table
+              label="API keys"
+              rows={keys}
+              keyOf={({ id }) => id}
+              columns={[
+                ["Name", ({ name }) => name],
+                ["Prefix", ({ prefix }) => <code>{prefix}…</code>],
+                ["Scopes", ({ scopes }) => <div class="wrap">{scopes.join(", ")}</div>],
+                ["Created", ({ created_at: at }) => <Time at={at} />],
+                ["Actions", revokeCell, "action"],
+              ]}
+            />
           )
         }
       </Loaded>
       {isAdding && (
         <Dialog title="Create key" onClose={() => setAdding(false)}>
           <KeyForm
-            grantable={grantable ?? ["*"]}
+            grantable={grantable}
             onSubmit={async (body) => {
               setKey((await create(body)).key);
               setAdding(false);
-              onChanged();
+              query.reload();
             }}
           />
         </Dialog>
       )}
-      {key !== undefined && (
-        <Dialog title="API key" onClose={() => setKey(undefined)}>
-          <p>It is shown this once: keep it where you keep secrets.</p>
-          <Secret value={key} />
-          <div class="actions">
-            <Button variant="primary" onClick={() => setKey(undefined)}>
-              I have kept it
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {key !== undefined && <SecretDialog title="API key" secret={key} onClose={() => setKey(undefined)} />}
       {revoking && (
         <Confirm
           title={`Revoke “${revoking.name}”`}
@@ -83,76 +91,30 @@ export function KeyList({ query, grantable, create, revoke, onChanged }: Props) 
           onClose={() => setRevoking(undefined)}
           onConfirm={() => void confirmRevoke(revoking.id)}
         >
-          <p>Whatever uses this key is refused from the next request on. This cannot be taken back.</p>
+          <p>Requests with this key are refused from now on. This cannot be undone.</p>
         </Confirm>
       )}
     </section>
   );
 }
 
-function Table({ keys, onRevoke }: { keys: ListedKey[]; onRevoke: (key: ListedKey) => void }) {
-  return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="API keys">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Begins with</th>
-            <th scope="col">Scopes</th>
-            <th scope="col">Created</th>
-            <th scope="col">
-              <span class="sr-only">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td>{key.name}</td>
-              <td>
-                <code>{key.prefix}…</code>
-              </td>
-              <td class="wrap">{key.scopes.join(", ")}</td>
-              <td>
-                <Time at={key.created_at} />
-              </td>
-              <td>
-                {key.revoked_at ? (
-                  <span class="quiet">Revoked</span>
-                ) : (
-                  <Button variant="quiet" onClick={() => onRevoke(key)}>
-                    Revoke
-                  </Button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function KeyForm({
-  grantable,
-  onSubmit,
-}: {
+interface FormProps {
   grantable: readonly string[];
   onSubmit: (body: { name: string; scopes: string[] }) => Promise<void>;
-}) {
-  const [error, setError] = useState<string>();
-  const submit = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    try {
-      await onSubmit({ name: text("name"), scopes: data.getAll("scopes") as string[] });
-    } catch (failure) {
-      setError(errorText(failure));
-    }
-  };
+}
+
+function KeyForm({ grantable, onSubmit }: FormProps) {
+  const form = useForm(({ text, all }) => onSubmit({ name: text("name"), scopes: all("scopes") }));
   return (
-    <form class="stack" onSubmit={(event) => void submit(event)}>
-      <TextField label="Name" name="name" required maxLength={120} error={error} hint="What uses it, such as “Shop backend”." />
+    <form class="stack" onSubmit={form.onSubmit}>
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={120}
+        error={form.error}
+        hint="The program that uses it, such as “Shop backend”."
+      />
       <fieldset>
         <legend>Scopes</legend>
         {grantable.map((scope) => (
@@ -165,7 +127,7 @@ function KeyForm({
           />
         ))}
       </fieldset>
-      <Button variant="primary" type="submit">
+      <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Create key
       </Button>
     </form>

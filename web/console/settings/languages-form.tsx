@@ -3,18 +3,18 @@ import { WIDGET_LANGUAGES, WIDGET_TEXTS, type WidgetLanguage, type WidgetText } 
 import { directionOf, loadTexts } from "../../widget/texts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Checkbox, Select, TextField } from "../ui/field.tsx";
-import { labelOf } from "../ui/label.ts";
+import { labelOf } from "../ui/format.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
-/** The languages that the chat speaks, each with the texts that replace its own. */
+/** The languages that the chat offers, each with the texts that replace the default ones. */
 type Languages = AgentSettings["languages"];
 
 const MAX_TEXT_LENGTH = 300;
 const NAMES = new Intl.DisplayNames("en", { type: "language" });
 const nameOf = (language: string) => NAMES.of(language) ?? language;
 
-/** The languages of the chat, and its texts in the team's own words. */
+/** The languages of the chat, and texts in the team's own words. */
 export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const [languages, setLanguages] = useState<Languages>(agent.languages);
   const spoken = Object.keys(languages) as WidgetLanguage[];
@@ -31,9 +31,10 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
   return (
     <SettingsForm title="Languages of the chat" onSave={() => save({ languages: withoutEmpty(languages) })}>
       <fieldset>
-        <legend>The chat speaks</legend>
+        <legend>Languages that the chat offers</legend>
         <p class="hint">
-          A visitor reads it in the language of your page, else of their browser, else of the agent. None checked: all of them.
+          The chat uses the language of your page, or else of the visitor’s browser, or else of the agent. If none is checked, it offers
+          all.
         </p>
         <div class="choices">
           {WIDGET_LANGUAGES.map((language) => (
@@ -50,7 +51,7 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
         <fieldset>
           <legend>Texts in your own words</legend>
           <p class="hint">
-            Those that you do not replace stay as they are. <code>{"{name}"}</code> and the like are filled in.
+            Other texts stay as they are. Placeholders such as <code>{"{name}"}</code> are filled in.
           </p>
           {spoken.flatMap((language) =>
             Object.entries(languages[language] ?? {}).map(([name, text]) => (
@@ -78,7 +79,7 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
   );
 }
 
-/** Chooses a text to replace, which begins with what the chat says by itself. */
+/** Selects a text to replace, and starts with the default text. */
 function AddText({
   languages,
   onAdd,
@@ -107,7 +108,7 @@ function AddText({
   );
 }
 
-/** Without the texts that were emptied: the chat's own ones are used again. */
+/** Removes empty texts, for which the chat uses the default ones again. */
 function withoutEmpty(languages: Languages): Languages {
   const filled = (texts: Record<string, string>) => Object.entries(texts).filter(([, text]) => text.trim() !== "");
   return Object.fromEntries(Object.entries(languages).map(([language, texts]) => [language, Object.fromEntries(filled(texts))]));

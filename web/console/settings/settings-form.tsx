@@ -1,26 +1,19 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 
 interface Props {
   title: string;
-  /** Gets the texts of the fields by their names. */
+  /** @param text returns the text of a field. It reports its own errors. */
   onSave: (text: (name: string) => string) => Promise<unknown>;
   children: ComponentChildren;
 }
 
 /** A card of settings that are saved together. */
 export function SettingsForm({ title, onSave, children }: Props) {
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    setBusy(true);
-    await onSave(text);
-    setBusy(false);
-  };
+  const { isBusy, onSubmit } = useForm(({ text }) => onSave(text));
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
+    <form class="card" onSubmit={onSubmit}>
       <h2>{title}</h2>
       {children}
       <div class="actions">

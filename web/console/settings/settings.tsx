@@ -1,12 +1,14 @@
 import { Link, Route, Switch, useLocation } from "wouter-preact";
-import { hasScope } from "../session.ts";
+import { api } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { hasScope, session } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
-import { OwnKeys } from "./own-keys.tsx";
+import { KeyList } from "./key-list.tsx";
 import { UsagePage } from "./usage.tsx";
 
-/** Agents, keys, and how much of the plan is used. */
+/** The settings of a workspace: agents, keys and usage. */
 export function Settings() {
   const [path] = useLocation();
   const tabs = [
@@ -36,5 +38,18 @@ export function Settings() {
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
       </Switch>
     </PageFrame>
+  );
+}
+
+/** The workspace's keys. A new one gets at most the scopes of the key that is signed in. */
+function OwnKeys() {
+  const query = useQuery("keys", async (signal) => (await api.listKeys({ limit: 100 }, { signal })).data);
+  return (
+    <KeyList
+      query={query}
+      grantable={session.value?.kind === "workspace" ? session.value.key.scopes : []}
+      create={(body) => api.createKey({ body: body as Parameters<typeof api.createKey>[0]["body"] })}
+      revoke={(key_id) => api.revokeKey({ key_id })}
+    />
   );
 }

@@ -1,9 +1,13 @@
 import { useState } from "preact/hooks";
+import { api, InputError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { TextArea, TextField } from "../ui/field.tsx";
+import { useForm } from "../ui/form.ts";
+import { formatNumber } from "../ui/format.tsx";
 import type { AgentSettings } from "./agent-page.tsx";
-import { ToolTest } from "./tool-test.tsx";
 
-/** The requests to the workspace's own systems that the agent may make. They are set by the API. */
+/** The tools of an agent: requests to the workspace's own systems. They are configured through the API. */
 export function Tools({ agent: { id, tools } }: { agent: AgentSettings }) {
   const [testing, setTesting] = useState<string>();
   return (
@@ -35,8 +39,66 @@ export function Tools({ agent: { id, tools } }: { agent: AgentSettings }) {
   );
 }
 
-/** The names by which models call a tool, or the tools of a server that are on. */
+/** The names by which a model calls a tool, or the enabled tools of a server. */
 function namesOf(tool: AgentSettings["tools"][number]): string[] {
   if (tool.type === "http") return [tool.name];
   return tool.problem === null ? tool.tools.map(({ name }) => `${tool.name}_${name}`) : [];
+}
+
+const OUTCOME_WORDS: Record<Schemas["ToolTest"]["outcome"], string> = {
+  answered: "Answered",
+  refused: "Not called",
+  failed: "Failed",
+};
+
+/** Calls a tool of an agent, and shows the result as the model would read it. */
+function ToolTest({ agentId, name, onClose }: { agentId: string; name: string; onClose: () => void }) {
+  const [result, setResult] = useState<Schemas["ToolTest"]>();
+  const form = useForm(async ({ text }) => {
+    setResult(undefined);
+    const visitor = { external_id: text("external_id") || null, email: text("email") || null };
+    const body = { arguments: parseArguments(text("arguments")), visitor };
+    setResult(await api.testTool({ agent_id: agentId, tool_name: name, body }));
+  });
+  return (
+    <Dialog title={`Test ${name}`} onClose={onClose}>
+      <form class="stack" onSubmit={form.onSubmit}>
+        <p class="quiet">This calls your system for real, with all the effects of the call.</p>
+        <TextArea
+          label="Arguments"
+          name="arguments"
+          rows={4}
+          required
+          defaultValue="{}"
+          hint='As JSON, such as {"order": "4711"}.'
+          error={form.error}
+        />
+        <TextField label="Visitor’s id" name="external_id" maxLength={128} hint="Your own id of the person, as the tool receives it." />
+        <TextField label="Visitor’s email" name="email" type="email" />
+        <Button variant="primary" type="submit" isBusy={form.isBusy}>
+          Call
+        </Button>
+        {result && (
+          <div role="status">
+            <p>
+              <strong>{OUTCOME_WORDS[result.outcome]}</strong>{" "}
+              <span class="quiet">
+                {result.status !== null && `Status ${result.status}, `}
+                {formatNumber(result.duration_ms)} ms
+              </span>
+            </p>
+            <pre>{result.text}</pre>
+          </div>
+        )}
+      </form>
+    </Dialog>
+  );
+}
+
+function parseArguments(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    throw new InputError("This is not JSON.");
+  }
 }

@@ -1,10 +1,9 @@
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
-import { labelOf } from "../ui/label.ts";
 import { Loaded } from "../ui/states.tsx";
-import { formatNumber } from "../ui/time.tsx";
+import { Figure, formatNumber, labelOf } from "../ui/format.tsx";
 
-/** What the plan includes, and how much of it is used. */
+/** The limits of the plan, and the current usage. */
 export function UsagePage() {
   const query = useQuery("usage", (signal) => api.getUsage({}, { signal }));
   return (
@@ -41,12 +40,9 @@ export function UsagePage() {
 
 function Used({ name, used, limit }: { name: string; used: number; limit: number }) {
   return (
-    <div class="card">
-      <h2 class="figure-name">{name}</h2>
-      <p class="big-number">{formatNumber(used)}</p>
+    <Figure name={name} value={formatNumber(used)} note={`of ${formatNumber(limit)}`}>
       <meter min={0} max={Math.max(limit, 1)} high={limit * 0.9} value={used} aria-hidden="true" />
-      <p class="quiet">of {formatNumber(limit)}</p>
-    </div>
+    </Figure>
   );
 }
 

@@ -5,7 +5,7 @@ import { SettingsForm } from "./settings-form.tsx";
 
 type ContactField = NonNullable<AgentSettings["contact_form"]>["fields"][number];
 
-/** The fields of a contact form that the chat names by itself. */
+/** The fields of a contact form for which the chat has labels. */
 const FIELDS = [
   ["name", "Name"],
   ["email", "Email"],
@@ -18,7 +18,7 @@ const USES = [
   ["required", "Required"],
 ] as const;
 
-/** The chat page, and what visitors are asked for where nobody can answer. */
+/** The hosted chat page, and the contact form for visitors who wait for a person. */
 export function VisitorsForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const asked = agent.contact_form?.fields ?? [];
   const saveVisitors = (text: (name: string) => string) =>
@@ -48,7 +48,7 @@ function useOf(field: ContactField | undefined): (typeof USES)[number][0] {
   return field.required ? "required" : "optional";
 }
 
-/** The form with these fields, and with the fields of the agent's own as they are; null where none is asked for. */
+/** Builds the contact form from the values of these fields and the agent's custom fields. Returns null if it has no fields. */
 function formOf(text: (name: string) => string, before: readonly ContactField[]): Schemas["AgentUpdate"]["contact_form"] {
   const named = FIELDS.flatMap(([name]) => (text(name) === "off" ? [] : [{ name, required: text(name) === "required" }]));
   const own = before.filter(({ name }) => !FIELDS.some(([known]) => known === name));

@@ -4,7 +4,7 @@ import { Icon, type IconName } from "./icon.tsx";
 type Props = Omit<JSX.IntrinsicElements["button"], "icon" | "class"> & {
   variant?: "primary" | "plain" | "danger" | "quiet";
   icon?: IconName;
-  /** It is working on what was asked for: it takes no further click. */
+  /** Whether the action is in progress. The button is disabled meanwhile. */
   isBusy?: boolean;
   class?: string;
   children?: ComponentChildren;
@@ -19,7 +19,7 @@ export function Button({ variant = "plain", icon, isBusy = false, children, clas
   );
 }
 
-/** A button that is an icon; the label is read aloud and shown on hover. */
+/** A button with an icon and no text. The label is read aloud, and shown on hover. */
 export function IconButton({
   icon,
   label,

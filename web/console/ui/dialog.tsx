@@ -5,13 +5,13 @@ import { Button, IconButton } from "./button.tsx";
 interface Props {
   title: string;
   onClose: () => void;
-  /** It cannot be left without an answer. */
+  /** Whether the user cannot close it. */
   isRequired?: boolean;
   isWide?: boolean;
   children: ComponentChildren;
 }
 
-/** A modal dialog. The browser keeps the focus in it, closes it with Esc, and gives the focus back. */
+/** A modal dialog. The browser traps the focus, closes the dialog on Esc, and then restores the focus. */
 export function Dialog({ title, onClose, isRequired = false, isWide = false, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -52,7 +52,7 @@ interface ConfirmProps {
   children: ComponentChildren;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks the user to confirm an action. */
 export function Confirm({
   title,
   confirm,

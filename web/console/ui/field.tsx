@@ -5,11 +5,11 @@ interface Common {
   label: string;
   hint?: ComponentChildren | undefined;
   error?: string | undefined;
-  /** The label is read aloud only. */
+  /** Whether the label is only read aloud, and not visible. */
   hideLabel?: boolean | undefined;
 }
 
-/** What ties an input to its label, and to its hint or error. */
+/** The attributes that connect an input with its label, hint and error. */
 interface Attributes {
   id: string;
   "aria-invalid": true | undefined;
@@ -39,16 +39,15 @@ function Labelled({ label, hint, error, hideLabel, children }: Common & { childr
   );
 }
 
-/** What an input takes; its type is one of many, which the elements' own types tell apart. */
+/** The props of an input of any type. */
 type InputProps = Omit<JSX.IntrinsicElements["input"], "type" | "label"> & { type?: string };
 
 export function TextField({ label, hint, error, hideLabel, ...rest }: Common & InputProps) {
   return <Labelled {...{ label, hint, error, hideLabel }}>{(attributes) => <input {...(rest as object)} {...attributes} />}</Labelled>;
 }
 
-/** From which confidence on an agent answers. */
 export function ConfidenceField(props: Omit<Common, "label"> & InputProps) {
-  return <TextField label="Answers from this confidence on" type="number" min={0} max={1} step={0.01} {...props} />;
+  return <TextField label="Confidence threshold" type="number" min={0} max={1} step={0.01} {...props} />;
 }
 
 export function TextArea({ label, hint, error, hideLabel, ...rest }: Common & JSX.IntrinsicElements["textarea"]) {

@@ -1,6 +1,6 @@
 import { Drawing, Icon as SharedIcon, type IconName as SharedName } from "../../shared/icons.tsx";
 
-/** Icons that the console has beside those of the chat. */
+/** The icons that only the console uses. */
 const PATHS = {
   inbox: "M3.5 13.5h5l1.5 2.5h4l1.5-2.5h5M5.5 5h13l2 8.5V19h-17v-5.5z",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l4.5 4.5",

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ListWindow } from "../lists.ts";
-import { formatNumber } from "./time.tsx";
+import { formatNumber } from "./format.tsx";
 
 interface Ref<Value> {
   current: Value;
@@ -14,23 +14,23 @@ export interface CurrentRow {
 
 interface Props<Item> {
   list: ListWindow<Item>;
-  /** Of each row, in pixels. */
+  /** The height of each row, in pixels. */
   rowHeight: number;
-  /** What is brought into sight when it becomes another one, and its row; -1 while that is not known. */
+  /** The row that is scrolled into view when its key changes; its position is -1 while that is not known. */
   current: CurrentRow;
   row: (item: Item) => ComponentChildren;
-  /** What stands above the rows: that there are none, or why. */
+  /** Shown above the rows, such as a note that there are none. */
   children?: ComponentChildren;
 }
 
-/** Rows outside the visible part that are there already, for the keyboard and for quick scrolling. */
+/** The rows before and after the visible ones that are rendered, for the keyboard and for quick scrolling. */
 const SPARE_ROWS = 6;
 
-/** A list of any length that scrolls: only the rows in sight are in the document. A row stays where it is while others come in above it. */
+/** A scrolling list of any length, which renders only the visible rows. They stay in place when others are inserted above them. */
 export function LongList<Item extends { id: string }>({ list, rowHeight, current, row, children }: Props<Item>) {
   const scroller = useRef<HTMLDivElement>(null);
   const { length = 0 } = list;
-  // Hidden, as it is on a phone beside an open conversation, the element itself may lose it.
+  // The position is kept here because a hidden element may lose it. On a phone, an open conversation hides the list.
   const top = useRef(0);
   const [first, last] = useVisibleRows(scroller, top, rowHeight, length);
   useEffect(() => list.show(first, last), [first, last, list.key, length]);
@@ -72,7 +72,7 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
   );
 }
 
-/** Keeps the focus on a row that moves to another place, and in the list when the row is no longer in the document. */
+/** Keeps the focus on a row that moves, and in the list if the row is no longer rendered. */
 function useStableFocus(scroller: Ref<HTMLDivElement | null>): void {
   const focused = scroller.current?.contains(document.activeElement) ? document.activeElement : null;
   const id = focused?.closest<HTMLElement>("li")?.dataset["id"];
@@ -83,7 +83,7 @@ function useStableFocus(scroller: Ref<HTMLDivElement | null>): void {
   });
 }
 
-/** The first and the last row in sight. */
+/** Returns the first and the last visible row. */
 function useVisibleRows(
   scroller: Ref<HTMLDivElement | null>,
   top: Ref<number>,
@@ -93,7 +93,7 @@ function useVisibleRows(
   const [[first, last], setRows] = useState([0, 0]);
   useLayoutEffect(() => {
     const element = scroller.current!;
-    const look = () => {
+    const update = () => {
       if (element.clientHeight === 0) return;
       top.current = element.scrollTop;
       const rows: [number, number] = [
@@ -104,20 +104,20 @@ function useVisibleRows(
     };
     const observer = new ResizeObserver(() => {
       if (element.clientHeight > 0 && element.scrollTop !== top.current) element.scrollTop = top.current;
-      look();
+      update();
     });
     observer.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
+    element.addEventListener("scroll", update, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener("scroll", look);
+      element.removeEventListener("scroll", update);
     };
   }, [rowHeight]);
   const end = Math.max(0, length - 1);
   return [Math.min(first, end), Math.min(last, end)];
 }
 
-/** Scrolls along when rows above those in sight come or go. */
+/** Scrolls along when rows above the visible ones are inserted or removed. */
 function useStablePlace<Item extends { id: string }>(
   scroller: Ref<HTMLDivElement | null>,
   top: Ref<number>,
@@ -132,7 +132,7 @@ function useStablePlace<Item extends { id: string }>(
       const now = list.indexOf(id);
       return now < 0 ? [] : [now - at];
     });
-    // Most of them move alike; one that moves otherwise has new activity.
+    // Most rows move by the same distance. A row that moves differently has new activity.
     const move = moves.toSorted((one, other) => one - other)[Math.floor(moves.length / 2)] ?? 0;
     if (move !== 0 && top.current > 0) scroller.current!.scrollTop = top.current += move * rowHeight;
     seen.current = [];

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/** A page with a title, what it can do, and its content. */
+/** A page with a title, actions and content. */
 export function PageFrame({ title, actions, children }: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   return (
     <>
@@ -17,7 +17,7 @@ export function PageFrame({ title, actions, children }: { title: string; actions
 
 const TYPING_PAUSE_MS = 120;
 
-/** A search field: it searches when typing pauses, and by Enter. The key `/` goes there. */
+/** A search field, which searches when the user pauses typing or presses Enter. */
 export function SearchField({ label, onSearch }: { label: string; onSearch: (q: string) => void }) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -43,12 +43,12 @@ export function SearchField({ label, onSearch }: { label: string; onSearch: (q: 
   );
 }
 
-/** Goes to the page's search field. */
+/** Moves the focus to the search field of the page. */
 export function focusSearch(): void {
   document.querySelector<HTMLInputElement>("[data-search]")?.focus();
 }
 
-/** Saves a file. */
+/** Downloads a file to the user's computer. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = Object.assign(document.createElement("a"), { href: url, download: name });

@@ -3,8 +3,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Pages } from "../lists.ts";
 import { Button } from "./button.tsx";
 import { ErrorState, Loaded } from "./states.tsx";
+import { type Column, Table } from "./table.tsx";
 
-/** Reads the next page when the end of a list comes into sight. */
+/** Loads the next page when the end of a list becomes visible. */
 function EndOfPages({ hasMore, items, loadMore, error }: Omit<Pages<unknown>, "first">) {
   const element = useRef<HTMLDivElement>(null);
   const latest = useRef(loadMore);
@@ -27,11 +28,11 @@ function EndOfPages({ hasMore, items, loadMore, error }: Omit<Pages<unknown>, "f
 
 interface Props<Item> {
   pages: Pages<Item>;
-  /** What is shown where the list has no items. */
+  /** Shown if the list has no items. */
   empty: ComponentChildren;
 }
 
-/** A list with its end, once the first page is loaded. */
+/** A list that loads more at its end, once the first page is loaded. */
 function LoadedPages<Item extends { id: string }>({ pages, empty, children }: Props<Item> & { children: ComponentChildren }) {
   return (
     <Loaded query={pages.first}>
@@ -64,40 +65,15 @@ export function PagesCards<Item extends { id: string }>({ card, ...props }: Prop
   );
 }
 
-interface TableProps<Item> extends Props<Item> {
-  /** The name of the table for screen readers. */
-  label: string;
-  columns: readonly (readonly [title: string, cell: (item: Item) => ComponentChildren, kind?: "number"])[];
-}
-
 /** A list as a table. */
-export function PagesTable<Item extends { id: string }>({ label, columns, ...props }: TableProps<Item>) {
+export function PagesTable<Item extends { id: string }>({
+  label,
+  columns,
+  ...props
+}: Props<Item> & { label: string; columns: readonly Column<Item>[] }) {
   return (
     <LoadedPages {...props}>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
-        <table>
-          <thead>
-            <tr>
-              {columns.map(([title, , kind]) => (
-                <th key={title} scope="col" class={kind ?? ""}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {props.pages.items.map((item) => (
-              <tr key={item.id}>
-                {columns.map(([title, cell, kind]) => (
-                  <td key={title} class={kind ?? ""}>
-                    {cell(item)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label={label} columns={columns} rows={props.pages.items} keyOf={({ id }) => id} />
     </LoadedPages>
   );
 }

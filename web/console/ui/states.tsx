@@ -4,7 +4,7 @@ import type { Query } from "../query.ts";
 import { hasScope, type Scope, session } from "../session.ts";
 import { Button } from "./button.tsx";
 
-/** What will be here, and the one thing to do. */
+/** An empty state: what will be here, and what the user can do. */
 export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) {
   return (
     <div class="state">
@@ -25,7 +25,7 @@ export function ErrorState({ error, retry }: { error: unknown; retry: () => void
   );
 }
 
-/** Shows the shape of what is being read. */
+/** A placeholder for content that is being loaded. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
     <div class="skeleton" aria-busy="true" aria-label="Loading">
@@ -36,7 +36,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** What was read, or why it is not there. What was read before stays while it is read again, also where that fails. */
+/** Renders the data of a query, or its state. Data that was read before stays visible while the query is repeated, even if that fails. */
 export function Loaded<Data>({
   query,
   rows,
@@ -64,13 +64,13 @@ export function Loaded<Data>({
   return isLoading ? <Skeleton rows={rows ?? 6} /> : <ErrorState error={error} retry={reload} />;
 }
 
-/** What needs a scope; without it, which one that is. */
+/** Renders its children if the key has a scope; otherwise it says that the scope is missing. */
 export function NeedsScope({ scope, children }: { scope: Scope; children: ComponentChildren }) {
   if (hasScope(scope)) return <>{children}</>;
   const key = session.value?.kind === "workspace" ? ` “${session.value.key.name}”` : "";
   return (
     <Empty title="Your key does not allow this">
-      This page needs the scope <code>{scope}</code>, which the key{key} does not carry. Sign in with another key, or ask for one.
+      This page needs the scope <code>{scope}</code>, which the key{key} does not have. Sign in with another key, or ask for one.
     </Empty>
   );
 }

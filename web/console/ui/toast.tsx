@@ -11,20 +11,20 @@ interface Toast {
 
 const SHOWN_MS = 4_000;
 const toasts = signal<readonly Toast[]>([]);
-let made = 0;
+let lastId = 0;
 
-/** Says shortly what was done. */
+/** Shows a message for a few seconds. */
 export function say(text: string): void {
   const id = show(text, false);
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
-/** Says what did not work; it stays until it is dismissed. */
+/** Shows an error until the user dismisses it. */
 export function sayError(error: unknown): void {
   show(errorText(error), true);
 }
 
-/** Does something and says that it is done, or why it did not work. @returns whether it worked. */
+/** Runs an action, and shows that it is done or why it failed. @returns whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await action();
@@ -37,7 +37,7 @@ export async function attempt(action: () => Promise<unknown>, done?: string): Pr
 }
 
 function show(text: string, isError: boolean): number {
-  const id = ++made;
+  const id = ++lastId;
   toasts.value = [...toasts.peek().filter((toast) => toast.text !== text), { id, text, isError }].slice(-3);
   return id;
 }

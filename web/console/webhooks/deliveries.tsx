@@ -7,7 +7,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 
 type Delivery = Schemas["Delivery"];
@@ -19,7 +19,7 @@ const STATUSES = [
   ["failed", "Failed"],
 ] as const;
 
-/** @param version another number reads the list again. */
+/** @param version the list is read again when it changes. */
 export function Deliveries({ webhookId, version }: { webhookId: string; version: number }) {
   const [status, setStatus] = useState<"" | Delivery["status"]>("");
   const [shown, setShown] = useState<Delivery>();
@@ -45,12 +45,13 @@ export function Deliveries({ webhookId, version }: { webhookId: string; version:
           ["Attempts", ({ attempt_count: count }) => count, "number"],
           ["Created", ({ created_at: at }) => <Time at={at} />],
           [
-            "",
+            "Actions",
             (delivery) => (
               <Button variant="quiet" onClick={() => setShown(delivery)}>
                 Details
               </Button>
             ),
+            "action",
           ],
         ]}
         empty={<Empty title="No deliveries">Events appear here as they are sent. Send a test event to try the endpoint.</Empty>}
@@ -82,7 +83,7 @@ function DeliveryDialog({ delivery, onClose, onRedelivered }: { delivery: Delive
           </>
         )}
       </p>
-      {delivery.attempts.length === 0 && <p>It was not attempted yet.</p>}
+      {delivery.attempts.length === 0 && <p>There has been no attempt yet.</p>}
       {delivery.attempts.map((attempt) => (
         <section key={attempt.number} class="stack">
           <h3>

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { errorText, type Schemas } from "../api.ts";
+import type { Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, TextField } from "../ui/field.tsx";
-import { readForm } from "../ui/form.ts";
+import { useForm } from "../ui/form.ts";
 
 type Events = Schemas["WebhookIn"]["events"];
 
@@ -14,33 +14,26 @@ interface Props {
 }
 
 export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
   const [getsAll, setGetsAll] = useState(webhook ? webhook.events.includes("*") : true);
-  const save = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    setBusy(true);
-    setError(undefined);
-    try {
-      await onSubmit({
-        url: text("url"),
-        events: getsAll ? ["*"] : (data.getAll("events") as Events),
-        description: text("description") || null,
-      });
-    } catch (failure) {
-      setError(errorText(failure));
-    }
-    setBusy(false);
-  };
+  const {
+    error,
+    isBusy,
+    onSubmit: save,
+  } = useForm(({ text, all }) =>
+    onSubmit({
+      url: text("url"),
+      events: getsAll ? ["*"] : (all("events") as Events),
+      description: text("description") || null,
+    }),
+  );
   return (
-    <form class="stack" onSubmit={(event) => void save(event)}>
+    <form class="stack" onSubmit={save}>
       <TextField label="URL" name="url" type="url" required placeholder="https://" defaultValue={webhook?.url ?? ""} error={error} />
       <TextField label="Description" name="description" maxLength={500} defaultValue={webhook?.description ?? ""} />
       <fieldset>
         <legend>Events</legend>
         <Checkbox
-          label="All, also those of later versions"
+          label="All events, including types that are added later"
           checked={getsAll}
           onChange={({ currentTarget }) => setGetsAll(currentTarget.checked)}
         />

@@ -6,16 +6,16 @@ import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { PageFrame } from "../ui/page.tsx";
-import { Secret } from "../ui/secret.tsx";
+import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
+import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
 
 type Webhook = Schemas["Webhook"];
 
-/** The endpoints that get events, and what they were sent. */
+/** The webhook endpoints of the workspace, and their deliveries. */
 export function Webhooks() {
   const list = useQuery("webhooks", (signal) => api.listWebhooks({}, { signal }));
   return (
@@ -55,7 +55,7 @@ function List({ list }: { list: Query<Schemas["WebhookList"]> }) {
             {isAdding && (
               <Dialog title="Add endpoint" onClose={() => setAdding(false)}>
                 <EndpointForm
-                  types={types.map(({ type, description }) => ({ type, description }))}
+                  types={types}
                   submit="Add endpoint"
                   onSubmit={async (body) => {
                     const created = await api.createWebhook({ body });
@@ -66,7 +66,7 @@ function List({ list }: { list: Query<Schemas["WebhookList"]> }) {
                 />
               </Dialog>
             )}
-            {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
+            {secret !== undefined && <SigningSecret secret={secret} onClose={() => setSecret(undefined)} />}
           </>
         )}
       </Loaded>
@@ -104,17 +104,11 @@ function State({ webhook: { enabled, disabled_reason: reason, failure_streak: fa
   return failures > 0 ? <span class="status failed">{failures} failures in a row</span> : <span class="status ready">On</span>;
 }
 
-function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
+function SigningSecret(props: { secret: string; onClose: () => void }) {
   return (
-    <Dialog title="Signing secret" onClose={onClose}>
-      <p>Your receiver checks the signature of each event with it. It is shown this once: keep it where you keep secrets.</p>
-      <Secret value={secret} />
-      <div class="actions">
-        <Button variant="primary" onClick={onClose}>
-          I have kept it
-        </Button>
-      </div>
-    </Dialog>
+    <SecretDialog title="Signing secret" {...props}>
+      Your receiver verifies the signature of each event with this secret.
+    </SecretDialog>
   );
 }
 
@@ -218,7 +212,7 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
           <p>It gets no more events, and its deliveries are no longer listed.</p>
         </Confirm>
       )}
-      {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
+      {secret !== undefined && <SigningSecret secret={secret} onClose={() => setSecret(undefined)} />}
     </PageFrame>
   );
 }

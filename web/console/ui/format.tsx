@@ -1,0 +1,57 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { exactTime, relativeTime } from "../../shared/time.ts";
+
+const TICK_MS = 30_000;
+const now = signal(Date.now());
+setInterval(() => (now.value = Date.now()), TICK_MS);
+
+/** A time relative to now, with the exact time on hover. */
+export function Time({ at }: { at: string }) {
+  const atMs = Date.parse(at);
+  return (
+    <time dateTime={at} title={exactTime(atMs, "en")}>
+      {relativeTime(atMs, Math.max(now.value, atMs), "en")}
+    </time>
+  );
+}
+
+const numberFormat = new Intl.NumberFormat(navigator.language);
+const percentFormat = new Intl.NumberFormat(navigator.language, { style: "percent", maximumFractionDigits: 0 });
+
+/** Formats a number with the separators of the reader's language. */
+export function formatNumber(value: number): string {
+  return numberFormat.format(value);
+}
+
+export function formatPercent(share: number | null): string {
+  return share === null ? "–" : percentFormat.format(share);
+}
+
+/** Turns a name of the API into words: `messages_per_conversation` becomes "Messages per conversation". */
+export function labelOf(name: string): string {
+  const words = name.replaceAll("_", " ").replace(/\b(?:mb|api|ai|csat)\b/g, (word) => word.toUpperCase());
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/** A card with one number, its name, and a note below. */
+export function Figure({
+  name,
+  value,
+  note,
+  children,
+}: {
+  name: string;
+  value: string;
+  note?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="card">
+      <h2 class="figure-name">{name}</h2>
+      <p class="big-number">{value}</p>
+      {children}
+      {note && <p class="quiet">{note}</p>}
+    </div>
+  );
+}
