@@ -12,8 +12,8 @@ import { admitKey, requireAddressRoom, requireConfig, unauthorized } from "../wo
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
- * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1
- * with the session's credential, see `useSession`.
+ * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
+ * credential of the session (`useSession`).
  */
 
 const MAX_SECRET_LENGTH = 500;
@@ -62,7 +62,7 @@ consoleRoutes.delete("/session", async (c) => {
   return c.body(null, 204);
 });
 
-/** A link that signs in once with the request's key: what `npm run dev` prints. */
+/** Creates a link that signs in once with the request's key, for example the one that `npm run dev` prints. */
 consoleRoutes.post("/links", async (c) => {
   await authenticate(c, bearerToken(c) ?? "");
   const { token, expiresAtMs } = await createLink(c.env, bearerToken(c)!);
@@ -70,7 +70,7 @@ consoleRoutes.post("/links", async (c) => {
   return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
 });
 
-/** The scope that a key needs to read what changed. */
+/** The scope that a key needs to be notified of each kind of change. */
 const READ_SCOPES = {
   conversation: "conversations:read",
   lead: "leads:read",
@@ -87,17 +87,17 @@ consoleRoutes.get("/live", async (c) => {
   const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
   const viewer: Viewer = { id: newId(0, Date.now()), name, sessionId, keyId: key.id, kinds, expiresAtMs };
   const headers = new Headers(c.req.raw.headers);
-  // A header holds bytes: JSON with escapes alone is ASCII.
+  // Non-ASCII characters are escaped, since a header holds bytes.
   headers.set(VIEWER_HEADER, toAscii(JSON.stringify(viewer)));
   return liveChannelOf(c.env, workspace.id).fetch(new Request(c.req.raw, { headers }));
 });
 
-/** What a link signs in with. Each link has an object of its own, so the address is counted before that is asked. */
+/** The credential of a sign-in link. The address is rate-limited first, since every guessed link would create an object. */
 async function credentialOf(c: AppContext, link: string): Promise<string> {
   requireAddressRoom(c);
   const credential = await redeemLink(c.env, link);
   if (credential !== undefined) return credential;
-  throw new ApiError("invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.", {
+  throw new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
 }

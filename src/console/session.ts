@@ -6,11 +6,11 @@ import type { AppContext } from "../platform/http/context.ts";
 
 /** Who is signed in to the console. */
 export interface Session {
-  /** Names its `SignIn`. */
+  /** The id of its `SignIn` object. */
   id: string;
-  /** An API key or the operator's token; it is checked again with each request. */
+  /** An API key or the operator's token. It is checked again with each request. */
   credential: string;
-  /** What the person is called, for the team's others and as the author of replies. */
+  /** The name of the person, which the team sees and which is the author of replies. */
   name: string;
   /** Unix milliseconds. */
   expiresAtMs: number;
@@ -22,10 +22,10 @@ const TOKEN_BYTES = 32;
 const SESSION_CONTEXT = "console/session";
 const LINK_CONTEXT = "console/link";
 
-/** A header that no form and no other site's script can send without this service's permission, which it gives to none. */
+/** A header that forms and scripts of other sites cannot send: it would need a CORS permission, which this service never gives. */
 const CONSOLE_HEADER = "X-Support-Agent-Console";
 
-/** Signs a person in: the cookie that the browser keeps from now on. */
+/** Signs a person in and sets the cookie of the session. */
 export async function beginSession(c: AppContext, credential: string, name: string): Promise<Session> {
   const session = { id: newToken(), credential, name, expiresAtMs: Date.now() + SESSION_MS };
   await signIn(c.env, session.id).begin(session.expiresAtMs);
@@ -34,7 +34,7 @@ export async function beginSession(c: AppContext, credential: string, name: stri
   return session;
 }
 
-/** Signs out: the cookie and its copies are refused from then on. @returns the session, if there was one. */
+/** Signs out: the cookie and its copies become invalid. @returns the session, if there was one. */
 export async function endSession(c: AppContext): Promise<Session | undefined> {
   const session = await readCookie(c);
   if (session) await signIn(c.env, session.id).end();
@@ -43,8 +43,8 @@ export async function endSession(c: AppContext): Promise<Session | undefined> {
 }
 
 /**
- * The session of a request that a page of the console sent: with its cookie and its header, from this origin. A request that
- * another site caused has none.
+ * The session of a request from a page of the console: it has the cookie and the header, and comes from this origin. A request that
+ * another site caused has no session.
  */
 export async function sessionOf(c: AppContext): Promise<Session | undefined> {
   if (c.req.header("Cookie") === undefined || !isOwnPage(c)) return undefined;
@@ -53,12 +53,12 @@ export async function sessionOf(c: AppContext): Promise<Session | undefined> {
   return (await signIn(c.env, session.id).isActive()) ? session : undefined;
 }
 
-/** Lets a page of the console use the API with the key or token that was signed in with. A request with its own keeps it. */
+/** Lets a page of the console use the API with the credential of its session, unless the request has an Authorization header. */
 export const useSession: Check = async (c) => {
   if (c.req.header("Authorization") === undefined) c.set("credential", (await sessionOf(c))?.credential);
 };
 
-/** A token that signs in once, within an hour, with this key. */
+/** Creates a token that signs in once with this credential, within an hour. */
 export async function createLink(env: Env, credential: string): Promise<{ token: string; expiresAtMs: number }> {
   const token = newToken();
   const expiresAtMs = Date.now() + LINK_MS;
@@ -66,13 +66,13 @@ export async function createLink(env: Env, credential: string): Promise<{ token:
   return { token, expiresAtMs };
 }
 
-/** The key of a link, which ends with this; undefined if it was used, or never made. */
+/** Uses up a link. @returns its credential; undefined if the link was used or has expired, or never existed. */
 export async function redeemLink(env: Env, token: string): Promise<string | undefined> {
   const sealed = await linkOf(env, await sha256Hex(token)).end();
   return sealed === undefined ? undefined : decryptSecret(env, sealed, LINK_CONTEXT);
 }
 
-/** Whether a page of this service sent the request. A browser's upgrade to a WebSocket carries no header of the page's own. */
+/** Whether a page of this service sent the request. On an upgrade to a WebSocket, a page cannot send headers of its own. */
 export function isOwnPage(c: AppContext): boolean {
   const site = c.req.header("Sec-Fetch-Site");
   const origin = c.req.header("Origin");
@@ -90,7 +90,7 @@ async function readCookie(c: AppContext): Promise<Session | undefined> {
   try {
     return JSON.parse(await decryptSecret(c.env, sealed, SESSION_CONTEXT)) as Session;
   } catch (error) {
-    // Changed by somebody, or sealed under a key that was retired.
+    // The cookie was tampered with, or was encrypted with a key that has been retired.
     if (error instanceof UnreadableSecretError) return undefined;
     throw error;
   }
@@ -100,7 +100,7 @@ function isSecure(c: AppContext): boolean {
   return new URL(c.req.url).protocol === "https:";
 }
 
-/** Browsers take a name with this prefix from a secure origin only, for this host alone. */
+/** Browsers accept a cookie with the prefix `__Host-` only from a secure origin, and send it to this host only. */
 function cookieName(c: AppContext): string {
   return isSecure(c) ? "__Host-console" : "console";
 }
@@ -109,7 +109,7 @@ function cookieOptions(c: AppContext) {
   return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Strict" } as const;
 }
 
-/** It is created near the person, not near a workspace: the edge asks it before it knows which. */
+/** The object of a sign-in. It is created near the person, since the edge asks it before it knows the workspace. */
 function signIn(env: Env, sessionId: string) {
   return env.SIGN_IN.getByName(`session/${sessionId}`);
 }

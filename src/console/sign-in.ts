@@ -1,11 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 
 /**
- * One object per sign-in or sign-in link: whether it is still good. The cookie holds everything else, but a cookie alone could
- * be used again after its session has ended.
+ * The state of one sign-in or sign-in link: whether it is still valid. The cookie holds everything else, but without this object a
+ * copied cookie could be used after its session has ended.
  */
 export class SignIn extends DurableObject<Env> {
-  /** @param held what ending it returns. */
+  /** Starts the sign-in. @param held the value that `end` returns. */
   async begin(untilMs: number, held = ""): Promise<void> {
     this.ctx.storage.kv.put("held", held);
     await this.ctx.storage.setAlarm(untilMs);
@@ -15,7 +15,7 @@ export class SignIn extends DurableObject<Env> {
     return this.ctx.storage.kv.get("held") !== undefined;
   }
 
-  /** What it held; undefined if it has ended before. So of two who use a link at once, one succeeds. */
+  /** Ends the sign-in. @returns the value held; undefined if it has already ended, so that a link works only once. */
   async end(): Promise<string | undefined> {
     const held = this.ctx.storage.kv.get<string>("held");
     await this.ctx.storage.deleteAll();

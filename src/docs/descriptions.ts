@@ -1,8 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { contactFormSchema } from "../agents/widget-wire.ts";
 import { endUserSchema } from "../chat/wire.ts";
-import { memberSchema } from "../conversations/wire.ts";
-import { csatSchema, handoffSchema, matchSchema, visitorSchema } from "../conversations/wire.ts";
+import { csatSchema, handoffSchema, matchSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";
 import type { ErrorStatus } from "../platform/http/responses.ts";
@@ -16,23 +15,23 @@ export interface ApiDescription {
   root: ApiRoot;
   title: string;
   description: string;
-  /** How callers authenticate; `isOptional` where most operations need nothing. */
+  /** How callers authenticate. `variable` is the environment variable that samples read; `isOptional` if most operations need nothing. */
   credential: { name: string; description: string; variable: string; isOptional?: boolean };
   /** Whether responses carry the headers of the workspace's rate limit. */
   isRateLimited: boolean;
   tags: { name: string; description: string }[];
   /**
-   * Components that other records hold "or null". They are registered first, because the generator makes a component nullable
-   * when it meets it for the first time in such a place.
+   * Components that other records contain as "or null". They are registered first, because the generator makes a component nullable if
+   * its first use is nullable.
    */
   nullableComponents: Record<string, z.ZodType>;
-  /** Its further error codes. */
+  /** The error codes that only this API has. */
   ownCodes?: Partial<Record<ErrorCode, number>>;
-  /** What errors say in this API, where it is not what they say to integrators. */
+  /** The error examples that differ from those of the integrators' API. */
   errors?: Partial<Record<ErrorStatus, { code: ErrorCode; message: string }>>;
 }
 
-const ERRORS = "Errors share one envelope; its `message` says what to do.";
+const ERRORS = "All errors have the same form; their `message` says what to do.";
 
 /** The integrators' API. */
 export const API: ApiDescription = {
@@ -64,8 +63,8 @@ which \`npm pack ./client\` makes in the service's repository.`,
     { name: "Account", description: "The API key, the plan and its usage." },
     { name: "Agents", description: "The workspace's agents and their settings." },
     { name: "Keys", description: "The workspace's API keys." },
-    { name: "Analytics", description: "How well questions are answered." },
-    { name: "Chat", description: "Ask an agent." },
+    { name: "Analytics", description: "Figures about how well questions are answered." },
+    { name: "Chat", description: "Ask an agent questions." },
     { name: "OpenAI", description: "Ask an agent with the clients of OpenAI's API." },
     { name: "Conversations", description: "Conversations with their transcripts, and replies by your team." },
     { name: "Leads", description: "Contact details that visitors leave." },
@@ -80,23 +79,23 @@ which \`npm pack ./client\` makes in the service's repository.`,
 const WIDGET: ApiDescription = {
   root: "/widget/v1",
   title: "Support Agent Service for visitors",
-  description: `What the browsers of a website's visitors call, without an API key, from the origins that the agent allows.
+  description: `The API that the browsers of a website's visitors call, without an API key, from the origins that the agent allows.
 
-The first message or lead starts a visitor. Its response carries a \`visitor_token\`, which later requests of that visitor
-send: in the body where it has such a field, else as \`Authorization: Bearer <visitor_token>\`. ${ERRORS}`,
+The first message or lead creates a visitor. Its response contains a \`visitor_token\`, which later requests of that visitor
+send: in the body if it has such a field, otherwise as \`Authorization: Bearer <visitor_token>\`. ${ERRORS}`,
   credential: {
     name: "visitorToken",
-    description: "The `visitor_token` of the visitor's latest answer.",
+    description: "The `visitor_token` of the latest response to the visitor.",
     variable: "VISITOR_TOKEN",
     isOptional: true,
   },
   isRateLimited: false,
   nullableComponents: { EndUser: endUserSchema, Handoff: handoffSchema, ContactForm: contactFormSchema },
-  tags: [{ name: "Visitors", description: "Ask an agent, read what came, ask for a human, leave contact details." }],
+  tags: [{ name: "Visitors", description: "Ask an agent, read its messages, ask for a human, leave contact details." }],
   ownCodes: VISITOR_STATUS_OF,
   errors: {
-    401: { code: "invalid_visitor_token", message: "The visitor_token was ended. Start again without one." },
-    402: { code: "quota_exceeded", message: "The agent takes no more questions this month." },
+    401: { code: "invalid_visitor_token", message: "The visitor_token is no longer valid. Start again without one." },
+    402: { code: "quota_exceeded", message: "The agent accepts no more questions this month." },
     403: { code: "origin_not_allowed", message: "The agent does not allow this origin. Add it to the agent's allowed_origins." },
     404: { code: "not_found", message: "No agent with this id. Check the id." },
     409: { code: "conflict", message: "The conversation is with another agent. Leave conversation_id out to start a new one." },
@@ -108,10 +107,10 @@ send: in the body where it has such a field, else as \`Authorization: Bearer <vi
 const OPERATOR: ApiDescription = {
   root: "/operator/v1",
   title: "Support Agent Service for operators",
-  description: `What runs a deployment: workspaces with their plans, keys and agents, usage for billing, health, backup,
-rotation of secrets, and the log of what operators did.
+  description: `Operation of a deployment: workspaces with their plans, keys and agents, usage for billing, health, backup,
+rotation of secrets, and the audit log.
 
-Every operation takes the operator's token: \`Authorization: Bearer <OPERATOR_TOKEN>\`. Where a deployment has no
+Every operation takes the operator's token: \`Authorization: Bearer <OPERATOR_TOKEN>\`. If a deployment has no
 \`OPERATOR_TOKEN\`, every path answers 404. ${ERRORS} A body with a field that the
 operation does not know is refused with 422.`,
   credential: { name: "operatorToken", description: "A value of the deployment's secret `OPERATOR_TOKEN`.", variable: "OPERATOR_TOKEN" },
@@ -121,11 +120,11 @@ operation does not know is refused with 422.`,
     { name: "Workspaces", description: "Tenants with their plans, limits and retention." },
     { name: "Keys", description: "The API keys of a workspace." },
     { name: "Agents", description: "The agents of a workspace, with their mailboxes." },
-    { name: "Usage", description: "What workspaces have used, for billing." },
-    { name: "Health", description: "What works, what waits and what needs a hand." },
-    { name: "Audit", description: "What operators did." },
-    { name: "Backup", description: "A workspace as a file." },
-    { name: "Secrets", description: "Which keys encrypt what is stored, and a rotation's last step." },
+    { name: "Usage", description: "The usage of workspaces, for billing." },
+    { name: "Health", description: "The state of the deployment: what works, what waits and what needs attention." },
+    { name: "Audit", description: "The log of what operators did." },
+    { name: "Backup", description: "Export and import of a workspace as a file." },
+    { name: "Secrets", description: "The keys that encrypt stored secrets, and the last step of a rotation." },
   ],
   errors: {
     401: { code: "invalid_api_key", message: "This is not the operator's token." },

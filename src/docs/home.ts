@@ -1,11 +1,13 @@
 import { Hono } from "hono";
 import { accepts } from "hono/accepts";
 import { html, raw } from "hono/html";
-import { isConfigured } from "../platform/config.ts";
+import { findAgentBySlug } from "../agents/store.ts";
+import { findSlug } from "../operator/store.ts";
+import { isConfigured, isProduction } from "../platform/config.ts";
+import { directoryDb, newOperation } from "../platform/db/client.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
-import { findDemoAgent } from "./demo.ts";
 
-/** The health check and the home page: what the service is, whether it works, and where everything is; JSON for those who ask for JSON. */
+/** The health check, and the home page with the state of the service and its links, as HTML or JSON. */
 export const homeRoutes = new Hono<AppEnv>();
 
 homeRoutes.get("/healthz", (c) => c.json({ status: "ok" }));
@@ -24,18 +26,31 @@ homeRoutes.get("/", async (c) => {
   return c.html(pageOf(c, demoAgentId));
 });
 
+/** The workspace and the agent that `npm run dev` creates for trying the service. */
+const DEMO = { workspace: "demo", agent: "demo-agent" };
+
+/** The id of the demo agent on a developer's machine; undefined if there is none. */
+export async function findDemoAgent(c: AppContext): Promise<string | undefined> {
+  if (isProduction(c.env) || !isConfigured(c.env)) return undefined;
+  const directory = directoryDb(c.env, c.get("meter"));
+  const [[workspace]] = await directory.batch([findSlug(directory, DEMO.workspace)]);
+  if (!workspace) return undefined;
+  const { db, workspaceId } = newOperation(c.env, c.get("meter"), workspace.workspaceId);
+  const [[agent]] = await db.batch([findAgentBySlug(db, workspaceId, DEMO.agent)]);
+  return agent?.id;
+}
+
 const NAME = "Support Agent Service";
 const APIS = ["/api/v1", "/widget/v1", "/operator/v1"];
 const statusOf = (c: AppContext) => (isConfigured(c.env) ? "ok" : "not_configured");
 
 function summaryOf(c: AppContext, demoAgentId: string | undefined) {
-  const documents = Object.fromEntries(APIS.map((root) => [root, `${root}/openapi.json`]));
   return {
     name: NAME,
     version: "1.0.0",
     status: statusOf(c),
     docs: "/docs",
-    openapi: documents,
+    openapi: Object.fromEntries(APIS.map((root) => [root, `${root}/openapi.json`])),
     console: "/console",
     health: "/healthz",
     ...(demoAgentId && { chat: `/chat/${demoAgentId}` }),
@@ -59,10 +74,10 @@ const STYLE = `
 function pageOf(c: AppContext, demoAgentId: string | undefined) {
   const isOk = statusOf(c) === "ok";
   const links = [
-    ["/docs", "Documentation", "The reference of every operation, to read and to try, and the guides"],
-    ["/console", "Console", "Where a team answers, teaches its agents and looks at the numbers"],
-    ...(demoAgentId ? [[`/chat/${demoAgentId}`, "Demo chat", "Ask the agent that knows this documentation"]] : []),
-    ["/healthz", "Health", "For monitors"],
+    ["/docs", "Documentation", "The reference of every operation, which you can try there, and the guides"],
+    ["/console", "Console", "The place where a team replies, teaches its agents and reads the analytics"],
+    ...(demoAgentId ? [[`/chat/${demoAgentId}`, "Demo chat", "Ask an agent that knows this documentation"]] : []),
+    ["/healthz", "Health", "The health check for monitors"],
   ];
   return html`<!doctype html>
     <html lang="en">

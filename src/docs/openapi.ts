@@ -2,7 +2,6 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv } from "../platform/http/context.ts";
 import { errorExample, type ErrorStatus, HEADER_COMPONENTS } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { describeCommonFields } from "./common-fields.ts";
 import { addSamples } from "./samples.ts";
 import { API, type ApiDescription, type ApiRoot, DESCRIPTIONS } from "./descriptions.ts";
 
@@ -32,7 +31,7 @@ const EVENT = {
   responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },
 };
 
-/** The OpenAPI 3.1 document of the API under a path, with samples of every operation, in the order of the routers. */
+/** Builds the OpenAPI 3.1 document of an API, with samples of every operation, in the order of the routers. */
 export function openApiDocument(routers: readonly OpenAPIHono<AppEnv>[], root: ApiRoot) {
   const api = DESCRIPTIONS[root];
   const { title, description, tags, credential } = api;
@@ -62,19 +61,23 @@ export function openApiDocument(routers: readonly OpenAPIHono<AppEnv>[], root: A
     tags,
   });
   const rewritten = rewriteRefs(document) as typeof document;
-  describeCommonFields(rewritten);
-  describeScopes(rewritten);
-  describeErrors(rewritten, api);
+  addErrorCodes(rewritten, api);
+  describeProperties(rewritten.components?.schemas);
+  for (const operation of operationsOf(rewritten)) {
+    describeParameters(operation);
+    describeScope(operation);
+    describeErrors(operation, api);
+  }
   addSamples(rewritten, credential);
   return rewritten;
 }
 
-/** A nullable reference as the generator writes it, which no value matches: null is not a record. */
+/** A nullable reference in the form of the generator, which no value matches: null is not a record. */
 interface GeneratedNullableRef {
   allOf: [{ $ref: string }, { type: ["object", "null"] } & Record<string, unknown>];
 }
 
-/** Rewrites each generated "this record and (an object or null)" to "this record or null", and what is said of a record to one part. */
+/** Rewrites each generated "this record and (an object or null)" to "this record or null", and merges a reference with its description. */
 function rewriteRefs(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rewriteRefs);
   if (typeof value !== "object" || value === null) return value;
@@ -91,48 +94,91 @@ function isNullableRef(value: object): value is GeneratedNullableRef {
   return ref !== undefined && "$ref" in ref && Array.isArray(own?.["type"]) && own["type"].join() === "object,null";
 }
 
-/** A reference and what is said of it in this place, which OpenAPI 3.1 takes in one. */
+/** A reference with a description, which OpenAPI 3.1 allows in one object. */
 function isDescribedRef(value: object): value is { allOf: [{ $ref: string }, { description: string }] } {
   const [ref, own, ...rest] = "allOf" in value && Array.isArray(value.allOf) ? (value.allOf as Record<string, unknown>[]) : [];
   return ref !== undefined && "$ref" in ref && own !== undefined && rest.length === 0 && Object.keys(own).join() === "description";
 }
 
-interface ScopedOperation {
+/** The descriptions of fields and parameters that mean the same everywhere; others are described where they are declared. */
+const COMMON_DESCRIPTIONS: Record<string, string> = {
+  id: "Its identifier.",
+  created_at: "When it was created.",
+  updated_at: "When it was last changed.",
+  workspace_id: "The workspace.",
+  agent_id: "The agent.",
+  conversation_id: "The conversation.",
+  message_id: "The message.",
+  source_id: "The source.",
+  answer_id: "The curated answer.",
+  draft_id: "The draft of a curated answer.",
+  evaluation_id: "The evaluation.",
+  webhook_id: "The webhook endpoint.",
+  delivery_id: "The delivery.",
+  event_id: "The event.",
+  key_id: "The API key.",
+  visitor_id: "The visitor.",
+  data: "The records of this page.",
+  total: "How many records there are on all pages.",
+  limit: "How many records a page holds at most.",
+  offset: "How many records come before the page.",
+  has_more: "Whether there are records after this page.",
+};
+
+interface Described {
+  description?: string;
+  $ref?: string;
+}
+
+interface DocumentedOperation {
   description?: string;
   "x-scope"?: string;
-}
-
-/** Names the scope in each operation's description: viewers and generators do not show `x-scope`. */
-function describeScopes({ paths }: { paths?: Record<string, object> | undefined }): void {
-  for (const methods of Object.values(paths ?? {})) {
-    for (const operation of Object.values<ScopedOperation>({ ...methods })) {
-      const scope = operation["x-scope"];
-      if (scope) operation.description = [operation.description, `Scope: \`${scope}\`.`].filter(Boolean).join(" ");
-    }
-  }
-}
-
-interface DocumentedResponses {
+  parameters?: (Described & { name: string; schema: Described })[];
   responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { example?: unknown }> }>;
 }
 
-/** Gives errors the words of the api, and leaves out the headers that it does not send. */
-function describeErrors(
-  { paths, components }: { paths?: Record<string, object> | undefined; components?: { schemas?: object } },
-  api: ApiDescription,
-): void {
-  const { Error: error } = (components?.schemas ?? {}) as {
-    Error?: { properties: { error: { properties: { code: { enum: string[] } } } } };
-  };
-  error?.properties.error.properties.code.enum.push(...Object.keys(api.ownCodes ?? {}));
-  for (const methods of Object.values(paths ?? {})) {
-    for (const { responses } of Object.values<DocumentedResponses>({ ...methods })) {
-      for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
-        const error = api.errors?.[Number(status) as ErrorStatus];
-        if (error && content["application/json"]) content["application/json"].example = errorExample(Number(status) as ErrorStatus, error);
-        if (api.isRateLimited) continue;
-        for (const name of Object.keys(headers).filter((each) => each.startsWith("X-RateLimit"))) delete headers[name];
-      }
-    }
+function operationsOf({ paths = {} }: { paths?: Record<string, object> | undefined }): DocumentedOperation[] {
+  return Object.values(paths).flatMap((methods) => Object.values<DocumentedOperation>({ ...methods }));
+}
+
+/** Describes the common properties of each schema in a part of a document. */
+function describeProperties(part: unknown): void {
+  if (typeof part !== "object" || part === null) return;
+  const { properties = {} } = part as { properties?: Record<string, Described> };
+  for (const [name, field] of Object.entries(properties)) {
+    const description = COMMON_DESCRIPTIONS[name];
+    if (description !== undefined && field.description === undefined && field.$ref === undefined) field.description = description;
   }
+  for (const child of Object.values(part)) describeProperties(child);
+}
+
+/** Describes the common parameters, and copies descriptions of schemas to their parameters. */
+function describeParameters({ parameters = [] }: DocumentedOperation): void {
+  for (const parameter of parameters) {
+    const description = parameter.description ?? parameter.schema.description ?? COMMON_DESCRIPTIONS[parameter.name];
+    if (description !== undefined) parameter.description = description;
+  }
+}
+
+/** Names the scope in the description: viewers and generators do not show `x-scope`. */
+function describeScope(operation: DocumentedOperation): void {
+  const scope = operation["x-scope"];
+  if (scope) operation.description = [operation.description, `Scope: \`${scope}\`.`].filter(Boolean).join(" ");
+}
+
+/** Uses the error examples of the API, and removes the rate limit headers if it does not send them. */
+function describeErrors({ responses }: DocumentedOperation, api: ApiDescription): void {
+  for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
+    const error = api.errors?.[Number(status) as ErrorStatus];
+    if (error && content["application/json"]) content["application/json"].example = errorExample(Number(status) as ErrorStatus, error);
+    if (api.isRateLimited) continue;
+    for (const name of Object.keys(headers).filter((each) => each.startsWith("X-RateLimit"))) delete headers[name];
+  }
+}
+
+/** Adds the error codes that only this API has. */
+function addErrorCodes({ components }: { components?: { schemas?: object } }, { ownCodes = {} }: ApiDescription): void {
+  type ErrorSchema = { properties: { error: { properties: { code: { enum: string[] } } } } };
+  const { Error: error } = (components?.schemas ?? {}) as { Error?: ErrorSchema };
+  error?.properties.error.properties.code.enum.push(...Object.keys(ownCodes));
 }

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../platform/http/context.ts";
-import { findDemoAgent } from "./demo.ts";
+import { findDemoAgent } from "./home.ts";
 import viewer from "./viewer.browser.js";
 
 /**
- * The page loads the viewer alone, and connects to this service alone. The viewer writes style attributes, and with them its
- * style sheet, so styles may be inline; scripts may not.
+ * The page may load scripts from this service only, and connect to this service only. Inline styles are allowed, since the viewer
+ * writes style attributes and its style sheet; inline scripts are not.
  */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -29,7 +29,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The reference and the guides in a browser. Their viewer, Scalar, is among the assets (scripts/web.ts). */
+/** The reference and the guides, shown by the viewer Scalar, which scripts/web.ts adds to the assets. */
 export const docsRoutes = new Hono<AppEnv>();
 
 docsRoutes.get("/", (c) => {
@@ -39,7 +39,7 @@ docsRoutes.get("/", (c) => {
 
 docsRoutes.get("/viewer.js", (c) => c.body(viewer, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
 
-/** What the page fills in on a developer's machine. */
+/** The demo agent, which the page fills in on a developer's machine. */
 docsRoutes.get("/demo.json", async (c) => {
   c.header("Cache-Control", "no-store");
   return c.json({ agent_id: (await findDemoAgent(c)) ?? null });

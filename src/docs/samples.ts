@@ -5,7 +5,7 @@ interface CodeSample {
   source: string;
 }
 
-/** The parts of an OpenAPI document that samples are made from. */
+/** The parts of an OpenAPI document from which samples are made. */
 interface DocumentedApi {
   servers?: { url: string }[] | undefined;
   paths?: Record<string, object> | undefined;
@@ -26,13 +26,11 @@ interface DocumentedParameter {
   schema: { format?: string; example?: string | number };
 }
 
-/** The environment variable that holds what callers authenticate with; `isOptional` where most operations need nothing. */
+/** The environment variable that holds the caller's credential. `isOptional` if most operations need none. */
 interface Credential {
   variable: string;
   isOptional?: boolean;
 }
-
-const API_KEY: Credential = { variable: "SUPPORT_KEY" };
 
 /** A typed client: the module that makes it, its factory, and the option that takes the token. */
 interface SampleClient {
@@ -41,7 +39,7 @@ interface SampleClient {
   tokenOption: string;
 }
 
-/** Those of the surfaces, by the variables of their tokens. */
+/** The clients of the APIs, by the variable of their credential. */
 const CLIENTS: Record<string, SampleClient> = {
   SUPPORT_KEY: { module: "@support-agent/client", factory: "createClient", tokenOption: "apiKey" },
   OPERATOR_TOKEN: { module: "@support-agent/client/operator", factory: "createOperatorClient", tokenOption: "token" },
@@ -50,13 +48,13 @@ const CLIENTS: Record<string, SampleClient> = {
 
 /**
  * Adds curl, TypeScript and Python samples to every operation of a document, made from its contract and examples.
- * @throws Error where a body has no example.
+ * @throws Error if a body has no example.
  */
-export function addSamples(document: DocumentedApi, credential = API_KEY): void {
+export function addSamples(document: DocumentedApi, credential: Credential): void {
   const root = document.servers?.[0]?.url ?? "";
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries<DocumentedOperation>({ ...methods })) {
-      // A WebSocket is no request with a response: its description shows how to connect.
+      // A WebSocket has no samples: its description shows how to connect.
       if (operation.responses["101"]) continue;
       const content = operation.requestBody?.content ?? {};
       const ref = (content["application/json"] ?? content[FORM])?.schema.$ref;
@@ -86,22 +84,22 @@ function samplesOf(call: SampleCall, index: number): CodeSample[] {
 
 // --- The request of a sample -----------------------------------------------------------------------------------------
 
-/** The value of a query parameter: identifiers are read from an environment variable. */
+/** The value of a query parameter. Ids are read from an environment variable. */
 type SampleValue = { variable: string } | { literal: string };
 
 const FORM = "multipart/form-data";
-/** The field of a form that is a file. Its example is the file's name. */
+/** The field of a form that holds a file. Its example is the name of the file. */
 const FILE_FIELD = "file";
 
 /** The request that a sample sends, independent of the language. */
 interface SampleCall {
   operationId: string;
   method: string;
-  /** The environment variable that holds the token; undefined where the operation needs none. */
+  /** The environment variable that holds the token; undefined if the operation needs none. */
   token: string | undefined;
-  /** How the typed client of the surface is made. */
+  /** The typed client of the API. */
   client: SampleClient;
-  /** From the host's root on: "/api/v1/agents/{agent_id}". */
+  /** The whole path: "/api/v1/agents/{agent_id}". */
   path: string;
   /** The names in the path: "agent_id". */
   pathNames: string[];
@@ -116,7 +114,7 @@ interface SampleCall {
 
 const EVENT_STREAM = "text/event-stream";
 
-/** The requests that show an operation: one, and a streamed one beside it where the operation offers both. */
+/** The requests of an operation's samples: one, and a second one that streams if the operation offers both. */
 function callsOf(
   { path, method, token, client }: Pick<SampleCall, "path" | "method" | "token" | "client">,
   operation: DocumentedOperation,
@@ -149,7 +147,7 @@ function responseOf(contentTypes: string[]): SampleCall["response"] {
   return contentTypes.length > 0 ? "text" : "empty";
 }
 
-/** A query parameter is shown where it has an example. */
+/** A query parameter is in the samples if it has an example. */
 function queryExample({ name, schema: { format, example } }: DocumentedParameter): SampleCall["query"] {
   if (example === undefined) return [];
   return [[name, format === "uuid" ? { variable: variableOf(name) } : { literal: String(example) }]];
@@ -160,7 +158,7 @@ function successContentTypes({ responses }: DocumentedOperation): string[] {
   return successes.flatMap(([, { content }]) => Object.keys(content ?? {}));
 }
 
-/** The environment variable that holds an identifier: AGENT_ID for "agent_id". */
+/** The environment variable that holds an id: AGENT_ID for "agent_id". */
 function variableOf(name: string): string {
   return name.toUpperCase();
 }
@@ -196,7 +194,7 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The fields of a form: texts as they are, all else as JSON. */
+/** The fields of a form: texts as they are, other values as JSON. */
 function formFields(body: Record<string, unknown>): [name: string, value: string][] {
   return Object.entries(body).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
 }
@@ -246,7 +244,7 @@ function pythonForm(body: Record<string, unknown>): string[] {
 
 // --- TypeScript, with the typed client ---------------------------------------------------------------------------------
 
-/** The client's methods that stream what an operation otherwise answers as JSON. */
+/** The client's methods that stream the answer of an operation, by its id. */
 const STREAMING_METHODS: Record<string, string> = { askAgent: "streamAnswer", sendVisitorMessage: "streamVisitorMessage" };
 
 function typescriptSample(call: SampleCall): string {
@@ -270,7 +268,7 @@ function readVariables(names: readonly string[]): string {
   return `const { ${names.map((name) => `${name} = ""`).join(", ")} } = process.env;`;
 }
 
-/** A stream that the client has no method for. */
+/** A sample with `fetch`, for a stream that the client has no method for. */
 function fetchSample({ method, token, path, body }: SampleCall): string {
   return `${readVariables(["SUPPORT_URL", token!])}
 
@@ -298,7 +296,7 @@ function typescriptStatement(call: SampleCall): string {
   return call.response === "empty" ? request : `const answer = ${request}\nconsole.log(answer);`;
 }
 
-/** The method's argument; empty where it takes none. */
+/** The argument of the client's method; empty if there is none. */
 function typescriptInput({ pathNames, query, body, isForm, response }: SampleCall): string {
   const { stream: _, ...streamedBody } = body ?? {};
   const wholeBody = isForm ? { ...body, [FILE_FIELD]: new OpenedFile(String(body?.[FILE_FIELD])) } : body;
@@ -320,7 +318,7 @@ class OpenedFile {
 
 // --- Values ----------------------------------------------------------------------------------------------------------
 
-/** How a language writes JSON values. */
+/** The syntax of JSON values in a language. */
 interface LiteralSyntax {
   indentWidth: number;
   key: (name: string) => string;

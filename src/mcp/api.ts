@@ -16,18 +16,18 @@ export interface ApiRequest {
 /** Sends a request for the caller of the tool. @throws Refusal where the API answers with an error. */
 export type Api = <Answer>(request: ApiRequest) => Promise<Answer>;
 
-/** Why a tool did nothing, as a message for the model that called it. */
+/** A refused tool call. The message tells the model why. */
 export class Refusal extends Error {}
 
-/** The variables that a request of a tool takes over from the request to `/mcp`, which was admitted. */
+/** The context variables that a tool's request takes over from the admitted request to `/mcp`. */
 const CARRIED = ["caller", "meter", "newId", "requestId", "startedAtMs", "logFields"] as const;
 
-/** The requests to `/mcp` by the requests that their tools send. */
+/** The request to `/mcp` that caused each request of a tool. */
 const admitted = new WeakMap<Request, AppContext>();
 
 /**
- * The API for callers who were admitted already, called in this process: the gate is not asked again, and the request is not
- * logged again. Scopes, validation, idempotency and errors are those of the API itself.
+ * The API for callers who have already been admitted, called in the same process: neither is the gate asked nor the request logged
+ * again. Scopes, validation, idempotency and errors are those of the API itself.
  */
 export function innerApi(routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
   const inner = createRouter();
@@ -43,26 +43,26 @@ export function innerApi(routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
   return inner;
 }
 
-/** The API as the tools of one request to `/mcp` call it. */
+/** The API for the tools of one request to `/mcp`. */
 export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
   return async <Answer>({ method, path, query = {}, body, idempotencyKey }: ApiRequest) => {
     const url = new URL(`/api/v1/${path.map(segmentOf).join("/")}`, c.req.url);
     for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, String(value));
     const headers = new Headers({ "Content-Type": "application/json" });
-    // Encoded, since headers hold Latin-1 alone.
+    // The key is encoded, since headers hold only Latin-1.
     if ((idempotencyKey ?? null) !== null) headers.set("Idempotency-Key", encodeURIComponent(String(idempotencyKey).toWellFormed()));
     const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     admitted.set(request, c);
     const response = await inner.fetch(request, c.env, c.executionCtx);
     const answer = await response.json<Answer & ErrorBody>();
-    if (!response.ok) throw new Refusal(wordsOf(answer));
+    if (!response.ok) throw new Refusal(explanationOf(answer));
     return answer;
   };
 }
 
 function segmentOf(value: unknown): string {
   const segment = encodeURIComponent(String(value).toWellFormed());
-  // A URL drops these segments, and would name another operation.
+  // A URL parser removes these segments, so that the path would be that of another operation.
   if (segment === "." || segment === "..") throw new Refusal(`${segment} is not an id.`);
   return segment;
 }
@@ -73,8 +73,8 @@ interface ErrorBody {
   detail?: { loc: (string | number)[]; msg: string }[];
 }
 
-/** An error with everything that a model needs to correct its call. */
-export function wordsOf({ error, detail = [] }: ErrorBody): string {
+/** The text of an error, with everything that a model needs to correct its call. */
+export function explanationOf({ error, detail = [] }: ErrorBody): string {
   const { code, message, ...further } = error;
   const checks = detail.map(({ loc, msg }) => `- ${loc.slice(1).join(".")}: ${msg}`);
   const ids = Object.entries(further).map(([name, value]) => `${name}: ${value}`);

@@ -6,7 +6,7 @@ import { jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 
-/** What tools need of the API beyond what integrators see. */
+/** The operation that tools need and that the integrators' API does not have. */
 export const documentRoutes = createRouter();
 
 const partSchema = z.object({

@@ -7,24 +7,24 @@ import { nameOperation } from "../platform/http/request-log.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig, requireKey } from "../workspaces/checks.ts";
 
-/** The names of this machine, where a service that is developed on it is reached by a browser. */
+/** The host names under which a browser reaches a service on the same machine. */
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Refuses what a page of another site sends. A page may have its own name point to this machine (DNS rebinding), and then has
- * the origin of the request: on a laptop, where no proxy checks the name, only the names of this machine are taken.
+ * Refuses requests from pages of other sites. A page can let its own host name point to this machine (DNS rebinding), so that its
+ * origin equals that of the request. In development, where no proxy checks the host name, only loopback names are accepted.
  */
 const checkOrigin: Check = (c) => {
   const origin = c.req.header("Origin");
   const own = new URL(c.req.url);
   const isOwn = origin === own.origin && (isProduction(c.env) || LOOPBACK.has(own.hostname));
   if (origin !== undefined && !isOwn)
-    throw new ApiError("origin_not_allowed", "Connect from a server or an app: pages of other sites may not.");
+    throw new ApiError("origin_not_allowed", "Connect from a server or an app. Pages of other sites are not allowed.");
 };
 
 /**
  * The Model Context Protocol at `/mcp`.
- * @param loadRouters loads the routers of the integrators' API, which the tools call.
+ * @param loadRouters imports the routers of the integrators' API, which the tools call.
  */
 export function mcpRoutes(loadRouters: () => Promise<Hono<AppEnv>[]>): Hono<AppEnv> {
   const router = createRouter();
@@ -32,7 +32,7 @@ export function mcpRoutes(loadRouters: () => Promise<Hono<AppEnv>[]>): Hono<AppE
   const handle = async (c: AppContext) => {
     const response = await runChecks(c, [checkOrigin, requireConfig, requireKey]);
     if (response) return response;
-    // Loaded behind the checks: the isolate that forwards requests to a workspace's region does without it.
+    // Imported after the checks, since an isolate that forwards requests to another region does not need it.
     answer ??= (await import("./server.ts")).createAnswerer(await loadRouters());
     return answer(c);
   };

@@ -7,26 +7,26 @@ import type { Scope } from "../workspaces/scopes.ts";
 import { type Api, type ApiRequest, Refusal } from "./api.ts";
 import { type inputs, PAGE_SIZE } from "./wire.ts";
 
-/** A tool's arguments as the model wrote them: the API validates them. */
+/** The arguments of a tool as the model wrote them. The API validates them. */
 type Args = Record<string, unknown>;
 
 export type ToolName = keyof typeof inputs;
 
-/** A tool: requests to the integrators' API, and what a model must know to choose it. */
+/** A tool: its description for the model, and the requests that it sends to the integrators' API. */
 export interface Tool {
   title: string;
   description: string;
-  /** A key that lacks it does not see the tool. */
+  /** The scope that a key needs to see the tool. */
   scope: Scope;
-  /** What it does to the workspace and beyond, as clients show it before a call. */
+  /** The effects of the tool, which clients show before a call. */
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint: boolean };
   run: (api: Api, args: Args) => Promise<unknown>;
 }
 
 const READS = { readOnlyHint: true, openWorldHint: false };
-/** Adds a record; a repeated call adds another. */
+/** The tool adds a record. A repeated call adds another one. */
 const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false };
-/** Sets what may be called for again without a further effect. */
+/** The tool sets a state. A repeated call has no further effect. */
 const SETS = { readOnlyHint: false, idempotentHint: true };
 
 export const tools: Record<ToolName, Tool> = {
@@ -138,7 +138,7 @@ export const tools: Record<ToolName, Tool> = {
 
 type Agent = z.infer<typeof agentSchema>;
 
-/** The agent that is meant: the only one, where none is named. */
+/** The id of the named agent, or of the only agent if none is named. */
 async function agentOf(api: Api, named: unknown): Promise<unknown> {
   if ((named ?? null) !== null) return named;
   const { data, total } = await api<{ data: Agent[]; total: number }>({ method: "GET", path: ["agents"], query: { limit: PAGE_SIZE } });
@@ -159,7 +159,7 @@ async function search(api: Api, { agent_id, ...body }: Args) {
   return { results };
 }
 
-/** An id of a search result: agent and source, and behind them the address of a page. */
+/** The id of a search result: the ids of agent and source, and the URL of a page if there is one. */
 const RESULT_ID = /^([^/]+)\/([^/]+)(?:\/(.+))?$/s;
 
 async function fetchDocument(api: Api, { id, cursor }: Args) {
@@ -190,7 +190,7 @@ async function listSources(api: Api, { agent_id, cursor }: Args) {
   return byOffset({ data: shown, total, offset, has_more: offset + shown.length < total });
 }
 
-/** A page of a list that is read by offsets; the cursor is the next one. */
+/** A page of a list that is read by offsets. The cursor is the next offset. */
 function byOffset({ offset, has_more: hasMore, ...page }: { data: object[]; total: number; offset: number; has_more: boolean }) {
   return { ...page, next_cursor: hasMore ? String(offset + page.data.length) : null };
 }

@@ -15,7 +15,7 @@ import { answerCreateSchema, answerSchema, searchSchema, sourceSchema } from "..
 import { leadQuery, leadSchema } from "../leads/wire.ts";
 import { uuid } from "../platform/http/fields.ts";
 
-/** How many records a page holds: a model reads all of them. */
+/** How many records a page holds. Few, since a model reads all of them. */
 export const PAGE_SIZE = 20;
 
 const agentId = () =>
@@ -36,7 +36,7 @@ function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), total, next_cursor: nextCursor() });
 }
 
-/** What each tool takes. */
+/** The arguments of each tool. */
 export const inputs = {
   search: searchSchema.extend({
     limit: z.int().gte(1).lte(PAGE_SIZE).default(10).meta({ description: "How many passages to return at most." }),
@@ -68,10 +68,10 @@ export const inputs = {
 };
 
 const kind = () => z.enum(["page", "text", "answer"]).meta({ description: "A page of a website, a text, or a curated answer." });
-/** A string in every case: ChatGPT reads the results of search and fetch, and wants one. */
+/** Always a string, never null: ChatGPT requires one in the results of search and fetch. */
 const url = () => z.string().meta({ description: "Its address; empty for a text or a curated answer." });
 
-/** A result of search in the shape that ChatGPT's connectors read. */
+/** A search result in the form that ChatGPT's connectors require. */
 const resultSchema = z.object({
   id: z.string().meta({ description: "Give it to fetch to read the whole document." }),
   title: z.string(),
@@ -81,7 +81,7 @@ const resultSchema = z.object({
   score: z.number().meta({ description: "0 to 1: how well it fits." }),
 });
 
-/** What each tool returns. */
+/** The result of each tool. */
 export const outputs = {
   search: z.object({ results: z.array(resultSchema).meta({ description: "Best first." }) }),
   fetch: z.object({
@@ -108,18 +108,18 @@ export const outputs = {
   sync_source: sourceSchema,
 } satisfies Record<keyof typeof inputs, z.ZodObject>;
 
-/** A schema as JSON Schema 2020-12, described as in the OpenAPI document. Arguments that a tool does not know are refused. */
+/** Converts a schema to JSON Schema 2020-12, with the descriptions of the OpenAPI document. Unknown arguments are not allowed. */
 export function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): Record<string, unknown> {
   const json = z.toJSONSchema(schema, {
     io,
-    // What is checked by a function of our own is described by its metadata.
+    // Fields with a check of our own are described by their metadata.
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // An example is for the OpenAPI document alone.
+      // Examples are only for the OpenAPI document.
       delete jsonSchema["example"];
-      // Later versions add fields to records.
+      // Results may get further fields in later versions.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // A model pays for each character, and the format says the same.
+      // The format says the same as the pattern, and each character costs tokens.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   });

@@ -1,4 +1,4 @@
-/** A block of Markdown or similar text. `level` is that of a heading, 0 for other kinds. */
+/** A block of Markdown or similar text. `level` is the level of a heading, and 0 for other kinds. */
 export interface Block {
   kind: "heading" | "text" | "list" | "table" | "code";
   text: string;
@@ -7,11 +7,11 @@ export interface Block {
 
 interface Line {
   text: string;
-  /** The beginning of the line, where its kind is recognised. */
+  /** The beginning of the line, by which its kind is recognised. */
   head: string;
 }
 
-/** Bounds the patterns that recognise a line's kind. */
+/** The length of the beginning, which bounds the time of the patterns below. */
 const HEAD_LENGTH = 240;
 /** A longer "heading" is a paragraph that starts with a hash. */
 const MAX_HEADING_LENGTH = 200;
@@ -24,7 +24,7 @@ export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
-/** The blocks of a text in order, lazily, without thematic breaks and blank lines. */
+/** Reads the blocks of a text lazily and in order, without thematic breaks and blank lines. */
 export function* blocks(text: string): Generator<Block> {
   const reader = new LineReader(text);
   for (let line = reader.next(); line; line = reader.next()) {
@@ -86,7 +86,7 @@ function readFence(reader: LineReader, first: Line, mark: string): string {
   return lines.join("\n");
 }
 
-/** A list with its continuation lines; blank lines between its items belong to it. */
+/** Reads a list with its continuation lines and the blank lines between its items. */
 function readList(reader: LineReader, first: Line): string {
   const lines = [first.text];
   for (let next = reader.peek(true); next; next = reader.peek(true)) {

@@ -2,17 +2,17 @@ import { type Language, languageCode, languageOf, LANGUAGES, possibleLanguages }
 import { PhraseBook, phraseWords } from "./phrases.ts";
 
 /*
- * What a message wants, where it is no question to be answered from knowledge: a human, or small talk. The tables of
- * phrases are in `text/languages`; a message matches where its every word belongs to them.
+ * Recognises messages that are not questions to be answered from knowledge: requests for a human, and small talk. The tables of
+ * phrases are in `text/languages`. A message matches a table if every word of it belongs to a phrase of the table.
  */
 
-/** Longer messages say more than such a wish; it is looked for in each of their clauses. */
+/** Only the beginning of a longer message is read. */
 const MAX_LENGTH = 1_000;
+/** Longer clauses are not matched. In scripts without spaces, each character counts as a word. */
 const MAX_CLAUSE_WORDS = 40;
-/** In scripts without spaces each character counts as a word. */
 const CLAUSE_END = /[.!?;,:\n。！？!?、，；…؟،।¿¡]+|\s[-–—]\s/u;
 
-/** The phrase books of languages, each made when a message may be in its language: all of them take some 40 ms. */
+/** Creates the phrase book of a language when a message may be in that language, since all of them take some 40 ms. */
 function phraseBooks<Kind extends string>(tablesOf: (language: Language) => Readonly<Record<Kind, readonly string[]>>) {
   const books = new Map<string, PhraseBook<Kind>>();
   return (code: string): PhraseBook<Kind> => {
@@ -33,7 +33,7 @@ type RequestBook = ReturnType<typeof requestsIn>;
 // --- A human ---------------------------------------------------------------------------------------------------------
 
 /**
- * The language in which a visitor asks to talk to a person; undefined for any other message, as a question about hand-off.
+ * The language in which a visitor asks to talk to a person; undefined for any other message, for example a question about hand-off.
  * @param expected the agent's language, as a BCP 47 tag.
  */
 export function humanRequestLanguage(message: string, expected: string): string | undefined {
@@ -44,13 +44,13 @@ export function humanRequestLanguage(message: string, expected: string): string 
     return [...clauses].some(([plain, clause]) => {
       const words = plain.split(" ");
       if (plain === "" || words.length > MAX_CLAUSE_WORDS) return false;
-      // "Am I talking to a human?" asks who is there.
+      // "Am I talking to a human?" asks about the agent, and is not a request for a human.
       return (isRequest(book, words) || endsWithRequest(book, words)) && smallTalkOf(clause, expected)?.kind !== "identity";
     });
   });
 }
 
-/** Whether words ask for a human from the first on; a phrase of `then` ends the request, and what follows is its reason. */
+/** Whether words begin with a request for a human. It ends with the words, or before a phrase of `then`, which introduces a reason. */
 function isRequest(book: RequestBook, words: readonly string[]): boolean {
   const requests = [book.maskOf("contact", "person"), book.maskOf("want", "sure"), book.maskOf("phrases")];
   const [sure, then] = [book.maskOf("sure"), book.maskOf("then")];
@@ -62,7 +62,7 @@ function isRequest(book: RequestBook, words: readonly string[]): boolean {
   });
 }
 
-/** The most words of a phrase of `then` or `before`; in Chinese and Japanese, characters. */
+/** The most words (in Chinese and Japanese, characters) of a phrase of `then` or `before`. */
 const MAX_PHRASE_WORDS = 8;
 
 /** Whether words start with a phrase of a kind. */
@@ -70,7 +70,7 @@ function startsWith(book: RequestBook, words: readonly string[], kind: number): 
   return book.covers(words.slice(0, MAX_PHRASE_WORDS)).some((masks) => masks.has(kind));
 }
 
-/** "I have a problem with my order and I want to talk to a human" */
+/** Whether words end with a request: "I have a problem with my order and I want to talk to a human". */
 function endsWithRequest(book: RequestBook, words: readonly string[]): boolean {
   const before = book.maskOf("before");
   return words.some((_, at) => {
@@ -84,8 +84,8 @@ function endsWithRequest(book: RequestBook, words: readonly string[]): boolean {
 
 type TalkKind = Exclude<keyof Language["talk"], "extras"> | "unclear";
 
-/** Agreement is what most phrases also are; thanks ("for your help") and a question about the agent say more than it. */
-const BY_WEIGHT = ["thanks", "identity", "capabilities", "goodbye", "greeting", "agreement"] as const satisfies TalkKind[];
+/** The kinds by precedence: most phrases can also be agreement, so thanks or a question about the agent count first. */
+const BY_PRECEDENCE = ["thanks", "identity", "capabilities", "goodbye", "greeting", "agreement"] as const satisfies TalkKind[];
 const SIGNS_ONLY = /^[^\p{L}\p{N}]*$/u;
 const EMOJI = /\p{Extended_Pictographic}/u;
 const SMILE = /^\s*(?:[:;=]-?[)D\]pP]|\^\^|<3)\s*$/;
@@ -97,7 +97,7 @@ interface SmallTalk {
 }
 
 /**
- * The small talk that a whole message is; undefined for any other message.
+ * The kind of small talk, if the whole message is small talk; undefined for any other message.
  * @param expected the agent's language, as a BCP 47 tag.
  */
 export function smallTalkOf(message: string, expected: string): SmallTalk | undefined {
@@ -109,16 +109,16 @@ export function smallTalkOf(message: string, expected: string): SmallTalk | unde
   for (const code of possibleLanguages(message, expected)) {
     const book = smallTalkIn(code);
     const masks = [...book.covers(words).at(-1)!];
-    const kind = BY_WEIGHT.find((candidate) => masks.some((mask) => (mask & book.maskOf(candidate)) !== 0));
+    const kind = BY_PRECEDENCE.find((candidate) => masks.some((mask) => (mask & book.maskOf(candidate)) !== 0));
     if (kind) return { kind, language: code };
   }
   return undefined;
 }
 
-/** A message without the small talk that it begins or ends with: "thanks, and what about Norway?" asks about Norway. */
+/** Removes small talk from the beginning and end of a message: "thanks, and what about Norway?" asks about Norway. */
 export function withoutSmallTalk(message: string, expected: string): string {
   const clauses = message.split(/(?<=[.!?;,:\n؟،।])\s+|(?<=[。！？、，；…])\s*/u).filter((clause) => clause !== "");
-  // A message of one clause stays, whatever it says.
+  // A message of one clause is kept, even if it is small talk.
   if (clauses.length < 2) return message;
   const isTalk = (clause: string): boolean => smallTalkOf(clause, expected) !== undefined;
   let [from, to] = [0, clauses.length];
@@ -132,13 +132,13 @@ interface SmallTalkRequest {
   /** The agent's language, as a BCP 47 tag. */
   language: string;
   agentName: string;
-  /** The operator's greeting of new visitors; empty where they have none of their own. */
+  /** The operator's own welcome message; empty if there is none. */
   welcomeMessage: string;
-  /** What the agent knows about, in a few names. */
+  /** The names of a few subjects that the agent knows. */
   topics?: readonly string[];
 }
 
-/** The service's own answer to small talk; undefined for a message that is none. */
+/** The answer to small talk; undefined if the message is not small talk. */
 export function smallTalkAnswer(request: SmallTalkRequest): string | undefined {
   const { question, language: expected, agentName, welcomeMessage, topics = [] } = request;
   const talk = smallTalkOf(question, expected);
@@ -150,14 +150,10 @@ export function smallTalkAnswer(request: SmallTalkRequest): string | undefined {
     case "capabilities":
       return topics.length === 0
         ? replies.capabilities_without_topics
-        : replies.capabilities.replace("{topics}", () => joinNames(topics, talk.language));
+        : replies.capabilities.replace("{topics}", () => new Intl.ListFormat(talk.language).format(topics));
     case "identity":
       return replies.identity.replace("{agent}", () => agentName);
     default:
       return replies[talk.kind];
   }
-}
-
-function joinNames(names: readonly string[], language: string): string {
-  return new Intl.ListFormat(language, { type: "conjunction" }).format(names);
 }

@@ -17,25 +17,25 @@ import zh from "./languages/zh.json" with { type: "json" };
 import { phraseWords } from "./phrases.ts";
 
 /*
- * What the service knows of each language (`languages/*.json`): phrases that it recognises, and sentences that it says.
+ * The tables of each language (`languages/*.json`): phrases that the service recognises, and sentences that visitors read.
  * - common: words by which the language is recognised;
- * - function_words, weak_words: words of its questions that say nothing, or little, about their subject, beyond the lists
- *   of word-forms.ts; English has its own in terms.ts;
- * - handoff: a message asks for a human where it consists of fillers and of `contact` with a `person`, of `want` with a
- *   `sure` one, of a `sure` one alone, or of one of the `phrases`. Anything may follow `then`, anything may precede `before`;
- * - talk: what small talk of each kind consists of; `extras` may be added to each;
- * - replies, handoff_messages: what a visitor reads.
+ * - function_words, weak_words: words that say nothing, or little, about the subject of a question, in addition to the lists of
+ *   word-forms.ts. The words of English are in terms.ts;
+ * - fillers, handoff: a message asks for a human if it consists of fillers and one of: `contact` with `person`, `want` with `sure`,
+ *   `sure` alone, or one of the `phrases`. Anything may follow a phrase of `then`, and anything may come before one of `before`;
+ * - talk: the phrases of each kind of small talk. `extras` may be added to every kind;
+ * - replies, handoff_messages: the sentences that visitors read.
  */
 export type Language = typeof en;
 
-/** In the order in which a phrase that several of them have is looked up. */
+/** The languages by code. A phrase that several languages have counts for the first one. */
 export const LANGUAGES: Readonly<Record<string, Language>> = { en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja };
 
-/** Bokmål, Nynorsk: the codes of one language. */
+/** Other codes of a language: Bokmål and Nynorsk are Norwegian here. */
 const OTHER_CODES: Readonly<Record<string, string>> = { nb: "no", nn: "no" };
 export const DEFAULT_LANGUAGE = "en";
 
-/** The code under which a language, given as a BCP 47 tag, is known here; English for an unknown one. */
+/** The key in `LANGUAGES` of a language given as a BCP 47 tag; English for an unknown language. */
 export function languageCode(tag: string): string {
   const base = tag.toLowerCase().split(/[-_]/)[0]!;
   const code = OTHER_CODES[base] ?? base;
@@ -48,11 +48,11 @@ export function languageOf(tag: string): Language {
 
 interface Script {
   letters: RegExp;
-  /** The languages written in it, the likely one first. */
+  /** The languages that are written in this script, the most likely one first. */
   codes: readonly string[];
 }
 
-/** Hindi is often typed in Latin letters. */
+/** Hindi is also among the languages in Latin letters, since it is often typed in them. */
 const HINDI = "hi";
 const SCRIPTS: readonly Script[] = [
   { letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/u, codes: ["ja"] },
@@ -65,7 +65,7 @@ const LATIN = Object.keys(LANGUAGES).filter((code) => code === HINDI || !OTHER_S
 const LATIN_LETTER = /\p{Script=Latin}/u;
 
 const MAX_DETECTED_LENGTH = 500;
-/** With so many common words of a language, languages that have less than half of them are not meant. */
+/** If a text has this many common words of one language, languages with less than half of that number are ruled out. */
 const MANY_COMMON_WORDS = 3;
 
 const commonWords = new Map<string, ReadonlySet<string>>();
@@ -79,10 +79,10 @@ function commonWordsOf(code: string): ReadonlySet<string> {
 }
 
 /**
- * The language that a text is written in, by its script or its common words.
- * @param expected the language, as a BCP 47 tag, that is the likely one where several are.
- * @param among the codes of the languages that it may be; all by default.
- * @returns undefined where the text does not tell.
+ * Detects the language of a text by its script or its common words.
+ * @param expected the language that is preferred if several are possible, as a BCP 47 tag.
+ * @param among the codes of the languages that are possible; all by default.
+ * @returns the code of the language; undefined if the text does not show it.
  */
 export function detectLanguage(text: string, expected: string, among?: readonly string[]): string | undefined {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
@@ -95,7 +95,7 @@ export function detectLanguage(text: string, expected: string, among?: readonly 
   return best && best.count > 0 ? best.code : undefined;
 }
 
-/** The codes of the languages that a text may be written in, the likely ones first. */
+/** The codes of the languages in which a text may be written, most likely first. */
 export function possibleLanguages(text: string, expected: string): string[] {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
   const inScripts = SCRIPTS.filter(({ letters }) => letters.test(start)).flatMap(({ codes }) => codes);
@@ -106,7 +106,7 @@ export function possibleLanguages(text: string, expected: string): string[] {
   return [...new Set([...inScripts, ...possible.map(({ code }) => code)])];
 }
 
-/** The languages in Latin letters, by how many words of a text are common ones of theirs; the expected one first among equals. */
+/** The languages in Latin letters, sorted by how many of their common words a text has. Among equals, the expected language is first. */
 function byCommonWords(text: string, expected: string): { code: string; count: number }[] {
   const words = phraseWords(text);
   const first = languageCode(expected);

@@ -1,22 +1,33 @@
 /*
- * Matching messages against tables of phrases: a message is covered when every word of it belongs to a phrase of the
- * tables, so that one word that says something else is enough for no match.
+ * Matches messages against tables of phrases. A message matches only if every word of it belongs to a phrase of the tables, so a single
+ * other word prevents the match.
  */
 
-/** A word; in scripts that are written without spaces each character is one. */
+/** A word. In scripts that are written without spaces, each character is a word. */
 const WORD = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}])[\p{L}\p{N}\p{M}])+/gu;
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
-/** An apostrophe that does not separate words, as it does in "l'agent". */
+/** An apostrophe inside a word, as in "it's". In "l'agent" it separates two words. */
 const INNER_APOSTROPHE = /['’`´](?=(?:s|t|d|m|ll|re|ve)(?!\p{L}))/gu;
-/** Accents of Latin letters, Arabic vowel signs, the Arabic lengthening stroke and the Devanagari dot: often left out. */
+/** Marks that people often leave out: accents of Latin letters, Arabic vowel signs, the Arabic tatweel and the Devanagari nukta. */
 const OPTIONAL_MARKS = /[\u0300-\u036f]|[\u064b-\u0652]|\u0640|\u093c/g;
-/** Letters that are typed in other ways, or that are no accented letters to Unicode. */
-const SPELLING = /[أإآىةßøæłı]/g;
-const USUAL: Readonly<Record<string, string>> = { أ: "ا", إ: "ا", آ: "ا", ى: "ي", ة: "ه", ß: "ss", ø: "o", æ: "ae", ł: "l", ı: "i" };
-/** Shorter words have too many neighbours for a misspelling of them to be recognised. */
+/** Letters that people also type in another way, and that removing accents does not change. */
+const VARIANT_LETTER = /[أإآىةßøæłı]/g;
+const USUAL_LETTERS: Readonly<Record<string, string>> = {
+  أ: "ا",
+  إ: "ا",
+  آ: "ا",
+  ى: "ي",
+  ة: "ه",
+  ß: "ss",
+  ø: "o",
+  æ: "ae",
+  ł: "l",
+  ı: "i",
+};
+/** Misspellings of shorter words are not corrected, since many other words are one edit away. */
 const MIN_FUZZY_LENGTH = 6;
 
-/** What most phrases are: nothing in them is spelt in other ways. */
+/** Most phrases match this, and need no normalization. */
 const PLAIN_WORDS = /^[a-z0-9]+(?: [a-z0-9]+)*$/;
 
 /** The words of a text in lower case, without punctuation, apostrophes and optional marks. */
@@ -29,7 +40,7 @@ export function phraseWords(text: string): string[] {
     .normalize("NFD")
     .replace(OPTIONAL_MARKS, "")
     .normalize("NFC")
-    .replace(SPELLING, (letter) => USUAL[letter]!);
+    .replace(VARIANT_LETTER, (letter) => USUAL_LETTERS[letter]!);
   return (plain.match(WORD) ?? []).filter((word) => LETTER_OR_DIGIT.test(word));
 }
 
@@ -47,7 +58,7 @@ export class PhraseBook<Kind extends string> {
 
   /**
    * @param tables the phrases of each kind; at most 30 kinds.
-   * @param otherWords that are never a misspelling of the tables' words.
+   * @param otherWords words that are never taken for a misspelling of a word in the tables.
    */
   constructor(tables: Readonly<Record<Kind, readonly string[]>>, otherWords: readonly string[]) {
     this.otherWords = otherWords;
@@ -57,24 +68,24 @@ export class PhraseBook<Kind extends string> {
     }
   }
 
-  /** The number that a set of kinds is written as in `covers`. */
+  /** The bit mask of a set of kinds, as in the result of `covers`. */
   maskOf(...kinds: Kind[]): number {
     return kinds.reduce((mask, kind) => mask | (1 << this.kinds.indexOf(kind)), 0);
   }
 
-  /** Whether a phrase of a kind starts with a word. */
+  /** Whether a phrase starts with this word. @param kind the mask of the phrase's kind. */
   hasStart(word: string, kind: number): boolean {
     return this.entries.get(word)?.some(({ bit }) => bit === kind) ?? false;
   }
 
   /**
-   * The ways to cover words by phrases: after each number of words, the sets of kinds that were used up to there. The
-   * last item is about all words; it is empty where they cannot be covered.
+   * Finds the ways to cover words by phrases. Item n of the result is about the first n words: the masks of the kinds that can cover
+   * them. It is empty if they cannot be covered.
    */
   covers(words: readonly string[]): ReadonlySet<number>[] {
     const known: string[] = [];
-    // Most messages are no phrases from their first word on, and need no respelling of the others.
-    const knownAt = (at: number): string => (known[at] ??= this.respell(words[at] ?? ""));
+    // Words are corrected only when they are reached, since most messages already fail at the first word.
+    const knownAt = (at: number): string => (known[at] ??= this.corrected(words[at] ?? ""));
     const masks: Set<number>[] = [new Set([0]), ...words.map(() => new Set<number>())];
     for (const [at, from] of masks.entries()) {
       if (from.size === 0) continue;
@@ -94,8 +105,8 @@ export class PhraseBook<Kind extends string> {
     else this.entries.set(first, [{ words, bit }]);
   }
 
-  /** The book's word that a misspelt one is most likely meant for: one letter more, less, changed or swapped. */
-  private respell(word: string): string {
+  /** The word of the book from which a word differs by one edit: a letter added, left out, changed or swapped; or the word itself. */
+  private corrected(word: string): string {
     if (word.length < MIN_FUZZY_LENGTH - 1 || this.entries.has(word)) return word;
     const { words, long } = (this.vocabulary ??= vocabularyOf(this.entries.values(), this.otherWords));
     if (words.has(word)) return word;
@@ -105,10 +116,10 @@ export class PhraseBook<Kind extends string> {
   }
 }
 
-/** The words of a book. */
+/** The words of a phrase book. */
 interface Vocabulary {
   words: ReadonlySet<string>;
-  /** Those long enough to be recognised misspelt, by first letter and length. */
+  /** The words whose misspellings are corrected, by first letter and length. */
   long: ReadonlyMap<string, string[]>;
 }
 

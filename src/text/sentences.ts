@@ -7,13 +7,13 @@ export interface Span {
 const CANDIDATE = /[.!?…。！？｡\n]/g;
 const CLOSING = "\"'”’)]」』）*_`";
 const IDEOGRAPHIC = "。！？｡";
-/** A line at least this long was wrapped by an editor: its end does not end the sentence. */
+/** A line of at least this length was probably wrapped by an editor, so its end does not end the sentence. */
 const MIN_WRAPPED_LENGTH = 60;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
-/** The longest abbreviation with the white space before it. */
+/** The length of the longest abbreviation, including the white space before it. */
 const MAX_ABBREVIATION_LENGTH = 8;
 
-/** Finds the sentences of a paragraph lazily and in linear time: a text may be 5 MiB of full stops. */
+/** Finds the sentences of a paragraph lazily and in linear time, since a text may be 5 MiB of full stops. */
 export function* sentenceSpans(text: string): Generator<Span> {
   let start = 0;
   CANDIDATE.lastIndex = 0;

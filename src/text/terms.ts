@@ -1,12 +1,12 @@
 import { stemmer } from "stemmer";
 import { LruCache } from "../platform/lru-cache.ts";
 
-/** The words of a list that is written with white space between them. */
+/** Reads a list of words that are separated by white space. */
 function wordSet(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
 }
 
-/** Function words: they are neither indexed nor searched for. Spelt without apostrophes. */
+/** Function words, without apostrophes. They are neither indexed nor searched for. */
 const STOP_WORDS = wordSet(`
   a about after again all also although am an and another any anybody anyhow anyone anything are arent as at be because been
   before being both but by can cannot cant could couldnt did didnt do does doesnt doing done dont each either else ever every
@@ -21,7 +21,7 @@ const STOP_WORDS = wordSet(`
   yourself yourselves youve
 `);
 
-/** Words of any support question: whether a text has them says little about whether it answers. */
+/** Words that occur in any support question: whether a text contains them says little about whether it answers the question. */
 const WEAK_WORDS = wordSet(`
   able actually allow anyway ask available begin believe best better bit bring call called case cause change come correct
   current currently detail different difference describe easy example exactly exist explain fact feel find first follow
@@ -36,19 +36,19 @@ const WEAK_WORDS = wordSet(`
 
 /** One word of a text, in the form in which it is indexed and searched for. */
 export interface Token {
-  /** The stem, or the whole of a compound: `webhook-id` is `webhookid`. */
+  /** The stem; of a compound, the stem of its joined parts: `webhookid` for `webhook-id`. */
   term: string;
   /** The stems of a compound's parts: `webhook`, `id`. Empty for a plain word. */
   parts: readonly string[];
-  /** A stop word says nothing about a text's subject, a weak one ("work", "need") little. */
+  /** A stop word says nothing about the subject of a text, a weak word ("work", "need") says little. */
   kind: "content" | "weak" | "stop";
 }
 
-/** Longer words are hashes and keys: their beginning is enough to distinguish them. */
+/** Longer words are hashes and keys, of which the beginning is enough. */
 const MAX_TERM_LENGTH = 48;
-/** A chain of more parts is a path or a list, not a name. */
+/** A compound with more parts is a path or a list rather than a name. */
 const MAX_PARTS = 6;
-/** A long text has about as many distinct words. */
+/** About as many as the distinct words of a long text. */
 const CACHED_WORDS = 20_000;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -70,7 +70,7 @@ export function tokens(text: string): Token[] {
   return allTokens(text).filter((token) => token.kind !== "stop");
 }
 
-/** The tokens of a text in order, stop words included; their terms start with `_`, so that they equal no stem. */
+/** The tokens of a text in order, including stop words. The terms of stop words start with `_`, so that they equal no stem. */
 export function allTokens(text: string): Token[] {
   const ascii = ASCII.test(text);
   const plain = ascii ? text : text.normalize("NFKC");
@@ -82,7 +82,7 @@ export function allTokens(text: string): Token[] {
   return found;
 }
 
-/** The terms of a text in order; those of a compound are the whole and then its parts. */
+/** The terms of a text in order. A compound gives the term of the whole, then those of its parts. */
 export function terms(text: string): string[] {
   return tokens(text).flatMap((token) => [token.term, ...token.parts]);
 }
@@ -111,7 +111,7 @@ function plainToken(word: string): Token {
   return { term: stem(word), parts: [], kind: WEAK_WORDS.has(word) ? "weak" : "content" };
 }
 
-/** The parts of a compound, in lower case and without Latin diacritics. */
+/** Splits a compound into its parts, in lower case and without Latin diacritics. */
 function partsOf(word: string): string[] {
   const joined = word.replaceAll(/['’,]/g, "");
   const pieces = joined.split(/[-._‐‑]+/).filter((piece) => piece !== "");
@@ -121,7 +121,7 @@ function partsOf(word: string): string[] {
 function camelParts(piece: string): string[] {
   if (PLURAL_ACRONYM.test(piece)) return [piece];
   const parts = piece.split(CAMEL_CASE);
-  // A single letter belongs to the name: iPhone, eSIM, OAuth.
+  // A single letter is not split off: iPhone, eSIM, OAuth.
   return parts.some((part) => part.length < 2) ? [piece] : parts;
 }
 
@@ -130,10 +130,10 @@ function fold(word: string): string {
   return ASCII.test(lower) ? lower : lower.normalize("NFD").replace(LATIN_MARKS, "").normalize("NFC");
 }
 
-/** Porter stems "exceed" to "exce" but "exceeded" to "exceed"; these are exceptions of Porter2 too. */
+/** Words that are their own stem: Porter stems "exceed" to "exce" but "exceeded" to "exceed". Porter2 has the same exceptions. */
 const STEM_EXCEPTION = /^(exceed|proceed|succeed)s?$/;
 
-/** The stems of words with white space between them, stop words included. */
+/** The stems of words that are separated by white space, including stop words. */
 export function stems(words: string): string[] {
   return words.trim().split(/\s+/).map(stem);
 }

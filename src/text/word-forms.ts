@@ -24,33 +24,33 @@ import { languageOf } from "./languages.ts";
 import { tokens } from "./terms.ts";
 
 /*
- * The words of languages other than English. Texts of all languages are indexed by one analysis (terms.ts), so that a
- * question in any language can be asked of any index; which terms of the index are forms of a question's word, and which of
- * its words only hold the sentence together, is decided here when the question is asked, by its language.
+ * The words of languages other than English. Texts of all languages are indexed by one analysis (terms.ts), so that a question in any
+ * language can be asked of any index. When a question is asked, its language decides here which terms of the index are forms of its
+ * words, and which of its words are function words.
  */
 
 interface WordForms {
   stem?: (word: string) => string;
   stopWords?: readonly string[];
-  /** Whether words are joined to one: "Rücksendekosten". */
+  /** Whether the language joins words to compounds: "Rücksendekosten". */
   isCompounding?: true;
-  /** Words that lose their last letter before a vowel, and are joined to the next word: "l'adresse". */
+  /** Words that lose their last letter before a vowel and are joined to the next word: "l'" in "l'adresse". */
   elision?: RegExp;
-  /** What may stand before a form of a word in the index: an elided word, or the beginning of a participle. */
+  /** The prefixes that a form of a word may have in the index: an elided word, or the prefix of a participle. */
   prefixes?: readonly string[];
-  /** A participle with such a beginning. */
+  /** A participle with its prefix. */
   participle?: RegExp;
 }
 
 const ROMANCE_ELISION = /(?<![\p{L}\p{M}])(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu|un|(?:a|da|de|ne|que|su)ll|quest)['’](?=\p{L})/giu;
 const ELIDED = ["l", "d"];
 const PARTICIPLE = /^ge(?=.{4,}(?:t|en|d)$)/;
-/** Also "liefert" and "Lieferung" as "liefern", which the stemmer leaves apart. */
+/** Gives "liefert" and "Lieferung" the stem of "liefern", from which the stemmer distinguishes them. */
 const germanStem = (word: string): string => german(withoutEnding(german(word), /e?t$/, 4));
-/** Without diacritics "ändere" is "andere", and not to be dropped. */
+/** Words that start with "ander" are kept, since "ändere" (change) is indexed as "andere" (other). */
 const germanFunctionWords = germanStopWords.filter((word) => !word.startsWith("ander"));
 
-/** In an index the words have lost a final "s", and with it what "enviamos" is recognised by. */
+/** Also tries the word with a final "s", which the index has removed and by which the stemmer recognises "enviamos". */
 const withFinalS =
   (stem: (word: string) => string) =>
   (word: string): string => {
@@ -58,7 +58,7 @@ const withFinalS =
     return plural.length < singular.length ? plural : singular;
   };
 
-/** In an index "betaling" has lost its ending, while "betalinger" has not. */
+/** Removes the ending "-ing", which the index has removed from "betaling" but not from "betalinger". */
 const withoutIng =
   (stem: (word: string) => string) =>
   (word: string): string =>
@@ -71,11 +71,11 @@ function withoutEnding(word: string, ending: RegExp, minLength: number): string 
   return rest.length < minLength ? word : rest;
 }
 
-/** By code. Polish, Arabic and Hindi have no entry: no maintained stemmer for them is good enough to help. */
+/** The forms by language code. Polish, Arabic and Hindi have none: no maintained stemmer for them improves the search. */
 const FORMS: Readonly<Record<string, WordForms>> = {
   da: { stem: withoutIng(danish), stopWords: danishStopWords, isCompounding: true },
   de: { stem: germanStem, stopWords: germanFunctionWords, isCompounding: true, prefixes: ["ge"], participle: PARTICIPLE },
-  // The package's list has words such as "cuenta" (account), which a question may be about.
+  // Without the package's stop words, which include words such as "cuenta" (account).
   es: { stem: withFinalS(spanish) },
   fr: { stem: french, stopWords: frenchStopWords, elision: ROMANCE_ELISION, prefixes: ELIDED },
   it: { stem: italian, stopWords: italianStopWords, elision: ROMANCE_ELISION, prefixes: ELIDED },
@@ -92,7 +92,7 @@ const CACHED_STEMS = 10_000;
 /** The words of one language, for the questions that are asked in it. */
 export class LanguageWords {
   readonly isCompounding: boolean;
-  /** What may stand before a word of the index that is a form of this one. */
+  /** The prefixes that a form of a word may have in the index, including the empty one. */
   readonly prefixes: readonly string[];
   private readonly forms: WordForms;
   private readonly stopTerms: ReadonlySet<string>;
@@ -113,18 +113,18 @@ export class LanguageWords {
     return this.weakTerms.has(term) ? "weak" : "content";
   }
 
-  /** A question with elided words set apart. */
+  /** Replaces the elided words of a question by spaces. */
   separated(text: string): string {
     return this.forms.elision ? text.replaceAll(this.forms.elision, " ") : text;
   }
 
-  /** A term, and the same without the beginning of a participle. */
+  /** A term, and the term without the prefix of a participle if it has one. */
   bases(term: string): string[] {
     const { participle } = this.forms;
     return participle?.test(term) ? [term, term.replace(participle, "")] : [term];
   }
 
-  /** What all forms of a term have in common. */
+  /** The stem that all forms of a term have in common. */
   stem(term: string): string {
     const { stem } = this.forms;
     if (!stem) return term;
@@ -142,7 +142,7 @@ function termSet(words: readonly string[]): Set<string> {
 
 const made = new Map<string, LanguageWords>();
 
-/** The words of a language by its code; undefined for English, which the analysis itself knows. */
+/** The words of a language by its code; undefined for English, whose words terms.ts knows. */
 export function wordsOf(code: string): LanguageWords | undefined {
   if (code === "en") return undefined;
   const known = made.get(code) ?? new LanguageWords(code);

@@ -1,8 +1,8 @@
 import file from "./word-vectors.bin";
 
 /*
- * Vectors of English words, in which words that are used alike are close: "trash" and "garbage", "kindergarten" and
- * "nursery". Made by bench/word-vectors.ts from GloVe; about 1 MB, decoded when a word is first looked up.
+ * Vectors of English words. Words with similar uses have similar vectors: "trash" and "garbage", "kindergarten" and "nursery".
+ * bench/word-vectors.ts makes the file from GloVe. It has about 1 MB, and is decoded when a word is first looked up.
  */
 
 interface Table {
@@ -12,7 +12,7 @@ interface Table {
 }
 
 let table: Table | undefined;
-/** Decoded vectors of unit length; a text's words come again and again. */
+/** Decoded vectors of unit length, cached since the words of a text repeat. */
 const decoded = new Map<string, Float32Array | null>();
 const MAX_DECODED = 10_000;
 
@@ -35,10 +35,10 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** Words whose cosine is less have little to do with each other. */
+/** The least cosine of two related words. */
 export const RELATED_COSINE = 0.45;
 
-/** The weighted mean of the stems' vectors, of unit length; undefined where none of them has one. */
+/** The weighted mean of the stems' vectors, of unit length; undefined if no stem has a vector. */
 export function meanVector(weights: Iterable<readonly [stem: string, weight: number]>): Float32Array | undefined {
   let mean: Float32Array | undefined;
   for (const [stem, weight] of weights) {
@@ -50,16 +50,16 @@ export function meanVector(weights: Iterable<readonly [stem: string, weight: num
   return mean && normalised(mean);
 }
 
-/** Words more frequent than this say little of what a text is about. */
+/** Words with a rank below this say little about the subject of a text. */
 const FREQUENT_RANK = 100;
 
-/** How much a word says of what a text is about, 0..1, by its frequency in English (smooth inverse frequency, Arora et al. 2017). */
+/** How much a word says about the subject of a text, 0..1, by its frequency in English (smooth inverse frequency, Arora et al. 2017). */
 export function generalWeight(stem: string): number {
   const rank = readTable().rows.get(stem) ?? 0;
   return rank / (rank + FREQUENT_RANK);
 }
 
-/** How rare a word is in English, 0..1, by the logarithm of its rank: 1 is one that the table does not have, as a name. */
+/** How rare a word is in English, 0..1, by the logarithm of its rank. A word that the table does not have, such as a name, has 1. */
 export function rarityOf(stem: string): number {
   const { rows } = readTable();
   return Math.log1p(rows.get(stem) ?? rows.size) / Math.log1p(rows.size);
@@ -69,7 +69,7 @@ function readTable(): Table {
   return (table ??= decode(new Uint8Array(file)));
 }
 
-/** The layout is written down in bench/word-vectors.ts. */
+/** bench/word-vectors.ts describes the layout of the file. */
 function decode(bytes: Uint8Array): Table {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const namesEnd = 8 + view.getUint32(0, true);

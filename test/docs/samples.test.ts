@@ -117,7 +117,7 @@ test("special characters are escaped for a shell, TypeScript and Python", () => 
     },
     components: { schemas: { Note: { example: note } } },
   };
-  addSamples(document);
+  addSamples(document, { variable: "SUPPORT_KEY" });
   const [curl, typescript, python] = (document.paths["/notes"].post as unknown as { "x-codeSamples": Sample[] })["x-codeSamples"];
   expect(JSON.parse(parseCurl(curl!.source, { SUPPORT_URL: HOST, SUPPORT_KEY: "k" }).body as string)).toEqual(note);
   expect(typescript!.source).toContain(String.raw`text: "It's \"5\" \\ $HOME"`);
@@ -127,5 +127,7 @@ test("special characters are escaped for a shell, TypeScript and Python", () => 
 test("a body without an example is an error", () => {
   const schema = { $ref: "#/components/schemas/Note" };
   const post = { operationId: "createNote", requestBody: { content: { "application/json": { schema } } }, responses: {} };
-  expect(() => addSamples({ paths: { "/notes": { post } } })).toThrow("#/components/schemas/Note has no example");
+  expect(() => addSamples({ paths: { "/notes": { post } } }, { variable: "SUPPORT_KEY" })).toThrow(
+    "#/components/schemas/Note has no example",
+  );
 });
