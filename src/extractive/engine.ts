@@ -2,15 +2,15 @@ import { sentenceSpans } from "../text/sentences.ts";
 import { bestCandidate, candidatesOf } from "./ranking.ts";
 import { composeAnswer } from "./compose.ts";
 import { smallTalkAnswer, withoutSmallTalk } from "../text/intents.ts";
-import { type Model, type ModelReply, type ModelRequest, singleDelta, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
+import { type Model, type ModelReply, type ModelRequest, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
 import type { Passage, Retrieval } from "../models/retrieval.ts";
 
-/** Below it an answer is far more likely wrong than right. */
+/** An answer with a lower confidence is far more likely wrong than right. */
 const MIN_CONFIDENCE = 0.35;
 
 /**
- * Extractive question answering: the answer consists of sentences of the knowledge, and so can say nothing that no source
- * says. It needs no network.
+ * Extractive question answering: the answer consists of sentences of the knowledge, so it cannot say anything that no source says. It
+ * needs no network.
  */
 export class ExtractiveEngine implements Model {
   async answer(request: ModelRequest): Promise<ModelReply> {
@@ -25,7 +25,7 @@ export class ExtractiveEngine implements Model {
   private reply(request: ModelRequest): ModelReply {
     const smallTalk = smallTalkAnswer(request);
     if (smallTalk !== undefined) {
-      return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(smallTalk) };
+      return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: sentenceDeltas(smallTalk) };
     }
     const question = withoutSmallTalk(request.question, request.language);
     const { text, cited, confidence } = draftAnswer(question, request.retrieval);
@@ -34,7 +34,7 @@ export class ExtractiveEngine implements Model {
   }
 }
 
-/** The sentences of a text one by one, each with the white space after it. */
+/** Yields the sentences of a text one by one, each with the white space after it. */
 async function* sentenceDeltas(text: string): AsyncGenerator<string, void> {
   let from = 0;
   for (const { start } of sentenceSpans(text)) {
@@ -44,7 +44,6 @@ async function* sentenceDeltas(text: string): AsyncGenerator<string, void> {
   yield text.slice(from);
 }
 
-/** The best answer that the passages allow, however unsure. */
 interface Draft {
   text: string;
   cited: Passage[];
@@ -52,6 +51,7 @@ interface Draft {
   confidence: number;
 }
 
+/** Composes the best answer that the passages allow, however unsure. */
 export function draftAnswer(question: string, retrieval: Retrieval): Draft {
   const found = bestCandidate(candidatesOf(question, retrieval));
   if (found === undefined) return { text: "", cited: [], confidence: 0 };

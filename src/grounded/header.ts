@@ -1,4 +1,4 @@
-/** The line of a reply that says what the reply is, which the visitor never sees. The prompt asks for it as the first line. */
+/** A line of a reply that tells what the reply is. The prompt asks for it as the first line, and the visitor never sees it. */
 export type ReplyHeader = { kind: "sources"; ids: string[] } | { kind: "smalltalk" | "unknown" | "human" | "unsupported" };
 
 interface HeaderLine {
@@ -9,12 +9,12 @@ interface HeaderLine {
 
 const WORDS = "sources?|smalltalk|unknown|human|unsupported";
 const MARKED = new RegExp(`^@\\s?(${WORDS})\\b[\\s:]*(.*)$`, "i");
-/** Without the @ it is a header only where nothing but ids follows: prose may start with these words too. */
+/** A header without its @ counts only if nothing but ids follows, since prose may start with these words too. */
 const UNMARKED = new RegExp(`^(${WORDS})\\s*:\\s*(.*)$`, "i");
 const IDS = /^(?:[\s,;&[\]()]|and\b|none\b|[pt]\d+\b)*/i;
 const DECORATION = /[*_`#>]/g;
 
-/** The header in a line or sentence of a reply, with or without its @; undefined for any other text. */
+/** Finds the header in a line or sentence of a reply; undefined for any other text. */
 export function parseHeader(line: string): HeaderLine | undefined {
   const plain = line.replace(DECORATION, "").trim();
   const marked = MARKED.exec(plain);

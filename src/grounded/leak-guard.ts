@@ -1,15 +1,15 @@
 import { HandoffError } from "../models/model.ts";
 
-/** A text that an answer must not repeat more than `maxWords` consecutive words of. */
+/** A text of which an answer may repeat at most `maxWords` consecutive words. */
 export interface Secret {
   text: string;
   maxWords: number;
 }
 
-/** Shorter runs of common words are in many texts: they are not held back. */
+/** Shorter runs of words are not held back, since any text may have them in common with a secret. */
 const MIN_HELD_WORDS = 4;
 
-/** Passes the parts of an answer on, and stops it where it repeats a secret, such as the system prompt. */
+/** Passes an answer on, and stops it where it repeats a secret such as the system prompt. */
 export class LeakGuard {
   private readonly matchers: SecretMatcher[];
   private held = "";
@@ -19,9 +19,9 @@ export class LeakGuard {
   }
 
   /**
-   * @param text which ends with a whole word.
-   * @returns what can be shown by now: not the beginning of what may become a leak.
-   * @throws HandoffError where too much of a secret was repeated.
+   * @param text the next text of the answer, which ends with a whole word.
+   * @returns the text that can be shown now. It does not include the beginning of a possible leak.
+   * @throws HandoffError where the answer repeats too much of a secret.
    */
   push(text: string): string {
     this.held += text;
@@ -38,7 +38,7 @@ export class LeakGuard {
   }
 }
 
-/** Finds the longest run of words at the end of a text that stands in a secret too. */
+/** Finds the longest run of words at the end of a text that a secret also has. */
 class SecretMatcher {
   private readonly secret: string;
   private readonly maxWords: number;

@@ -15,28 +15,28 @@ const ROW = /^\s*\|/;
 const RULE = /^[\s|:*_-]*$/;
 const RULE_MARK = /--|\*\*\*|___/;
 const FENCE = /^\s*(?:```|~~~)/;
-/** A fence around prose, which is left out. */
+/** A fence around prose is left out. */
 const PROSE_FENCE = /^(?:```|~~~) ?(?:markdown|md|text|txt|plain)?$/i;
-/** A longer text after a bracket is no link that anybody writes. */
+/** A longer text after an open bracket is not held back as a link. */
 const MAX_LINK_LENGTH = 1_000;
 const CITATION_START = /^\s*[[(【]/;
 const CITATION = /^\s*(?:[[(【][^\n\])】]{1,60}[\])】]\s*)+/;
 
-/** Cuts a streamed reply in Markdown into its parts, each as soon as it is complete. */
+/** Cuts a streamed reply in Markdown into its parts, and returns each as soon as it is complete. */
 export class ReplyParts {
   private pending = "";
   /** The white space before the next part. */
   private space = "";
   private code = "";
   private isInCode = false;
-  /** Whether the whole answer stands in a fence, which is left out. */
+  /** Whether the whole answer is in a fence, which is left out. */
   private isFenced = false;
   private isStart = true;
 
-  /** @param isCitation whether a text, such as " [p1]", says no more than what the sentence before it rests on. */
+  /** @param isCitation whether a text such as " [p1]" consists only of citations of the sentence before it. */
   constructor(private readonly isCitation: (text: string) => boolean) {}
 
-  /** @returns the parts that are complete by now. */
+  /** Reads more of the reply. @returns the parts that are complete now. */
   push(text: string): ReplyPart[] {
     this.pending += text;
     const parts: ReplyPart[] = [];
@@ -49,7 +49,7 @@ export class ReplyParts {
     return parts;
   }
 
-  /** @returns the last parts. */
+  /** Ends the reply. @returns the last parts. */
   end(): ReplyPart[] {
     const parts = this.readLine(this.pending);
     this.pending = "";
@@ -65,7 +65,7 @@ export class ReplyParts {
     return this.withSpace(this.partsOfLine(line, true), line);
   }
 
-  /** Gives the white space that is left of a line to the next part. */
+  /** Adds the white space before the first part, and keeps what is left of the line for the next one. */
   private withSpace(parts: ReplyPart[], line: string): ReplyPart[] {
     const read = lengthOf(parts);
     const [first, ...others] = parts;
@@ -96,7 +96,7 @@ export class ReplyParts {
     return this.withSpace([partOf("code", code.trimEnd())], code);
   }
 
-  /** The sentences of the last line that are complete: another one begins after them. */
+  /** Cuts off the sentences of the last line that are complete, since another one begins after them. */
   private cutSentences(): ReplyPart[] {
     if (ROW.test(this.pending) || isRule(this.pending)) return [];
     const parts = this.partsOfLine(this.pending, false);
@@ -125,7 +125,7 @@ export class ReplyParts {
       scannedTo = Math.max(scannedTo, to);
       if (to <= from || (next && isInLink && to - from <= MAX_LINK_LENGTH)) continue;
       const text = line.slice(from, to);
-      // The number of an item is no sentence.
+      // The number of a list item is no sentence by itself.
       if (next && /^\s*\(?\d{1,3}[.)]\s*$/.test(text)) continue;
       parts.push(partOf(ITEM.test(text) ? "item" : "sentence", text));
       from = to;
@@ -134,7 +134,7 @@ export class ReplyParts {
     return parts;
   }
 
-  /** The citation that follows a full stop, possibly ""; undefined where it is not complete. */
+  /** Returns the citation that follows a sentence, or ""; undefined where it is not complete yet. */
   private citationAfter(rest: string): string | undefined {
     if (!CITATION_START.test(rest)) return "";
     const citation = CITATION.exec(rest)?.[0];
@@ -143,9 +143,9 @@ export class ReplyParts {
   }
 }
 
-/** Finds Markdown links that are not complete: a link is shown or removed as a whole. */
+/** Finds incomplete Markdown links. A link is shown or removed as a whole, so no part may end within one. */
 class LinkScanner {
-  /** How many brackets, and how many parentheses of a link's target, are open. */
+  /** The numbers of open brackets, and of open parentheses of a link's target. */
   private brackets = 0;
   private parentheses = 0;
   private before = "";

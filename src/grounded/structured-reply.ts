@@ -1,7 +1,7 @@
 import { parseHeader } from "./header.ts";
 
 /*
- * Replies that a model wrote as a JSON object, as it was trained to or as a server makes it.
+ * Replies that are JSON objects: some models were trained to write them, and some servers make them.
  */
 
 const START = /^\s*(?:(?:```|~~~)\w*\s*)?\{\s*(?:"|$)/;
@@ -11,13 +11,13 @@ const ID = /\b[pt]\d+\b/gi;
 const CITING_FIELD = /cit|source|passage|reference|ids?$|evidence|result/i;
 const MAX_DEPTH = 3;
 
-/** Whether a reply begins as a JSON object: it has to be read to its end. */
+/** Whether a reply begins as a JSON object, which has to be read to its end. */
 export function looksStructured(text: string): boolean {
   return START.test(text);
 }
 
 /**
- * Writes a reply that is a JSON object, in a fence or not, as the text that the prompt asks for; undefined where it is none.
+ * Converts a reply that is a JSON object, in a fence or not, to the text that the prompt asks for; undefined for any other reply.
  * @param isId whether an id is one of the evidence.
  */
 export function textOfStructuredReply(reply: string, isId: (id: string) => boolean): string | undefined {
@@ -45,7 +45,7 @@ function parseJson(text: string): unknown {
 
 type Fields = [name: string, value: unknown][];
 
-/** The text in the first of the usual fields, or in an object in one of them; it may be a whole reply, with its header. */
+/** Finds the text in the first of the usual fields, or in an object in one of them. It may be a whole reply with a header. */
 function answerOf(fields: Fields, depth = 0): string {
   for (const name of ANSWER_FIELDS) {
     const value = fields.find(([key]) => key.toLowerCase() === name)?.[1];
@@ -61,7 +61,7 @@ function idsOf(fields: Fields): string[] {
   return [...new Set(written.map((id) => id.toLowerCase()))];
 }
 
-/** What the object says of itself, as `"status": "unknown"`. */
+/** Finds the kind of reply that the object names, such as `"status": "unknown"`. */
 function kindOf(fields: Fields): string | undefined {
   for (const [, value] of fields) {
     const found = typeof value === "string" ? parseHeader(value.startsWith("@") ? value : `@${value}`) : undefined;

@@ -2,22 +2,23 @@ import { allTokens, terms, type Token } from "../text/terms.ts";
 import { type Segment, segmentsOf } from "../extractive/segments.ts";
 
 /*
- * Whether a text says what a sentence of an answer says: it has most of its words, all of its names, and each of its numbers
- * beside the words that the sentence has it with.
+ * Whether a text supports a sentence of an answer: it must have most of the sentence's words, all of its names, and each of its numbers
+ * next to the same words.
  */
 
-/** What the sentence and the text must have in common, as a share of the sentence's words. */
+/** The share of the sentence's words that the text must have. */
 const MIN_SHARE = 0.6;
-/** The same for a text that the model itself cited: it may have said it in words of its own. */
+/** The share for a text that the model itself cited, which it may have put into words of its own. */
 const MIN_CITED_SHARE = 0.3;
-/** How sure a citation of the model makes a sentence, and one of a text in another language, whose words cannot be compared. */
+/** The support of a sentence for which the model cited the text. */
 const CITED_SUPPORT = 0.9;
+/** The support of one whose cited text is in another language, so that their words cannot be compared. */
 const FOREIGN_SUPPORT = 0.75;
-/** What a common word of any support question counts beside a content word. */
+/** The weight of a word that is common in support questions; a content word has 1. */
 const WEAK_WEIGHT = 0.3;
-/** The share of the words around a number that must stand beside it in the text too. */
+/** The share of the words around a number that must be around it in the text too. */
 const MIN_CLAUSE_SHARE = 0.5;
-/** Inflections that the stemmer leaves apart have at least so many letters in common, and so large a part of the longer one. */
+/** Inflections that the stemmer does not unite have at least this many letters in common, and this share of the longer word. */
 const MIN_COMMON_PREFIX = 5;
 const MIN_PREFIX_SHARE = 0.7;
 
@@ -31,10 +32,10 @@ const NEGATION =
   /\b(?:not|no|never|none|nobody|cannot|neither|nor|\w+n[’']t|nicht|kein\w*|nie|jamais|aucun\w*|pas|nunca|ninguna?|niet|geen|ikke|inte)\b/i;
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu;
 const CAPITALISED = /^\p{Lu}/u;
-/** An acronym, a name as "iPhone", or a code as "A1". */
+/** An acronym, a name such as "iPhone", or a code such as "A1". */
 const ALWAYS_NAME = /\p{L}[\p{Lu}\p{N}]/u;
 const SENTENCE_START = /(?:^|[.!?:]\s{1,4})[^\p{L}\p{N}]{0,8}$/u;
-/** In a text where more words than this have a capital, it means nothing: a title, or German. */
+/** In a text with a larger share of capitalised words, a capital marks no name: it is a title, or German. */
 const MAX_CAPITALISED_SHARE = 0.4;
 const MIN_FUNCTION_WORD_SHARE = 0.25;
 const MAX_FOREIGN_SHARE = 0.12;
@@ -47,7 +48,7 @@ const POLITE = new Set(
     answers reply respond additional today luck enjoy worry pleasure concern concerns clarify clarification patience step steps
     list overview quick simple way goodbye bye afternoon morning evening assistant chat chatting sound sounds question help ask know need detail issue guide follow`),
 );
-/** Polite as a whole, though its words are not. */
+/** Phrases that are polite as a whole, though not each of their words is. */
 const POLITE_PHRASE = /\bfeel free\b|\b(?:our|the|customer)? ?support team\b|\bhave an? (?:\w+ )?day\b/gi;
 
 /** A part of a sentence that has numbers. */
@@ -82,7 +83,7 @@ export function claimOf(sentence: string): Claim {
   };
 }
 
-/** Whether it states nothing that could be wrong: it has words of politeness only, and those of `known`. */
+/** Whether a sentence states nothing that could be wrong: all of its words are polite ones or in `known`. */
 export function isNeutral(sentence: string, known: ReadonlySet<string> = new Set()): boolean {
   const { words, names, numbers, emails } = claimOf(sentence.replaceAll(POLITE_PHRASE, " "));
   const isKnown = ({ term, parts }: Token) => POLITE.has(term) || has(known, { term, parts });
@@ -96,7 +97,7 @@ export class SupportingText {
   readonly terms: Set<string>;
   private readonly numbers: Set<string>;
   private readonly clauses: { terms: Set<string>; isNegated: boolean }[];
-  /** Where numbers stand: the clauses of a part that has several, else the whole part. */
+  /** The texts around numbers: each clause with a number, or the whole part where only one clause has any. */
   private readonly numbered: { terms: Set<string>; numbers: Set<string> }[];
   private readonly functionWordShare: number | undefined;
 
@@ -122,8 +123,8 @@ export class SupportingText {
   }
 
   /**
-   * How much of a claim this text has, 0..1; 0 where that is too little to support it.
-   * @param isCited whether the model said that the claim is from here.
+   * Returns how much of a claim this text has, 0..1; 0 where that is too little to support it.
+   * @param isCited whether the model cited this text for the claim.
    */
   supportOf(claim: Claim, isCited: boolean): number {
     if (!claim.numbers.every((number) => this.numbers.has(number))) return 0;
@@ -143,7 +144,7 @@ export class SupportingText {
     });
   }
 
-  /** Whether the clauses with most of the claim's words all negate what it says, or say what it negates. */
+  /** Whether all clauses with most of the claim's words negate what it says, or say what it negates. */
   private contradicts({ words, isNegated }: Claim): boolean {
     const shares = this.clauses.map((clause) => ({ clause, share: shareIn(clause.terms, words) }));
     const best = Math.max(0, ...shares.map(({ share }) => share));
@@ -157,7 +158,7 @@ export class SupportingText {
   }
 }
 
-/** A sentence, an item or a row of a text, with the terms that it is read with. */
+/** A sentence, an item or a row of a text, with the terms of its headings, its lead-in and the text's context. */
 interface Part {
   text: string;
   terms: readonly string[];
@@ -186,7 +187,7 @@ function wordsOf(text: string): Token[] {
   return allTokens(text).filter(({ kind, term }) => kind !== "stop" && !/^\d+(?:st|nd|rd|th)?$/.test(term));
 }
 
-/** Numbers in one form: `1,000`, `1000.00` and `five` are `1000`, `1000` and `5`. */
+/** Finds numbers and writes them in one form: `1,000`, `1000.00` and `five` become `1000`, `1000` and `5`. */
 function numbersOf(text: string): string[] {
   const digits = (text.match(NUMBER) ?? []).map((number) => number.replaceAll(/[,.](?=\d{3}(?!\d))/g, "").replace(/[.,]0+$/, ""));
   const words = (text.match(NUMBER_WORD) ?? []).map((word) => String(NUMBER_WORDS.indexOf(word.toLowerCase()) + 2));
@@ -237,7 +238,7 @@ function functionWordShare(all: readonly Token[]): number | undefined {
   return all.length < MIN_COMPARED_WORDS ? undefined : all.filter(({ kind }) => kind === "stop").length / all.length;
 }
 
-/** The terms and numbers of a text, as `isNeutral` takes them. */
+/** The terms and numbers of a text, for `isNeutral`. */
 export function knownWords(text: string): Set<string> {
   return new Set([...terms(text), ...numbersOf(text)]);
 }

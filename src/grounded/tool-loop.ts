@@ -1,18 +1,19 @@
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { ChatMessage, ChatModel, FinishReason, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
+import type { ChatMessage, ChatModel, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
 import { MAX_OUTPUT_TOKENS, type ModelLimits } from "../models/limits.ts";
 import { HandoffError, type ModelCallReport, type ModelObserver } from "../models/model.ts";
 import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "../models/reasoning.ts";
 import { describeFailure, StreamError, streamWithRetry } from "../models/stream-with-retry.ts";
 import type { ToolRunner } from "./tool-runner.ts";
 
-/** What matters of a model's stream for its reply: its text, without reasoning. */
+/** An event of a model's reply, without its reasoning. */
 export type ReplyEvent =
   | { type: "text"; text: string }
   /** The text so far was reasoning. */
   | { type: "restart" }
-  /** It called tools: its next text is another part of the reply. */
+  /** The model called tools. The text that follows is another part of the reply. */
   | { type: "tool-round" }
+  /** The reply ended at the limit of tokens. */
   | { type: "truncated" };
 
 interface Engine {
@@ -22,9 +23,9 @@ interface Engine {
 }
 
 /**
- * The events of the whole tool loop: call the model, run the tools that it asks for, call it again with their results,
- * until it asks for none. A reply that is all reasoning is asked for once more, without. Leaving the generator aborts the loop.
- * @throws HandoffError where a tool, or the server's content filter, ends the turn; any other error where the model fails.
+ * Yields the events of a reply: calls the model, runs the tools that it asks for, and calls it again with their results until it asks
+ * for none. A model that wrote nothing but reasoning is called once more and asked not to reason. Leaving the generator aborts the loop.
+ * @throws HandoffError where a tool or the server's content filter ends the turn; any other error where the model fails.
  */
 export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[], runner: ToolRunner): AsyncGenerator<ReplyEvent, void> {
   const { model, limits } = engine;
@@ -42,7 +43,7 @@ export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[
       const call: ModelCall = { messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
       yield* step.stream(call, engine);
       hasText ||= step.hasText;
-      // A model that answered before it called a tool may have nothing to add.
+      // A model that had answered before it called a tool may have nothing to add.
       if (step.isReasoningOnly && (step.isTruncated || !hasText)) {
         if (isLastTry) throw new StreamError(REASONING_ONLY);
         isLastTry = true;
@@ -62,14 +63,14 @@ export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[
 /** One call of the model. */
 class Step {
   readonly toolCalls: ToolCall[] = [];
-  /** Whether it wrote anything besides reasoning. */
+  /** Whether the model wrote any text besides reasoning. */
   hasText = false;
   isTruncated = false;
   private text = "";
   private reasoning = "";
   private readonly filter = new ReasoningFilter();
 
-  /** Whether the model wrote nothing else, or nothing at all until its tokens were used up: some servers keep reasoning back. */
+  /** Whether the model only reasoned. One that used up its tokens without any output did, too: some servers keep the reasoning back. */
   get isReasoningOnly(): boolean {
     const hasReasoned = this.reasoning !== "" || this.text.trim() !== "" || this.isTruncated;
     return hasReasoned && !this.hasText && this.toolCalls.length === 0;
@@ -106,11 +107,13 @@ class Step {
     else if (part.type === "error") throw part.error;
     else if (part.type === "finish") {
       Object.assign(report, { finish: part.reason, ...(part.usage && { usage: part.usage }) });
-      this.readFinish(part.reason);
+      if (part.reason === "content-filter") throw new HandoffError("unsupported_request");
+      if (part.reason === "error") throw new Error("The model ended with an error");
+      this.isTruncated = part.reason === "length" && this.toolCalls.length === 0;
     }
   }
 
-  /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */
+  /** The call as an assistant message. It has the reasoning, which some models need together with the results of their tool calls. */
   message(): ChatMessage {
     return { role: "assistant", text: this.text, reasoning: this.reasoning, toolCalls: this.toolCalls };
   }
@@ -128,11 +131,5 @@ class Step {
   private textEvent(text: string): ReplyEvent {
     this.hasText ||= text.trim() !== "";
     return { type: "text", text };
-  }
-
-  private readFinish(reason: FinishReason): void {
-    if (reason === "content-filter") throw new HandoffError("unsupported_request");
-    if (reason === "error") throw new Error("The model ended with an error");
-    this.isTruncated = reason === "length" && this.toolCalls.length === 0;
   }
 }

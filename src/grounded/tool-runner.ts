@@ -8,12 +8,12 @@ import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from ".
 import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
-/** One retry: a tool that fails twice is down, and the visitor waits. */
+/** A tool is called again once after it failed: one that fails twice is down, and the visitor waits. */
 const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
 const MAX_SCHEMA_ERRORS_SHOWN = 5;
 
-/** Runs the tool calls of one turn: validates their input, and limits their time and number. */
+/** Runs the tool calls of one turn. It validates their input, and limits their time and number. */
 export class ToolRunner {
   /** Set once a tool has ended the turn. */
   handoff: HandoffError | undefined;
@@ -28,19 +28,19 @@ export class ToolRunner {
     private readonly observer?: ModelObserver,
   ) {}
 
-  /** The options of a model call. The tools are listed even where none may be called, since earlier messages name them. */
+  /** Returns the tools for a call of the model. They are listed even where none may be called, since earlier messages name them. */
   toolOptions(mayUse: boolean): Pick<ModelCall, "tools" | "toolChoice"> {
     if (this.tools.length === 0) return {};
     const tools = this.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
     return { tools, toolChoice: mayUse ? "auto" : "none" };
   }
 
-  /** Counts a call of the model; false where it has to answer without tools. */
+  /** Counts a call of the model. @returns whether it may use tools. */
   startRound(): boolean {
     return this.rounds++ < MAX_TOOL_ROUNDS;
   }
 
-  /** The reason to record for a hand-off: a model that gives up after a tool failed does so because of that tool. */
+  /** Returns the reason to record for a hand-off: a model that gives up after a tool failed does so because of that tool. */
   handoffReason(reason: HandoffReason): HandoffReason {
     return this.failuresByTool.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
@@ -59,7 +59,7 @@ export class ToolRunner {
     return outcome ? this.resultOf(call.name, outcome) : this.endTurn("tool_failure");
   }
 
-  /** Runs a call, or says why not; undefined where it failed by an error. */
+  /** Runs a call, or returns a note why it was not run; undefined where the tool threw an error. */
   private async outcomeOf(call: ToolCall, tool: Tool | undefined, abortSignal: AbortSignal): Promise<ToolOutcome | undefined> {
     if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return { kind: "note", text: NO_MORE_TOOLS };
     if (!tool) return { kind: "note", text: "There is no tool of that name. Nothing was done." };
@@ -103,7 +103,7 @@ export class ToolRunner {
   }
 }
 
-/** The parsed input of a call; undefined where it is not JSON. No input at all counts as an empty object. */
+/** Parses the input of a call; undefined where it is not JSON. An empty input counts as an empty object. */
 function inputOf({ input }: ToolCall): unknown {
   try {
     return input.trim() === "" ? {} : JSON.parse(input);
@@ -112,7 +112,7 @@ function inputOf({ input }: ToolCall): unknown {
   }
 }
 
-/** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
+/** Returns why an input does not fit the tool, so that the model can correct it; undefined where it fits. */
 export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";

@@ -2,21 +2,21 @@ export const REMOVED_LINK = "(link removed)";
 const MAX_LABEL_LENGTH = 500;
 const MAX_TARGET_LENGTH = 2_048;
 
-/** As the prompt asks for none, models write them in several ways: [p1], 【p1, p2】, [passage p1], (p1), (Source: p1). */
+/** A citation in brackets. Since the prompt asks for none, models write them in several ways: [p1], 【p1, p2】, [passage p1]. */
 const MARKER =
   /^(?:[[【]\s*\^?(?:(?:passage|result|source)s?:?\s*)?[pt]\d+(?:\s*(?:[,;、&]|and)\s*(?:(?:passage|result) )?[pt]\d+)*\s*[\]】])/i;
-/** In parentheses only in lower case: "(P1)" may be a priority. */
+/** A citation in parentheses: (p1), (Source: p1). Its ids are in lower case, since "(P1)" may be a priority. */
 const ROUND_MARKER =
   /^\((?:(?:see|from|[Pp]assage|[Rr]esult|[Ss]ource)s?:? )?[pt]\d+(?:(?:, ?|; ?| and | & )(?:(?:passage|result) )?[pt]\d+)*\)/;
 const MARKER_TARGET = /^[pt]\d+$/i;
-// Each character matches in one way alone: a model can be made to write text that would else backtrack exponentially.
+// Each character can match in one way only: otherwise a model could be made to write text that backtracks exponentially.
 const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\])*)\]/;
 const TARGET = /^\(\s*(?!\s)<?((?:[^\s<>()]|\([^\s()]*\))*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/;
 const BARE_LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
 const PLAIN = /^[^\s![【(/hw]+\s*/i;
 const WORD_END = /[\p{L}\p{N}]$/u;
 
-/** The next piece of a text: the number of its characters, and what is shown in their place. */
+/** The next piece of a text: its number of characters, and the text that is shown in its place. */
 interface Piece {
   length: number;
   shown: string;
@@ -31,7 +31,7 @@ export interface VisibleText {
 }
 
 /**
- * The text of one part of a reply as the visitor sees it: without citation markers, and without links that no source has.
+ * Returns one part of a reply as the visitor sees it: without citation markers, and without links that no source has.
  * @param isId whether an id is one of the evidence.
  */
 export function visibleText(part: string, links: AllowedLinks, isId: (id: string) => boolean): VisibleText {
@@ -59,7 +59,7 @@ function citedAt(text: string, isId: (id: string) => boolean): { length: number;
   return marker !== undefined && ids.every(isId) ? { length: marker.length, ids } : undefined;
 }
 
-/** A Markdown link or image. One that is not allowed is replaced by its label, which may contain another. */
+/** Reads a Markdown link or image. One that is not allowed is replaced by its label, which may contain another link. */
 function markdownLinkAt(text: string, before: string, links: AllowedLinks, isId: (id: string) => boolean): Piece | undefined {
   const label = LABEL.exec(text);
   if (!label || label[0].length > MAX_LABEL_LENGTH) return undefined;
@@ -90,17 +90,17 @@ function plainTextAt(text: string): Piece {
 
 const URL_IN_TEXT = /(?:https?:)?\/\/[^\s<>"'`\\|^{}]+|\bwww\.[^\s<>"'`\\|^{}]+/gi;
 const TRAILING = ".,;:!?)]*_~'\"";
-/** No sentence ends a link with more; without a limit a line of punctuation would be thousands of links. */
+/** Bounds the possible ends of a link, of which a long line of punctuation would have thousands. */
 const MAX_TRAILING = 20;
 
 /**
- * The links that an answer may contain: those that its sources have verbatim. A link that a model makes up is dead at best;
- * at worst an injected image link sends the conversation to another server as soon as it is shown.
+ * The links that an answer may contain: those that its sources have verbatim. A link that a model makes up is dead at best. At worst,
+ * an injected image link sends the conversation to another server as soon as it is shown.
  */
 export class AllowedLinks {
   private readonly links = new Set<string>();
 
-  /** @param texts read at the first look-up: there may be more evidence by then. */
+  /** @param texts is called at the first look-up, since there may be more evidence by then. */
   constructor(private readonly texts: () => readonly string[]) {}
 
   has(link: string): boolean {
@@ -108,7 +108,7 @@ export class AllowedLinks {
     return this.links.has(normalizeLink(link));
   }
 
-  /** Call it when there are more texts: they are read again at the next look-up. */
+  /** Makes the next look-up read the texts again. Call it when there are more. */
   refresh(): void {
     this.links.clear();
   }
@@ -118,14 +118,14 @@ export class AllowedLinks {
   }
 }
 
-/** Where a link that was found in a text may end, longest first: punctuation at its end may belong to the sentence. */
+/** Returns where a link in a text may end, longest first, since punctuation at its end may belong to the sentence. */
 function possibleLinkEnds(link: string): number[] {
   const found = [link.length];
   for (let end = link.length; found.length <= MAX_TRAILING && end > 0 && TRAILING.includes(link[end - 1]!); end--) found.push(end - 1);
   return found;
 }
 
-/** Without the fragment and a slash at the end. */
+/** Removes the fragment and a slash at the end. */
 function normalizeLink(link: string): string {
   return link.replace(/#[^#]*$/, "").replace(/\/$/, "");
 }

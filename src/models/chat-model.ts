@@ -1,10 +1,10 @@
 /*
- * The interface to chat models: what a request contains, and what a reply is read as. chat-servers.ts implements it for servers
- * of the OpenAI protocol and for Workers AI.
+ * The interface to chat models: their requests, and the parts of their replies. chat-servers.ts implements it for servers of the OpenAI
+ * protocol and for Workers AI.
  */
 
-/** A language model, by its server's name for it. */
 export interface ChatModel {
+  /** The model's name on its server. */
   readonly name: string;
   /** Calls the model. @throws ModelCallError where the server refuses; any other error where it cannot be reached. */
   stream(call: ModelCall): Promise<ModelStream>;
@@ -12,14 +12,14 @@ export interface ChatModel {
 
 export interface ModelCall extends ReasoningFields {
   messages: readonly ChatMessage[];
-  /** Those that the messages name are listed even where none may be called. */
+  /** Tools that the messages name are listed even where none may be called. */
   tools?: readonly ToolDefinition[];
   toolChoice?: "auto" | "none";
   maxOutputTokens: number;
   abortSignal: AbortSignal;
 }
 
-/** The fields of a request that say whether a model reasons, and how much. */
+/** The fields of a request that set whether a model reasons, and how much. */
 export interface ReasoningFields {
   chat_template_kwargs?: { enable_thinking: boolean };
   reasoning_effort?: "low" | "none";
@@ -44,14 +44,14 @@ export interface ToolCall {
   id: string;
   name: string;
   input: string;
-  /** What the server wants back with the call, as a signature. */
+  /** A value, such as a signature, that the server needs back together with the call. */
   extra?: unknown;
 }
 
-/** Why a model stopped. A reply that was cut off ends with "error". */
+/** Why a model stopped. A reply that broke off ends with "error". */
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error";
 
-/** How many tokens a call took, where the server says so. */
+/** The number of tokens of a call; null where the server does not tell. */
 export interface TokenUsage {
   input: number | null;
   output: number | null;
@@ -60,15 +60,15 @@ export interface TokenUsage {
 export type ModelPart =
   | { type: "text"; text: string }
   | { type: "reasoning"; text: string }
-  /** It has begun to write the calls of tools, which follow whole. */
+  /** The model has begun to write tool calls. Each follows as a whole. */
   | { type: "tool-input" }
   | { type: "tool-call"; call: ToolCall }
   | { type: "finish"; reason: FinishReason; usage?: TokenUsage }
   | { type: "error"; error: Error };
 
-/** A reply while it is written. */
+/** A reply that is being written. */
 export interface ModelStream {
-  /** All parts that have arrived since the last read, at least one; undefined at the end. */
+  /** Returns all parts since the last read, at least one; undefined at the end. */
   read(): Promise<ModelPart[] | undefined>;
   cancel(): void;
 }
@@ -77,7 +77,7 @@ const TOO_MANY_REQUESTS = 429;
 /** Timeouts and conflicts are worth a retry, unlike other client errors. */
 const PASSING = new Set([408, 409, TOO_MANY_REQUESTS]);
 
-/** A server refused a call. Its message is left out, since it may contain a key or what a visitor wrote. */
+/** Thrown where a server refused a call. It does not have the server's message, which may contain a key or a visitor's words. */
 export class ModelCallError extends Error {
   /** @param status undefined where it is unknown. */
   constructor(

@@ -7,7 +7,7 @@ import { StreamError } from "./stream-with-retry.ts";
  * `response` and `tool_calls` at the top instead. Only these fields are read, so only they are checked.
  */
 
-/** The fields of a chunk, or of a whole reply, that are read. Each may be missing or have another type. */
+/** The fields of a chunk, or of a whole reply, that are read. Any of them may be missing or have another type. */
 interface Chunk {
   error?: unknown;
   choices?: { delta?: Delta; message?: Delta; finish_reason?: unknown }[];
@@ -42,8 +42,8 @@ interface CallFunction {
 class ChunkReader {
   private parts: ModelPart[] = [];
   private readonly calls: ToolCall[] = [];
-  /** The places in `calls` by the server's numbers. */
-  private readonly places = new Map<number, number>();
+  /** The calls that the server numbers, by their numbers. */
+  private readonly numberedCalls = new Map<number, ToolCall>();
   private finishReason: unknown;
   private usage: TokenUsage | undefined;
   private isRefused = false;
@@ -147,37 +147,32 @@ class ChunkReader {
    * only an `id`, and some neither, in which case a piece without a name continues the last call.
    */
   private callOf({ index, id }: CallPiece, isStart: boolean): ToolCall | undefined {
-    const hasNumber = typeof index === "number";
-    const place = hasNumber ? (this.places.get(index) ?? -1) : id ? this.calls.findIndex((call) => call.id === id) : this.calls.length - 1;
-    if (place >= 0 && (hasNumber || id || !isStart)) return this.calls[place];
-    if (!hasNumber && !id && !isStart) return undefined;
+    const isNumbered = typeof index === "number";
+    if (!isNumbered && !id && !isStart) return this.calls.at(-1);
+    const known = isNumbered ? this.numberedCalls.get(index) : id && this.calls.find((call) => call.id === id);
+    if (known) return known;
     if (this.calls.length === 0) this.parts.push({ type: "tool-input" });
-    if (hasNumber) this.places.set(index, this.calls.length);
     const call = { id: "", name: "", input: "" };
     this.calls.push(call);
+    if (isNumbered) this.numberedCalls.set(index, call);
     return call;
   }
 
   private finish(): FinishReason {
-    switch (this.finishReason) {
-      case "length":
-      case "model_length":
-        return "length";
-      case "tool_calls":
-      case "function_call":
-        return "tool-calls";
-      case "content_filter":
-        return "content-filter";
-      case "error":
-        return "error";
-      case undefined:
-      case null:
-        return this.isEnded ? "stop" : "error";
-      default:
-        return this.isRefused ? "content-filter" : "stop";
-    }
+    if ((this.finishReason ?? null) === null) return this.isEnded ? "stop" : "error";
+    return FINISH_REASONS.get(this.finishReason) ?? (this.isRefused ? "content-filter" : "stop");
   }
 }
+
+/** The servers' names of the reasons; any other is "stop". */
+const FINISH_REASONS = new Map<unknown, FinishReason>([
+  ["length", "length"],
+  ["model_length", "length"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["content_filter", "content-filter"],
+  ["error", "error"],
+]);
 
 function countOf(tokens: unknown): number | null {
   return typeof tokens === "number" && Number.isFinite(tokens) ? tokens : null;
@@ -189,7 +184,7 @@ interface ContentPart {
   thinking?: unknown;
 }
 
-/** Reads a reply from the bytes of an event stream. Longer ones than `maxBytes` end with an error. */
+/** Reads a reply from the bytes of an event stream. One that is longer than `maxBytes` ends with an error. */
 export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): ModelStream {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -217,17 +212,10 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
   };
 }
 
-/** A reply that was not streamed. */
+/** Reads a reply that was not streamed. */
 export function wholeReply(reply: unknown): ModelStream {
-  const parts = new ChunkReader();
-  parts.addWhole(reply as Chunk);
-  let all: ModelPart[] | undefined = [...parts.take(), ...parts.end()];
-  return {
-    read: async () => {
-      const read = all;
-      all = undefined;
-      return read;
-    },
-    cancel: () => undefined,
-  };
+  const reader = new ChunkReader();
+  reader.addWhole(reply as Chunk);
+  const reads = [reader.end()];
+  return { read: async () => reads.shift(), cancel: () => undefined };
 }

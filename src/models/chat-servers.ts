@@ -3,7 +3,7 @@ import { readReply, wholeReply } from "./chat-reply.ts";
 import { MAX_RESPONSE_BYTES } from "./limits.ts";
 
 /*
- * The servers of language models: those of the OpenAI protocol, and Workers AI, whose binding speaks nearly the same.
+ * The servers of language models: those of the OpenAI protocol, and Workers AI, whose binding takes nearly the same requests.
  */
 
 export interface OpenAiServer {
@@ -42,12 +42,12 @@ export function openAiModel(server: OpenAiServer, name: string, send?: typeof fe
   };
 }
 
-/** A model of Workers AI. Some ignore that the reply is to be streamed. */
+/** A model of Workers AI. Some of them do not stream, although the request asks for it. */
 export function workersAiModel(ai: Ai, name: string, options: { gateway?: { id: string } }): ChatModel {
   return {
     name,
     async stream({ abortSignal: signal, reasoning_effort: effort, ...call }) {
-      // Here null is what "none" is elsewhere.
+      // Workers AI takes null where other servers take "none".
       const reasoning = effort && { reasoning_effort: effort === "none" ? null : effort };
       const inputs = { ...inputsOf(call, workersAiMessage), ...reasoning };
       // The generated types know neither all models nor all fields.
@@ -77,7 +77,7 @@ function openAiMessage(message: ChatMessage): object {
   if (message.role !== "assistant") return { role: message.role, content: message.text };
   const { text, reasoning, toolCalls } = message;
   const calls = toolCalls?.map((call) => ({ ...toolCall(call), ...(call.extra !== undefined && { extra_content: call.extra }) }));
-  // Next to tool calls some servers accept no empty text.
+  // Some servers refuse an empty text beside tool calls.
   return { role: "assistant", content: calls ? text || null : text, ...(reasoning && { reasoning_content: reasoning }), tool_calls: calls };
 }
 
@@ -92,7 +92,7 @@ function toolCall({ id, name, input }: ToolCall) {
   return { id, type: "function", function: { name, arguments: jsonOf(input) } };
 }
 
-/** A server refuses a conversation whose arguments are not JSON, also where its own model wrote them. */
+/** Returns arguments as JSON: servers refuse any others, even those that their own model wrote. */
 function jsonOf(input: string): string {
   try {
     JSON.parse(input || "{}");
@@ -122,7 +122,7 @@ const WORKERS_AI_STATUSES: Readonly<Record<string, number>> = {
   5019: 405,
 };
 
-/** The HTTP status of an error of the binding, whose message begins with the code. */
+/** Returns the HTTP status of an error of the binding, whose code is in its message. */
 function workersAiStatus(error: unknown): number | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const codes = [String(code), ...[...String(message).matchAll(/\b(\d{4})\s*:/g)].map(([, found]) => found!)];

@@ -1,13 +1,13 @@
 /** The time limits of a model. Tests shorten them. */
 export interface ModelLimits {
   firstTokenMs: number;
-  /** Between two parts of a stream. */
+  /** The time between two parts of a stream. */
   idleMs: number;
-  /** For a whole answer, its tool calls included. */
+  /** The time for a whole answer, including its tool calls. */
   answerMs: number;
-  /** For one tool call, where the tool itself sets none. */
+  /** The time for one tool call, where the tool does not set its own. */
   toolMs: number;
-  /** Before a failed call is retried, where the server gives no `Retry-After`. */
+  /** The wait before a failed call is retried, where the server sends no `Retry-After`. */
   retryDelayMs: number;
   /** A call with a longer `Retry-After` is not retried: the visitor is waiting. */
   maxRetryAfterMs: number;
@@ -28,25 +28,25 @@ export const LOCAL_MODEL_LIMITS: ModelLimits = { ...MODEL_LIMITS, firstTokenMs: 
 
 /** Some 700 words: a long answer of a support agent, with room for the header and for reasoning. */
 export const MAX_OUTPUT_TOKENS = 1_500;
-/** As long as a human's reply may be. It cuts off servers that ignore MAX_OUTPUT_TOKENS. */
+/** As long as a human's reply may be. It also bounds the answers of servers that ignore MAX_OUTPUT_TOKENS. */
 export const MAX_ANSWER_LENGTH = 8_000;
-/** Of one response: the longest answer and its reasoning, with the framing of an event stream. */
+/** The size of one response: the longest answer and its reasoning, framed as an event stream. */
 export const MAX_RESPONSE_BYTES = 4 * 1_024 * 1_024;
 /** Consecutive rounds of tool calls before the model has to answer. */
 export const MAX_TOOL_ROUNDS = 5;
-/** Tool calls for one answer, parallel ones counted each. */
+/** Tool calls for one answer. Each of several parallel calls counts. */
 export const MAX_TOOL_CALLS = 10;
 
-/** Token budgets of the prompt: together with the rest they fit a context window of 16,000. */
+/** Token budgets of the prompt. Together with the rest of it, they fit a context window of 16,000 tokens. */
 export const HISTORY_TOKENS = 2_000;
 export const PASSAGE_TOKENS = 4_000;
 export const TOOL_RESULT_TOKENS = 1_000;
 
 /** The models on Workers AI that are used where neither the deployment nor the agent names one. */
 export const WORKERS_AI_MODELS = {
-  /** It calls tools, streams, and knows many languages. */
+  /** It can call tools and stream, and knows many languages. */
   language: "@cf/zai-org/glm-4.7-flash",
-  /** Many languages, 8,192 tokens a text, 1,024 dimensions. */
+  /** It knows many languages, and reads 8,192 tokens of a text. */
   embedding: "@cf/baai/bge-m3",
   reranker: "@cf/baai/bge-reranker-base",
 } as const;

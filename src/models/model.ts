@@ -3,16 +3,16 @@ import type { FinishReason, JsonSchema, TokenUsage } from "./chat-model.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
 /*
- * The ports to everything that runs a model. `providers.ts` chooses an engine for each from the deployment's configuration:
- * - Model: a language model on an OpenAI-compatible server or on Workers AI (`language-model.ts`); with neither, the
- *   extractive engine, which quotes the knowledge and needs no network (`extractive.ts`);
- * - Embeddings: an OpenAI-compatible server or Workers AI; with neither, search is lexical;
- * - Reranker: Workers AI, where it is switched on.
+ * The ports to everything that runs a model. The deployment's configuration chooses an engine for each:
+ * - Model (grounded/engine.ts): a language model on an OpenAI-compatible server or on Workers AI; with neither, the extractive engine,
+ *   which quotes the knowledge and needs no network;
+ * - Embeddings (retrieval-models.ts): an OpenAI-compatible server or Workers AI; with neither, search is lexical;
+ * - Reranker (retrieval-models.ts): Workers AI, where it is switched on.
  */
 
-/** Answers a question from what retrieval found of the agent's knowledge, or says that it cannot. */
+/** Answers a question from the passages that retrieval found, or says that it cannot. */
 export interface Model {
-  /** @throws Error when the model fails before the first token of its answer. */
+  /** @throws Error if the model fails before the first token of its answer. */
   answer(request: ModelRequest): Promise<ModelReply>;
 }
 
@@ -25,18 +25,17 @@ export interface ModelRequest {
   instructions: string | null;
   /** The operator's greeting of new visitors; empty where they have none of their own. */
   welcomeMessage: string;
-  /** What the agent knows about, in a few names; without them it does not say. */
+  /** The names of some of the agent's sources, which an answer to small talk mentions. */
   topics?: readonly string[];
   /** The language to answer in, as a BCP 47 tag. */
   language: string;
   /** The model that the operator chose for this agent; null for the deployment's. */
   modelName: string | null;
-  /** Created for this turn alone. */
   tools: Tool[];
   observer?: ModelObserver | undefined;
 }
 
-/** Is told what is done for an answer. It must not throw. */
+/** Receives a report of each call for an answer. Its methods must not throw. */
 export interface ModelObserver {
   modelCalled(call: ModelCallReport): void;
   toolCalled(call: ToolCallReport): void;
@@ -44,15 +43,15 @@ export interface ModelObserver {
 
 /** One call of a model that has ended. */
 export interface ModelCallReport {
-  /** By its server's name. */
+  /** The model's name on its server. */
   model: string;
   durationMs: number;
-  /** Until it began to write; null where it did not. */
+  /** The time until it began to write; null if it did not. */
   firstTokenMs: number | null;
   usage: TokenUsage;
-  /** Why it stopped; null where its reply was not read to the end. */
+  /** Why it stopped; null if its reply was not read to the end. */
   finish: FinishReason | null;
-  /** How it failed, in our own words. */
+  /** How it failed, without the server's own text; null if it did not. */
   failure: string | null;
 }
 
@@ -62,27 +61,27 @@ export interface ToolCallReport {
   /** The JSON text that the model wrote. */
   input: string;
   durationMs: number;
-  /** A note where it was not run; undefined where it failed by an error of our own. */
+  /** A note where the tool was not run; undefined where it threw an error. */
   outcome: ToolOutcome | undefined;
 }
 
-/** What a human agent wrote has the role "agent" too. */
+/** An earlier message of the conversation. Human colleagues have the role "agent" too. */
 export interface HistoryMessage {
   role: "visitor" | "agent";
   text: string;
-  /** Somebody else says that it was written: an agent's message too is quoted then. */
+  /** Whether a caller reports the message, who may have made it up. The prompt then quotes an agent's message too. */
   isReported?: boolean;
 }
 
 /**
- * The outcome is known before the first token of the text, so that the caller can still refuse an answer that is too
- * unsure: a streamed text cannot be taken back. `confidence` is the probability, 0..1, that the answer is right.
+ * A model's reply. Its outcome is known before the first token of the text: the caller can refuse an answer that is too unsure, and a
+ * streamed text cannot be taken back. `confidence` is the probability, 0..1, that the answer is right.
  */
 export type ModelReply =
   | {
       outcome: "answered";
       confidence: number;
-      /** Text deltas. Throws HandoffError, or any other error, where the answer breaks off; `return` stops the model. */
+      /** The text in pieces. Throws HandoffError or any other error where the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
       /** Complete when the text has ended. */
       cited: Passage[];
@@ -90,55 +89,50 @@ export type ModelReply =
   | { outcome: "no_answer"; confidence: number }
   | { outcome: "handed_off"; reason: HandoffReason; confidence: number };
 
-/** A text as a stream of one delta. */
-export async function* singleDelta(text: string): AsyncGenerator<string, void> {
-  yield text;
-}
-
-/** The confidence of a reply to a greeting or to thanks, which is nearly always right. */
+/** The confidence of a reply to small talk, which is nearly always right. */
 export const SMALL_TALK_CONFIDENCE = 0.9;
 
-/** The model hands the conversation to a human, possibly in the middle of an answer. */
+/** Thrown where the model hands the conversation to a human, possibly in the middle of an answer. */
 export class HandoffError extends Error {
   constructor(readonly reason: HandoffReason) {
     super(`handed off: ${reason}`);
   }
 }
 
-/** A function that a model may call. Created for one turn, so that it knows the conversation that it acts in. */
+/** A function that a model may call. It is created for one turn, and knows its conversation. */
 export interface Tool {
   name: string;
   description: string;
-  /** JSON Schema of an object; input that breaks it never reaches `run`. */
+  /** JSON Schema of an object. `run` gets only input that is valid by it. */
   parameters: JsonSchema;
-  /** Whether the other side checks the input, which may be any object then: its schema may be written to keep a validator busy. */
+  /** Whether the tool checks its input itself, so that `run` gets any object: the schema of a stranger may keep a validator busy. */
   checksInput?: boolean;
   /** Overrides ModelLimits.toolMs. */
   timeoutMs?: number;
-  /** @throws Error when it fails: a human takes over, by `tool_failure`. */
+  /** @throws Error if it fails: a human takes over, with the reason `tool_failure`. */
   run(input: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-/** The model reads what a tool found or received as quoted data. */
+/** The outcome of a tool call. The model reads everything but notes as quoted data. */
 export type ToolOutcome =
   | { kind: "found"; query: string; retrieval: Retrieval }
-  /** Anything else that the model may base its answer on. */
+  /** A result on which the model may base its answer. */
   | { kind: "data"; text: string; status?: number | undefined }
-  /** Our own words on what was done, or why nothing was; not quoted. */
+  /** Our own text on what was done, or why nothing was. */
   | { kind: "note"; text: string }
-  /** It failed: `note` is our own, `text` the other side's response, which no answer may be based on. */
+  /** `note` is our own text, and `text` the other side's response, on which no answer may be based. */
   | { kind: "failed"; note: string; text: string }
   | { kind: "handed_off"; reason: HandoffReason };
 
-/** Turns texts into vectors, whose cosine says how near their meanings are. */
+/** Turns texts into vectors. The cosine of two vectors tells how near the meanings of their texts are. */
 export interface Embeddings {
-  /** Names model and dimensions: vectors of different versions cannot be compared. */
+  /** The name of the model and its dimensions. Vectors of different versions cannot be compared. */
   readonly version: string;
   /** The cosine of unrelated texts with this model: a lower one carries no information. */
   readonly unrelatedCosine: number;
   /**
-   * The vectors of at most MAX_TEXTS_PER_EMBEDDING_CALL texts, in their order, all of one length.
-   * @throws Error when the model is down, too slow, refuses a text or returns an invalid response.
+   * Returns the vectors of at most MAX_TEXTS_PER_EMBEDDING_CALL texts, in their order, all of one length.
+   * @throws Error if the model is down, too slow, refuses a text or returns an invalid response.
    */
   embed(texts: readonly string[], timeoutMs: number): Promise<number[][]>;
 }
@@ -146,11 +140,11 @@ export interface Embeddings {
 /** The maximum of Workers AI. */
 export const MAX_TEXTS_PER_EMBEDDING_CALL = 100;
 
-/** A cross-encoder: it reads question and passage together, which is slower than comparing vectors, and more accurate. */
+/** A cross-encoder, which reads question and passage together. It is slower than comparing vectors, and more accurate. */
 export interface Reranker {
   /**
-   * How well each text answers the question, 0..1, in their order.
-   * @throws Error when the model is down, too slow or returns an invalid response.
+   * Returns how well each text answers the question, 0..1, in the order of the texts.
+   * @throws Error if the model is down, too slow or returns an invalid response.
    */
   score(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

@@ -1,11 +1,11 @@
 import type { ChatModel, ReasoningFields } from "./chat-model.ts";
 
-/** A reply's failure, as the log and the deployment's health say it. */
+/** The failure that the log and the deployment's health name for such a reply. */
 export const REASONING_ONLY = "the reply is all reasoning";
 
-const OPEN = /<(think|thinking|thought|reasoning)>/i;
-const CLOSE = /<\/(?:think|thinking|thought|reasoning)>/i;
-/** What may yet become a tag. */
+const TAG = /<\/?(?:think|thinking|thought|reasoning)>/i;
+const CLOSING_TAG = /<\/(?:think|thinking|thought|reasoning)>/i;
+/** The beginning of a text that may become a tag. */
 const PARTIAL_TAG = /<\/?(?:[a-z]{0,9})$/i;
 const MAX_TAG_LENGTH = 12;
 
@@ -13,10 +13,7 @@ const MAX_TAG_LENGTH = 12;
 export class ReasoningFilter {
   private pending = "";
   private isReasoning = false;
-  /**
-   * Whether all text before now was reasoning: a tag was closed that was never opened, since some servers put the opening
-   * tag into the prompt.
-   */
+  /** Whether all text so far was reasoning: a tag was closed that was never opened, since some servers put the opening tag into the prompt. */
   startsOver = false;
 
   /** @returns the text outside of reasoning. */
@@ -25,7 +22,7 @@ export class ReasoningFilter {
     this.pending += text;
     let visible = "";
     for (;;) {
-      const tag = this.isReasoning ? CLOSE.exec(this.pending) : firstOf(OPEN.exec(this.pending), CLOSE.exec(this.pending));
+      const tag = (this.isReasoning ? CLOSING_TAG : TAG).exec(this.pending);
       if (!tag) break;
       const isClosing = tag[0].startsWith("</");
       if (isClosing && !this.isReasoning) {
@@ -49,17 +46,12 @@ export class ReasoningFilter {
   }
 }
 
-function firstOf(a: RegExpExecArray | null, b: RegExpExecArray | null): RegExpExecArray | null {
-  if (!a || !b) return a ?? b;
-  return a.index < b.index ? a : b;
-}
-
 const NO_THINKING: ReasoningFields = { chat_template_kwargs: { enable_thinking: false } };
 const LITTLE_THINKING: ReasoningFields = { reasoning_effort: "low" };
 
 /**
- * What models need that reason by default. To answer from given passages takes little reasoning, the visitor waits for all of
- * it, and it counts toward MAX_OUTPUT_TOKENS. Each model's page says which fields it knows, and whether it can do without:
+ * The fields that make models reason less. An answer from given passages takes little reasoning, the visitor waits for all of it, and
+ * it counts toward MAX_OUTPUT_TOKENS. Each model's page says which fields it reads, and whether it can do without reasoning:
  * https://developers.cloudflare.com/workers-ai/models/glm-4.7-flash/
  */
 const FIELDS_OF_MODEL: Readonly<Record<string, ReasoningFields>> = {
@@ -70,12 +62,12 @@ const FIELDS_OF_MODEL: Readonly<Record<string, ReasoningFields>> = {
   "@cf/openai/gpt-oss-120b": LITTLE_THINKING,
 };
 
-/** How a known model is asked to reason little; nothing for others, whose servers may refuse fields that they do not know. */
+/** The fields that make a known model reason little; none for others, whose servers may refuse fields that they do not know. */
 export function reasoningOptions({ name }: ChatModel): ReasoningFields {
   return FIELDS_OF_MODEL[name] ?? {};
 }
 
-/** How a model that wrote nothing but reasoning is asked again: other models than the known ones by the fields that most servers read. */
+/** The fields for another call of a model that wrote nothing but reasoning. For unknown models they are those that most servers read. */
 export function leastReasoningOptions({ name }: ChatModel): ReasoningFields {
   const fields = FIELDS_OF_MODEL[name] ?? NO_THINKING;
   return fields === NO_THINKING ? { ...fields, reasoning_effort: "none" } : fields;

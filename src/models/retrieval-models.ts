@@ -11,7 +11,7 @@ import type { Embeddings, Reranker } from "./model.ts";
 /** 1,536 numbers for each text of a full call are 3 MB of JSON; some servers write more digits. */
 const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** bge-m3 puts all texts into a narrow cone; other models may spread them wider. Set low: what is below is left out. */
+/** The vectors of bge-m3 are all near each other; those of other models may be less so. The values are low, since passages below are left out. */
 const WORKERS_AI_UNRELATED_COSINE = 0.4;
 const SERVER_UNRELATED_COSINE = 0.2;
 
@@ -21,8 +21,8 @@ export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undef
 }
 
 /**
- * The embeddings of a version that the deployment used before: of the same server, or of Workers AI. Undefined where it has
- * neither; whether the server still has the model shows when it is called.
+ * The embeddings by which existing vectors were made, if the deployment has changed its embedding model since: those of the same server
+ * or of Workers AI; undefined where it has neither. A server that no longer has the model fails when it is called.
  */
 export function embeddingsOfVersion(env: Env, version: string, send?: typeof fetch): Embeddings | undefined {
   const workersAi = workersAiEmbeddings(env);
@@ -63,7 +63,7 @@ function openAiEmbeddings(env: Parameters<typeof embeddingServer>[0], send?: typ
   };
 }
 
-/** The vectors of a response, in the order of its texts. */
+/** Reads the vectors of a response, in the order of its texts. */
 async function readVectors({ body }: Response): Promise<number[][] | undefined> {
   const { body: bytes, isTruncated } = await readAtMost(body, MAX_EMBEDDING_RESPONSE_BYTES);
   if (isTruncated) throw new Error("The embedding model's response is too long");
@@ -97,11 +97,11 @@ function checkVectors(vectors: number[][] | undefined, count: number, dimensions
 
 // --- Reranker ---
 
-/** It reads 512 tokens, question included; the model itself cuts what is longer. */
+/** The model reads 512 tokens, including the question, and ignores the rest. */
 const MAX_QUESTION_LENGTH = 500;
 const MAX_PASSAGE_LENGTH = 2_000;
 
-/** The deployment's reranker, where it has Workers AI and switched reranking on. */
+/** The deployment's reranker; undefined unless it has Workers AI and reranking is switched on. */
 export function rerankerFor(env: Env): Reranker | undefined {
   const { AI: ai } = env;
   if (!ai || !usesReranker(env)) return undefined;

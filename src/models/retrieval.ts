@@ -1,5 +1,5 @@
 /*
- * What the search of an agent's knowledge is asked and returns: the port between `knowledge/` and the models.
+ * The query and the result of a search in an agent's knowledge, which the models read.
  */
 
 export interface SearchQuery {
@@ -8,7 +8,7 @@ export interface SearchQuery {
   previousQuestions: string[];
   /** The most passages, and the most curated answers, to return. */
   limit: number;
-  /** The ids of the only sources and curated answers to be searched; undefined for all of the agent. */
+  /** Limits the search to the sources and curated answers with these ids. */
   only?: { sources: string[]; answers: string[] };
 }
 
@@ -19,11 +19,11 @@ export interface Retrieval {
   curated: CuratedMatch[];
   /** The terms of the question itself, in their order. */
   questionTerms: QueryTerm[];
-  /** The question before, where this one is understood only together with it. */
+  /** The previous question, if this one can be understood only together with it. */
   previousQuestion: string | null;
-  /** The terms that earlier questions add. */
+  /** The terms from earlier questions. */
   previousTerms: QueryTerm[];
-  /** The code of the language, one of those of the knowledge, in which the question was understood. */
+  /** The code of the language in which the question was read, which is one of those of the knowledge. */
   language: string;
 }
 
@@ -37,7 +37,7 @@ export interface Passage {
   content: string;
   /** 0..1: how much of the query it contains, and how closely together. */
   score: number;
-  /** What the score is made of, each 0..1; null for a search that did not find it or did not take place. */
+  /** The parts of the score, each 0..1; null for a search that did not find the passage or did not take place. */
   scores: PassageScores;
 }
 
@@ -59,33 +59,32 @@ export interface CuratedMatch {
   score: number;
 }
 
-/** A term of the query with what the index knows of it. */
+/** A term of the query with its statistics in the index. */
 export interface QueryTerm {
   term: string;
   /** The parts of a compound; all of them together match the whole. */
   parts: string[];
-  /** Other terms of the index that may stand for it: its corrected spelling and synonyms. */
+  /** Other terms of the index that may match instead: its corrected spelling and synonyms. */
   alternatives: TermAlternative[];
-  /** Its inverse document frequency, 0..1, less for weak and for earlier terms. */
+  /** Its inverse document frequency, 0..1, which is lowered for weak terms and for those of earlier questions. */
   weight: number;
   /** How many chunks contain it. */
   documentFrequency: number;
-  /** Whether it is a common word of any support question, as "work" or "need". */
+  /** Whether it is a common word of any support question, such as "work" or "need". */
   isWeak: boolean;
 }
 
-/** The sum of the weights of some terms. */
 export function totalWeight(terms: readonly QueryTerm[]): number {
   return terms.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 export interface TermAlternative {
   term: string;
-  /** How surely it means the same, 0..1: 1 is another form of the same word. */
+  /** How likely it means the same, 0..1: 1 for another form of the same word. */
   weight: number;
 }
 
-/** A passage as one text for a model. Vectors are named by it: change TEXT_VERSION of knowledge/vectors with it. */
+/** Returns a passage as one text for a model. Vectors are named by a hash of it: when you change it, change TEXT_VERSION of knowledge/vectors too. */
 export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
   return [title, heading, content].filter((part) => part !== null).join("\n");
 }

@@ -4,14 +4,14 @@ import type { ModelLimits } from "./limits.ts";
 
 type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryDelayMs" | "maxRetryAfterMs">;
 
-/** A stream that stalled or holds no answer. Its message is our own and may be logged. */
+/** Thrown for a stream that stalled or has no answer. Its message is our own text, which may be logged. */
 export class StreamError extends Error {}
 
-/** Why a reply without a token may be as it is meant: it is refused, or all tokens went into reasoning that the server keeps back. */
+/** A reply may end without a token for these reasons: it was refused, or all tokens went into reasoning that the server keeps back. */
 const ENDS_WITHOUT_TEXT = new Set(["content-filter", "length"]);
 
 /**
- * Calls a model and returns its parts, as they arrive, once the first token is there; a call that fails before that is retried
+ * Calls a model, waits for its first token, and returns the stream of its parts. A call that fails before the first token is retried
  * once. Leaving the generator ends the stream.
  * @throws Error where the retry fails too or the stream stalls; the signal's reason where the call was aborted.
  */
@@ -26,7 +26,7 @@ export async function streamWithRetry(model: ChatModel, call: ModelCall, limits:
   }
 }
 
-/** A failure for the log, without the server's own text, which may hold a key or a visitor's message. */
+/** Describes a failure for the log, without the server's own text, which may contain a key or a visitor's message. */
 export function describeFailure(error: unknown): string {
   if (error instanceof StreamError || error instanceof ModelCallError) return error.message;
   return error instanceof Error ? error.name : typeof error;
@@ -50,7 +50,7 @@ async function openStream(model: ChatModel, call: ModelCall, { firstTokenMs, idl
   }
 }
 
-/** The first parts, which hold a token or are all. */
+/** Returns the first parts, in which there is a token, unless they are the whole reply. */
 async function readFirst(stream: ModelStream): Promise<ModelPart[]> {
   const parts = await stream.read();
   const [first] = parts ?? [];
@@ -67,7 +67,7 @@ async function* readRest(
   signal: AbortSignal,
 ): AsyncGenerator<ModelPart[], void> {
   const cancel = () => stream.cancel();
-  // Not every server ends its stream when the call is aborted.
+  // Some servers do not end their stream when the call is aborted.
   signal.addEventListener("abort", cancel, { once: true });
   try {
     for (let parts: ModelPart[] | undefined = first; parts;) {
@@ -83,7 +83,7 @@ async function* readRest(
   }
 }
 
-/** How long to wait before the retry; undefined where there is to be none. */
+/** Returns how long to wait before the retry, in milliseconds; undefined where the call is not retried. */
 function retryDelayMs(error: unknown, limits: Limits): number | undefined {
   if (!(error instanceof ModelCallError)) return limits.retryDelayMs;
   if (error.isPermanent) return undefined;
@@ -92,7 +92,7 @@ function retryDelayMs(error: unknown, limits: Limits): number | undefined {
   return askedMs <= limits.maxRetryAfterMs ? askedMs : undefined;
 }
 
-/** Rejects with the signal's reason when it aborts. It may be left unawaited. */
+/** Returns a promise that rejects with the signal's reason when it aborts. It need not be awaited. */
 export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
