@@ -2,21 +2,21 @@ import { sketchOf, Sketches } from "./sketches.ts";
 import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorSet, type WantedVectors } from "./vector-index.ts";
 
 /*
- * The vector index of an agent in its own KnowledgeIndex object: int8 vectors in SQLite, and their sketches in memory. A search
- * scans the sketches, then compares the best of them exactly.
+ * The vector index of an agent in its own KnowledgeIndex object has int8 vectors in SQLite, and their sketches in memory. A search
+ * scans the sketches, then compares the vectors of the best ones exactly.
  */
 
-/** The index holds all that a scan reads, an eighth of the table. */
+/** The database index has all that a scan of the sketches reads, an eighth of the table. */
 export const EMBEDDED_TABLE = `
 CREATE TABLE IF NOT EXISTS embedded_vectors (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL, sketch BLOB NOT NULL, vector BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS embedded_vectors_sketch ON embedded_vectors (version, sketch);`;
 
-/** Compared exactly for each search: nearly always the best 50 of all are among them. */
+/** The number of vectors that a search compares exactly, among which the best 50 of all nearly always are. */
 const CANDIDATES = 200;
-/** The same where more are wanted, which is for a part of them: each is read, about 1 KB. */
+/** The number of exact comparisons for each vector that is wanted, where more are wanted. */
 const CANDIDATES_PER_WANTED = 2;
-/** Of the largest models in use. */
+/** The dimensions of the largest models in use. */
 const MAX_DIMENSIONS = 4_096;
 
 interface StoredVector extends Record<string, SqlStorageValue> {
@@ -26,13 +26,13 @@ interface StoredVector extends Record<string, SqlStorageValue> {
 
 export class EmbeddedVectors implements VectorIndex {
   readonly isConsistent = true;
-  /** Of the version that was searched last. */
+  /** The sketches of the version that was searched last. */
   private sketches: Sketches | undefined;
   private version = "";
 
   constructor(private readonly sql: SqlStorage) {}
 
-  /** @throws Error where a vector is of other dimensions than those of its set. */
+  /** @throws WrongDimensionsError where a vector has other dimensions than those of its set. */
   async upsert({ version }: VectorSet, vectors: readonly NamedVector[]): Promise<void> {
     const dimensions = this.dimensionsOf(version) ?? vectors[0]?.values.length ?? 0;
     if (dimensions > MAX_DIMENSIONS) throw new WrongDimensionsError(`Vectors have ${dimensions} dimensions, more than ${MAX_DIMENSIONS}`);
@@ -83,7 +83,7 @@ export class EmbeddedVectors implements VectorIndex {
     return this.sql.exec("SELECT name, vector FROM embedded_vectors WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
-  /** Drops what is in memory, after the table was dropped or cleared. */
+  /** Releases the sketches, after the table was dropped or cleared. */
   forget(): void {
     this.sketches?.release();
     this.sketches = undefined;
@@ -109,14 +109,14 @@ export class EmbeddedVectors implements VectorIndex {
     return this.version === version && this.sketches?.isReleased === false ? this.sketches : undefined;
   }
 
-  /** Undefined where the set is empty. */
+  /** The dimensions of the vectors of a version; undefined where there are none. */
   private dimensionsOf(version: string): number | undefined {
     const query = "SELECT length(vector) AS dimensions FROM embedded_vectors WHERE version = ? LIMIT 1";
     return this.loaded(version)?.dimensions ?? this.sql.exec<{ dimensions: number }>(query, version).toArray()[0]?.dimensions;
   }
 }
 
-/** The model was replaced under its name: increasing VECTORS_ROUND embeds everything again. */
+/** The model was replaced under its name. Increasing VECTORS_ROUND embeds everything again. */
 class WrongDimensionsError extends Error {
   override readonly name = "WrongDimensionsError";
 }
@@ -125,7 +125,7 @@ function checkDimensions(values: readonly number[], dimensions: number): void {
   if (values.length !== dimensions) throw new WrongDimensionsError(`A vector has ${values.length} dimensions, not ${dimensions}`);
 }
 
-/** A vector with its largest number as 127. The scale is not stored, since the cosine does not depend on it. */
+/** Scales a vector so that its largest number is 127. The scale is not stored, since the cosine does not depend on it. */
 function quantize(values: readonly number[]): Int8Array {
   const largest = values.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
   return Int8Array.from(values, (value) => Math.round((value / largest) * 127));

@@ -7,27 +7,27 @@ import type { ServingVectors, VectorSync } from "./vector-sync.ts";
 
 export interface ScoredChunk {
   chunkId: number;
-  /** 0..1: 0 is no nearer than an unrelated text. */
+  /** The similarity, 0..1; 0 for an unrelated text. */
   score: number;
 }
 
-/** Some sources of the index, and how many chunks they have. */
+/** Some sources of the index, and the number of their chunks. */
 interface PartOfIndex {
   sources: ReadonlySet<string>;
   chunks: number;
 }
 
-/** A part of so many chunks is compared whole: each vector is read, about 1 KB. */
+/** All vectors of a part with at most this number of chunks are compared; each takes about 1 KB to read. */
 const MAX_COMPARED = 2_000;
-/** A visitor waits, and lexical search alone finds most of it. */
+/** The timeout is short because a visitor waits, and lexical search alone finds most passages. */
 const TIMEOUT_MS = 1_500;
 /** After a failure that took at least this long, searches are skipped for a while. */
 const SLOW_FAILURE_MS = 750;
 const COOLDOWN_MS = 10_000;
-/** A turn is often searched twice, and many visitors ask the same. 1 MB. */
+/** The questions whose vectors are cached, in 1 MB: a turn often searches twice, and many visitors ask the same question. */
 const CACHED_QUESTIONS = 100;
 
-/** Finds the chunks nearest in meaning. It never throws: without it search is lexical. */
+/** Finds the chunks that are nearest in meaning. It never throws, since search can be lexical alone. */
 export class SemanticSearch {
   private readonly questionVectors = new LruCache<string, number[]>(CACHED_QUESTIONS);
   private skipUntilMs = 0;
@@ -35,9 +35,9 @@ export class SemanticSearch {
   constructor(private readonly sync: VectorSync) {}
 
   /**
-   * The agent's nearest chunks, best first; none where embeddings or vector index are down, slow or not configured. Some
-   * may have been deleted meanwhile, or belong to a generation that is being built.
-   * @param part the only sources that the caller will use; others may be among the chunks still.
+   * Finds the agent's nearest chunks, best first; none where embeddings or vector index are down, slow or not configured. Some may
+   * have been deleted meanwhile, or belong to a generation that is being built.
+   * @param part the sources that the caller uses. Chunks of other sources may still be among the results.
    */
   async nearest(question: string, part?: PartOfIndex): Promise<ScoredChunk[]> {
     const serving = this.sync.findServing();
@@ -71,7 +71,7 @@ export class SemanticSearch {
   }
 }
 
-/** Of a small part all vectors; of a large one so many of all that about NEAREST are of it. */
+/** All vectors of a small part; for a large part, as many of all vectors as contain about NEAREST of the part. */
 function wantedOf(store: VectorStore, part: PartOfIndex | undefined): WantedVectors {
   if (!part || !store.tracksChunks) return { count: NEAREST };
   if (part.chunks <= MAX_COMPARED) return { names: store.namesOf([...part.sources]) };

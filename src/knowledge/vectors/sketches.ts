@@ -1,9 +1,9 @@
 /*
- * One bit for each number of a vector, its sign: an eighth of the int8 vector, so that a scan of all vectors is fast and fits
- * in memory. A sketch is compared with the exact question, which loses far less than comparing two sketches.
+ * A sketch has one bit for each number of a vector, its sign. It takes an eighth of the int8 vector, so that a scan of all vectors is
+ * fast and fits in memory. A sketch is compared with the exact question, which loses far less than comparing two sketches.
  */
 
-/** Of all agents that share this isolate; the platform gives an isolate 128 MB. */
+/** The memory for the sketches of all agents in this isolate, which has 128 MB. */
 const MAX_BYTES = 48 * 1_024 * 1_024;
 const FIRST_CAPACITY = 64;
 
@@ -16,7 +16,7 @@ export class Sketches {
   private bits: Uint8Array;
   private ids: Float64Array;
   private size = 0;
-  /** Whether its memory was given to other agents, so that it has to be loaded again. */
+  /** Whether the memory was released for other agents, so that the sketches have to be loaded again. */
   isReleased = false;
 
   constructor(readonly dimensions: number) {
@@ -44,7 +44,7 @@ export class Sketches {
     this.size = kept;
   }
 
-  /** The ids of about the nearest vectors, best first. */
+  /** Finds the ids of the nearest vectors approximately, best first. */
   nearest(question: Float32Array, count: number): number[] {
     this.markUsed();
     const { bits, rowBytes, size } = this;
@@ -68,7 +68,7 @@ export class Sketches {
     return found.map((at) => this.ids[at]!);
   }
 
-  /** Keeps it in memory rather than those that were not used for longer. */
+  /** Marks the sketches as used last, and releases those of other agents that were used longest ago, if memory is short. */
   markUsed(): void {
     loaded.delete(this);
     loaded.add(this);
@@ -99,14 +99,14 @@ export class Sketches {
   }
 }
 
-/** The signs of a vector. */
+/** Returns the signs of a vector as bits. */
 export function sketchOf(vector: Int8Array): Uint8Array {
   const sketch = new Uint8Array(Math.ceil(vector.length / 8));
   for (let at = 0; at < vector.length; at++) if (vector[at]! > 0) sketch[at >> 3]! |= 1 << (at & 7);
   return sketch;
 }
 
-/** For each byte of a sketch and each of its values: the sum of the question's eight numbers there, with those signs. */
+/** Computes, for each byte of a sketch and each of its values, the sum of the question's eight numbers with these signs. */
 function signedSums(question: Float32Array, rowBytes: number): Float32Array {
   const sums = new Float32Array(rowBytes * 256);
   for (let column = 0; column < rowBytes; column++) {

@@ -8,22 +8,22 @@ export interface VectorEngines {
   embeddings: Embeddings;
   /** Undefined where the deployment has no Vectorize. */
   vectorize: VectorIndex | undefined;
-  /** Agents with more vectors than this have them in Vectorize, where the deployment has it. */
+  /** The vectors of agents with more than this number are in Vectorize, where the deployment has it. */
   maxEmbedded: number;
-  /** Of everything that a vector depends on besides the text: vectors of another version are replaced. */
+  /** The version of everything that a vector depends on besides the text. Vectors of another version are replaced. */
   versionIn(home: VectorHome): string;
-  /** The embeddings that a version was computed with; undefined where the deployment has no such model any more. */
+  /** The embeddings of a version; undefined where the deployment no longer has the model. */
   embeddingsOf(version: string): Embeddings | undefined;
 }
 
-/** The deployment's engines; undefined where it has no embeddings, and search is lexical. */
+/** The deployment's engines; undefined where it has no embeddings, so that search is lexical. */
 export function vectorEnginesFor(env: Env): VectorEngines | undefined {
   const embeddings = embeddingsFor(env);
   if (!embeddings) return undefined;
   const inVectorize = `${TEXT_VERSION}/${vectorsRound(env)}/${embeddings.version}`;
   return {
     embeddings,
-    // The generated types describe the binding of the beta.
+    // The generated types describe the binding of the beta version.
     vectorize: env.VECTORS && new VectorizeVectors(env.VECTORS as unknown as Vectorize),
     maxEmbedded: maxEmbeddedVectors(env),
     versionIn: (home) => (home === "object" ? `${OBJECT_PREFIX}${inVectorize}` : inVectorize),

@@ -2,8 +2,8 @@ import { type Passage, passageText } from "../../models/retrieval.ts";
 import { truncateBytes } from "../../platform/text.ts";
 
 /*
- * The port to a vector index. There are two: EmbeddedVectors in the agent's own object, and VectorizeVectors for agents that
- * are too large for it. VectorSync writes to them, and SemanticSearch queries them. Without embeddings, search is lexical.
+ * The port to a vector index. It has two implementations: EmbeddedVectors in the agent's own object, and VectorizeVectors for agents
+ * that are too large for it. VectorSync writes to them, SemanticSearch queries them. Without embeddings, search is lexical.
  */
 
 export interface VectorScope {
@@ -35,32 +35,32 @@ export interface VectorIndex {
   upsert(set: VectorSet, vectors: readonly NamedVector[]): Promise<void>;
   /** At most DELETE_BATCH vectors. */
   delete(scope: VectorScope, names: readonly string[]): Promise<void>;
-  /** Which of at most GET_BATCH vectors the index has at the moment. */
+  /** The names among at most GET_BATCH that the index has now. */
   listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]>;
   /** The agent's nearest vectors, best first; Vectorize may return those of other sets too. */
   nearest(set: VectorSet, values: number[], wanted: WantedVectors): Promise<FoundVector[]>;
 }
 
-/** So many of all vectors, or those of these names alone. An index that cannot look names up finds as many of all as it can. */
+/** The nearest of all vectors, or only vectors with these names. An index that cannot look up names returns as many of all as it can. */
 export type WantedVectors = { count: number } | { names: string[] };
 
 /** Vectorize takes 1,000 vectors in one call, but a failed call is sent again whole. */
 export const UPSERT_BATCH = 400;
-/** Vectorize refuses calls with more ids than these: not in its documentation, but in its errors (40007). */
+/** Vectorize refuses calls with more ids than these. The limit is not in its documentation, but in its errors (40007). */
 export const DELETE_BATCH = 100;
 export const GET_BATCH = 20;
 
-/** As many as the candidates of lexical search. */
+/** The number of vectors that a search uses, the same as the candidates of lexical search. */
 export const NEAREST = 50;
 
-/** Where vectors are kept: in the agent's object, or in Vectorize. */
+/** The place of vectors: the agent's object, or Vectorize. */
 export type VectorHome = "object" | "vectorize";
 
 // --- What is embedded ---
 
-/** No tokenizer makes more tokens of a text than it has bytes, and the usual models read 8,191 or more. */
+/** A text has at most as many tokens as bytes, and the usual models read 8,191 tokens or more. */
 const MAX_BYTES = 8_000;
-/** With the agent's id before it the name fills the 64 bytes of an id; collisions are out of reach. */
+/** With the agent's id before it, a name of this size fills the 64 bytes of an id. Collisions do not occur. */
 const NAME_BYTES = 20;
 
 export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {

@@ -2,18 +2,18 @@ import { EMBEDDED_TABLE } from "./embedded-vectors.ts";
 import type { VectorHome, VectorScope } from "./vector-index.ts";
 
 /*
- * The names of an agent's vectors and the work that is queued for them, in the storage of its KnowledgeIndex object.
+ * Stores the names of an agent's vectors and the work that is queued for them, in its KnowledgeIndex object.
  *
  * `chunk_vectors` has a row for each chunk, with the name of its vector once that is computed; equal texts share a name.
- * `vectors` has a row for each name, and works as a job queue by `task` and `not_before`. `presence` says whether the
- * vector index has the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers keep both in step with the chunks, so that
- * no way of deleting chunks loses a name: Vectorize cannot list its vectors.
+ * `vectors` has a row for each name, and is a job queue by `task` and `not_before`. `presence` tells whether the vector index has
+ * the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers update both tables with the chunks, so that no name is lost when
+ * chunks are deleted: Vectorize cannot list its vectors.
  *
- * While all chunks are embedded again, for another model or vector index, `name` is that of the new vector and `old_name`
- * that of the old one, which serves searches until all new ones are there.
+ * While all chunks are embedded again, for another model or vector index, `name` is the name of the new vector and `old_name` that
+ * of the old one, which serves searches until all new vectors are stored.
  */
 
-interface ChunkText extends Record<string, SqlStorageValue> {
+interface ChunkText {
   title: string;
   heading: string | null;
   content: string;
@@ -27,16 +27,16 @@ export interface UnnamedChunk extends ChunkText {
   id: number;
 }
 
-/** The agent that the vectors belong to, the version they are computed with, and the backoff after failures. */
+/** The agent of the vectors, the version with which they are computed, and the backoff after failures. */
 export interface VectorState extends VectorScope {
   version: string;
-  /** Of the vectors that are searched: the former version until all vectors of the new one are there. */
+  /** The version of the vectors that are searched: the old one until all vectors of the new one are stored. */
   servingVersion: string;
   failures: number;
   retryAtMs: number;
 }
 
-/** What is still to be done in the vector index: put a vector, remove it, verify that it is gone. */
+/** A task in the vector index: to put a vector, to remove it, to verify that it is removed. */
 type Task = "put" | "remove" | "verify";
 
 const HAS_NO_CHUNK = `NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)
@@ -66,11 +66,11 @@ END;
 ${EMBEDDED_TABLE}
 `;
 
-/** The tables that outlive an agent's erasure, until all its vectors are gone from the vector index. */
+/** The tables that are kept after an agent's erasure, until all its vectors are removed from the vector index. */
 export const VECTOR_TABLES = ["vector_state", "vectors"];
 
 const TEXT_COLUMNS = "d.title, c.heading, c.content";
-/** Joins to `chunk_vectors cv` the tables of these columns. */
+/** Joins the tables of these columns to `chunk_vectors cv`. */
 const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
 export class VectorStore {
@@ -99,17 +99,19 @@ export class VectorStore {
     if (!this.exists("vector_state")) return undefined;
     const columns = `workspace_id AS workspaceId, agent_id AS agentId, version, serving_version AS servingVersion,
       failures, retry_at AS retryAtMs`;
-    const rows = this.storage.sql.exec<Record<keyof VectorState, SqlStorageValue>>(`SELECT ${columns} FROM vector_state`).toArray();
-    return rows[0] as VectorState | undefined;
+    return this.all<VectorState>(`SELECT ${columns} FROM vector_state`)[0];
   }
 
-  /** Queues all chunks to be embedded again. Where `keepsOld`, the vectors that serve now do so until that is done. */
+  /**
+   * Queues all chunks to be embedded again.
+   * @param keepsOld whether the vectors that serve now are searched until all new ones are stored.
+   */
   changeVersion(version: string, keepsOld: boolean): void {
     this.storage.transactionSync(() => {
-      const { version: former, servingVersion } = this.findState()!;
-      // With another change before the last one was complete, the vectors from before that one serve on.
+      const { version: previous, servingVersion } = this.findState()!;
+      // If the last change was not complete, the vectors from before it continue to serve.
       if (!keepsOld) this.run("UPDATE chunk_vectors SET old_name = NULL");
-      else if (servingVersion === former) this.run("UPDATE chunk_vectors SET old_name = name");
+      else if (servingVersion === previous) this.run("UPDATE chunk_vectors SET old_name = name");
       this.run("UPDATE chunk_vectors SET name = NULL");
       this.run("UPDATE vector_state SET version = ?, failures = 0, retry_at = 0", version);
       if (!keepsOld) this.run("UPDATE vector_state SET serving_version = ?", version);
@@ -119,13 +121,13 @@ export class VectorStore {
     });
   }
 
-  /** Lets the vectors of the new version serve, and queues the old ones for removal, once all chunks have new ones. */
+  /** Once all chunks have new vectors, makes these serve, and queues the old ones for removal. */
   completeChange(nowMs: number): void {
     const { version, servingVersion } = this.findState()!;
     if (version === servingVersion || !this.tracksChunks) return;
     const unfinished = `SELECT 1 FROM chunk_vectors WHERE name IS NULL
       UNION ALL SELECT 1 FROM vectors WHERE task = 'put' AND not_before <= ? LIMIT 1`;
-    if (this.storage.sql.exec(unfinished, nowMs).toArray().length > 0) return;
+    if (this.all(unfinished, nowMs).length > 0) return;
     this.storage.transactionSync(() => {
       this.run("UPDATE chunk_vectors SET old_name = NULL");
       this.run("UPDATE vector_state SET serving_version = version");
@@ -133,28 +135,28 @@ export class VectorStore {
     });
   }
 
-  /** Queues the vectors for removal whose name no chunk has in this column. */
+  /** Queues the removal of vectors whose name no chunk has in this column. */
   private queueRemovalOfOthers(column: "name" | "old_name"): void {
     this.run(`UPDATE vectors SET task = 'remove', not_before = 0
       WHERE task IS NOT 'verify' AND name NOT IN (SELECT ${column} FROM chunk_vectors WHERE ${column} IS NOT NULL)`);
   }
 
-  /** Whether vectors are known to be in the vector index. */
+  /** Whether the vector index certainly has vectors. */
   get hasVectors(): boolean {
-    return this.storage.sql.exec("SELECT 1 FROM vectors WHERE presence = 'sure' LIMIT 1").toArray().length > 0;
+    return this.all("SELECT 1 FROM vectors WHERE presence = 'sure' LIMIT 1").length > 0;
   }
 
-  /** How many vectors the chunks need; before they are named, equal texts count more than once. */
+  /** The number of vectors that the chunks need. Before chunks are named, equal texts count more than once. */
   countNeeded(): number {
     const query = "SELECT count(DISTINCT name) + count(*) - count(name) AS count FROM chunk_vectors";
-    return this.storage.sql.exec<{ count: number }>(query).one().count;
+    return this.all<{ count: number }>(query)[0]!.count;
   }
 
   saveBackoff(failures: number, retryAtMs: number): void {
     this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
   }
 
-  /** Of the vectors in the object itself nothing is left to be removed: their table is dropped with the chunks. */
+  /** Queues the removal of all vectors in Vectorize. The table of the vectors in the object is dropped with the chunks. */
   queueRemovalOfAll(): void {
     this.run("DELETE FROM vectors WHERE presence = 'none' OR home = 'object'");
     this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
@@ -165,7 +167,7 @@ export class VectorStore {
   listUnnamed(limit: number): UnnamedChunk[] {
     if (!this.tracksChunks) return [];
     const query = `SELECT c.id, ${TEXT_COLUMNS} FROM chunk_vectors cv ${TEXT_TABLES} WHERE cv.name IS NULL ORDER BY cv.chunk_id LIMIT ?`;
-    return this.storage.sql.exec<UnnamedChunk>(query, limit).toArray();
+    return this.all<UnnamedChunk>(query, limit);
   }
 
   /** Stores the names of chunks' vectors, and queues the vectors that are missing. Chunks deleted meanwhile are skipped. */
@@ -189,56 +191,53 @@ export class VectorStore {
     const chunks = `FROM documents d JOIN chunks c ON c.document_id = d.id JOIN chunk_vectors cv ON cv.chunk_id = c.id
       WHERE d.source_id IN (SELECT value FROM json_each(?1))`;
     const query = `SELECT cv.name ${chunks} AND cv.name IS NOT NULL UNION SELECT cv.old_name ${chunks} AND cv.old_name IS NOT NULL`;
-    const rows = this.storage.sql.exec<{ name: string }>(query, JSON.stringify(sourceIds)).toArray();
+    const rows = this.all<{ name: string }>(query, JSON.stringify(sourceIds));
     return rows.map(({ name }) => name);
   }
 
-  /** How many chunks there are. */
+  /** The number of chunks. */
   countChunks(): number {
-    return this.storage.sql.exec<{ count: number }>("SELECT count(*) AS count FROM chunk_vectors").one().count;
+    return this.all<{ count: number }>("SELECT count(*) AS count FROM chunk_vectors")[0]!.count;
   }
 
   listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
     const query = `SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?1))
       UNION SELECT old_name, chunk_id FROM chunk_vectors WHERE old_name IN (SELECT value FROM json_each(?1)) ORDER BY 2`;
-    return this.storage.sql.exec<{ name: string; chunkId: number }>(query, JSON.stringify(names)).toArray();
+    return this.all<{ name: string; chunkId: number }>(query, JSON.stringify(names));
   }
 
   // --- Tasks ---
 
   listDuePuts(nowMs: number, limit: number): PendingVector[] {
     if (!this.tracksChunks) return [];
-    // Chunks with equal texts share a vector: any of them will do.
+    // Chunks with equal texts share a vector, so the text of any of them is read.
     const query = `SELECT v.name, ${TEXT_COLUMNS}
       FROM (SELECT name FROM vectors WHERE task = 'put' AND not_before <= ? ORDER BY not_before LIMIT ?) v
       JOIN chunk_vectors cv ON cv.chunk_id = (SELECT min(chunk_id) FROM chunk_vectors WHERE name = v.name) ${TEXT_TABLES}`;
-    return this.storage.sql.exec<PendingVector>(query, nowMs, limit).toArray();
+    return this.all<PendingVector>(query, nowMs, limit);
   }
 
   /** The names of the vectors whose removal or verification is due. */
   listDueNames(task: Exclude<Task, "put">, home: VectorHome, nowMs: number, limit: number): string[] {
     const query = "SELECT name FROM vectors WHERE task = ? AND not_before <= ? AND home = ? ORDER BY not_before LIMIT ?";
-    return this.storage.sql
-      .exec<{ name: string }>(query, task, nowMs, home, limit)
-      .toArray()
-      .map(({ name }) => name);
+    return this.all<{ name: string }>(query, task, nowMs, home, limit).map(({ name }) => name);
   }
 
-  /** Which of these vectors are still to be put: chunks may be deleted while their texts are embedded. */
+  /** The names among these that are still to be put: chunks may be deleted while their texts are embedded. */
   listQueuedPuts(names: readonly string[]): Set<string> {
     const query = "SELECT name FROM vectors WHERE task = 'put' AND name IN (SELECT value FROM json_each(?))";
-    const rows = this.storage.sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
+    const rows = this.all<{ name: string }>(query, JSON.stringify(names));
     return new Set(rows.map(({ name }) => name));
   }
 
-  /** How many of the vectors that the chunks need were put. */
+  /** The number of vectors that the chunks need and that were put. */
   countPut(): number {
     const query = `SELECT count(*) AS count FROM vectors
       WHERE presence <> 'none' AND EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)`;
-    return this.storage.sql.exec<{ count: number }>(query).one().count;
+    return this.all<{ count: number }>(query)[0]!.count;
   }
 
-  /** Call it before a write to the vector index: if the call fails, the write may have happened or not. */
+  /** Marks vectors before a write to the vector index: if the call fails, the write may have happened or not. */
   markUncertain(names: readonly string[]): void {
     this.update("presence = 'maybe'", names);
   }
@@ -257,7 +256,7 @@ export class VectorStore {
     this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task = 'put'", notBeforeMs);
   }
 
-  /** Postpones what has to be done in Vectorize. */
+  /** Postpones all tasks in Vectorize. */
   postponeVectorize(notBeforeMs: number): void {
     this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task IS NOT NULL AND home = 'vectorize'", notBeforeMs);
   }
@@ -277,13 +276,13 @@ export class VectorStore {
     this.run("DELETE FROM vectors WHERE task = 'verify' AND name IN (SELECT value FROM json_each(?))", JSON.stringify(names));
   }
 
-  /** When the next task is due, in Unix milliseconds; undefined when there is none. */
+  /** The time at which the next task is due, in Unix milliseconds; undefined when there is none. */
   nextDueMs(): number | undefined {
     if (!this.exists("vectors")) return undefined;
-    if (this.tracksChunks && this.storage.sql.exec("SELECT 1 FROM chunk_vectors WHERE name IS NULL LIMIT 1").toArray().length > 0) return 0;
+    if (this.tracksChunks && this.all("SELECT 1 FROM chunk_vectors WHERE name IS NULL LIMIT 1").length > 0) return 0;
     const first = (task: Task) => `(SELECT min(not_before) FROM vectors WHERE task = '${task}')`;
     const query = `SELECT ${first("put")} AS put, ${first("remove")} AS remove, ${first("verify")} AS verify`;
-    const due = this.storage.sql.exec<Record<Task, number | null>>(query).one();
+    const due = this.all<Record<Task, number | null>>(query)[0]!;
     const times = Object.values(due).filter((atMs) => atMs !== null);
     return times.length === 0 ? undefined : Math.min(...times);
   }
@@ -297,8 +296,12 @@ export class VectorStore {
     return this.storage.sql.exec(query, ...bindings).rowsWritten;
   }
 
+  private all<Row>(query: string, ...bindings: (string | number)[]): Row[] {
+    return this.storage.sql.exec(query, ...bindings).toArray() as Row[];
+  }
+
   private exists(table: string): boolean {
-    return this.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
+    return this.all("SELECT 1 FROM sqlite_master WHERE name = ?", table).length > 0;
   }
 }
 

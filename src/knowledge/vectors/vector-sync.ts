@@ -17,31 +17,31 @@ import {
 import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
 
 /*
- * Keeps the vector index up to date with an agent's chunks, from the alarm of its KnowledgeIndex object. The work is
- * queued in VectorStore by the transaction that changes the chunks, so that a crash loses none. A source is ready when
- * lexical search finds it; its vectors follow minutes later.
+ * Updates the vector index after changes of an agent's chunks, from the alarm of its KnowledgeIndex object. The work is queued in
+ * VectorStore by the transaction that changes the chunks, so that a crash loses none. A source is ready when lexical search finds it;
+ * its vectors follow minutes later.
  */
 
-/** Chunks whose names are computed in one step: some 20 ms of hashing. */
+/** The number of chunks whose names are computed in one step, which takes some 20 ms. */
 const NAMING_BATCH = 400;
 const GETS_PER_STEP = 5;
-/** The bounds of one alarm: well below the calls and the time that the platform allows one invocation. */
+/** The limits of one alarm, well below the calls and the time that the platform allows one invocation. */
 const MAX_STEPS_PER_RUN = 40;
 const MAX_RUN_MS = 5 * 60_000;
-/** Vectorize shows 99 % of writes within two minutes; by then a delayed put has shown too. */
+/** Vectorize applies 99 % of writes within two minutes; after this delay, a late put is visible too. */
 const VERIFY_DELAY_MS = 5 * 60_000;
 /** The first delay after a failure; each further one doubles it. */
 const RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 15 * 60_000;
-/** A text that the model refuses is retried too: the refusal may have been a rate limit. */
+/** A text that the model refuses is retried, since the refusal may have been a rate limit. */
 const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
-/** While the deployment has no Vectorize, vectors cannot be removed from it, and their names are kept. */
+/** While the deployment has no Vectorize, the names of the vectors there are kept, and their removal is tried again. */
 const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
-/** An object that is full may have room again when sources were removed. */
+/** An object that has as many vectors as it may is checked again, since sources may have been removed. */
 const FULL_RETRY_DELAY_MS = 24 * 60 * 60_000;
 const HOMES = ["object", "vectorize"] as const;
 
-/** What a search uses: the vectors that serve, and the embeddings they were computed with. */
+/** The vectors that are searched, and the embeddings with which they were computed. */
 export interface ServingVectors {
   store: VectorStore;
   index: VectorIndex;
@@ -55,9 +55,9 @@ export class VectorSync {
   private engines: VectorEngines | undefined;
   private servingEmbeddings: { version: string; embeddings: Embeddings | undefined } | undefined;
   private isPrepared = false;
-  /** As far as this instance knows. */
+  /** The time of the alarm, as far as this instance knows. */
   private alarmAtMs: number | undefined;
-  /** An alarm may be delivered twice. */
+  /** The run that is under way, since an alarm may be delivered twice. */
   private running: Promise<void> | undefined;
 
   constructor(
@@ -70,7 +70,7 @@ export class VectorSync {
     this.embedded = new EmbeddedVectors(storage.sql);
   }
 
-  /** Undefined where search is lexical: no engines, no chunks, or the vectors' model or index is no longer there. */
+  /** The vectors to search; undefined without engines or chunks, or when the model or index of the vectors no longer exists. */
   findServing(): ServingVectors | undefined {
     const engines = this.prepare();
     if (!engines) return undefined;
@@ -81,7 +81,7 @@ export class VectorSync {
     return index && embeddings && { store: this.store, index, embeddings, set: { ...this.ownScope, version } };
   }
 
-  /** Makes sure that all chunks are tracked; undefined where there are none, or the deployment has no engines. */
+  /** Ensures that all chunks are tracked; undefined where there are none, or the deployment has no engines. */
   private prepare(): VectorEngines | undefined {
     const engines = (this.engines ??= this.findEngines());
     if (!engines || this.index.isEmpty) return undefined;
@@ -100,12 +100,12 @@ export class VectorSync {
     const version = engines.versionIn(this.chooseHome(engines, parseVersion(current).home));
     if (version === current) return;
     const [serving, next] = [parseVersion(servingVersion), parseVersion(version)];
-    // Another round means that Vectorize was created again, without the old vectors.
+    // In another round, the index in Vectorize was created again, without the old vectors.
     const isLost = serving.home === "vectorize" && (serving.round !== next.round || !engines.vectorize);
     this.store.changeVersion(version, !isLost && this.store.hasVectors);
   }
 
-  /** An agent that became too large for its object comes back at half of that size, so that it does not move to and fro. */
+  /** Vectors move from the object to Vectorize above a limit, and back below half of it, so that they do not move repeatedly. */
   private chooseHome({ vectorize, maxEmbedded }: VectorEngines, current: VectorHome): VectorHome {
     if (!vectorize) return "object";
     return this.store.countNeeded() > (current === "object" ? maxEmbedded : maxEmbedded / 2) || maxEmbedded === 0 ? "vectorize" : "object";
@@ -115,7 +115,7 @@ export class VectorSync {
     return home === "object" ? this.embedded : this.engines?.vectorize;
   }
 
-  /** Schedules the alarm if there is work. Call it after every change of the chunks, without awaiting anything between. */
+  /** Schedules the alarm if there is work. It must be called in the same synchronous block as each change of the chunks. */
   wake(): void {
     if (this.prepare() || this.store.findState()) this.schedule();
   }
@@ -147,7 +147,7 @@ export class VectorSync {
     this.schedule();
   }
 
-  /** @returns the backoff where a step fails. */
+  /** Runs steps until nothing is left or a limit is reached. @returns the backoff where a step fails. */
   private async runSteps({ failures, workspaceId, agentId }: VectorState) {
     const untilMs = Date.now() + MAX_RUN_MS;
     let steps = 0;
@@ -162,9 +162,9 @@ export class VectorSync {
     }
   }
 
-  /** @returns false when nothing was left to do. */
+  /** Runs one step. @returns false when nothing was left to do. */
   private async runStep(): Promise<boolean> {
-    // Names before removals: a text that a re-sync has written again keeps its vector instead of being embedded again.
+    // Chunks are named before vectors are removed, so that a text that a sync has written again keeps its vector.
     if (this.engines && (await this.nameChunks())) return true;
     for (const home of HOMES) {
       const index = this.indexIn(home);
@@ -173,12 +173,12 @@ export class VectorSync {
     return this.engines !== undefined && (await this.putVectors(this.engines));
   }
 
-  /** Erases all chunks. The names of their vectors are kept until these are gone from the vector index. */
+  /** Erases all chunks. The names of their vectors are kept until the vector index has removed these. */
   async erase(): Promise<void> {
     this.engines ??= this.findEngines();
     this.isPrepared = false;
     this.alarmAtMs = undefined;
-    // A run that was under way may have written chunks after an erasure, and without engines nothing tracks these.
+    // A run that was under way may have written chunks after an erasure, which are not tracked without engines.
     if (this.store.findState()) {
       this.storage.transactionSync(() => {
         this.store.queueRemovalOfAll();
@@ -253,7 +253,7 @@ export class VectorSync {
     return true;
   }
 
-  /** Whether the object has no room for more vectors; then the other chunks are found by their words alone. */
+  /** Whether the object has as many vectors as it may. The other chunks are then found only by lexical search. */
   private isFull(maxEmbedded: number): boolean {
     if (this.store.countPut() < maxEmbedded) return false;
     logProblem("vectors_full", { agent_id: this.ownScope.agentId, vectors: maxEmbedded });
@@ -270,14 +270,14 @@ export class VectorSync {
 
 // --- Embedding of many texts ---
 
-/** Some models limit the tokens of a whole call (bge-m3: 60,000); usual text has three bytes a token or more. */
+/** Some models limit the tokens of a whole call (bge-m3: 60,000). A token of usual text has three bytes or more. */
 const MAX_BYTES_PER_CALL = 120_000;
-/** Generous, since nobody waits and a cold model takes a while to load. */
+/** The timeout is long, since nobody waits and a cold model takes a while to load. */
 const EMBED_TIMEOUT_MS = 30_000;
 const PROBE_TEXT = "Hello";
 
 /**
- * The vectors of any number of texts, in their order; undefined for a text that the model refuses while it accepts others.
+ * Embeds any number of texts. The result is in their order, with undefined for a text that the model refuses while it accepts others.
  * @throws Error when the model is down.
  */
 async function embedAll(embeddings: Embeddings, texts: readonly string[]): Promise<(number[] | undefined)[]> {
@@ -285,7 +285,7 @@ async function embedAll(embeddings: Embeddings, texts: readonly string[]): Promi
   return (await Promise.all(calls)).flat();
 }
 
-/** Halves a batch that fails until the refused texts are found. */
+/** Embeds a batch. One that fails is halved until the refused texts are found. */
 async function embedOrBisect(embeddings: Embeddings, texts: readonly string[]): Promise<(number[] | undefined)[]> {
   try {
     return await embeddings.embed(texts, EMBED_TIMEOUT_MS);

@@ -1,18 +1,17 @@
 import { withTimeout } from "../../platform/time.ts";
 import type { FoundVector, NamedVector, VectorIndex, VectorScope, WantedVectors } from "./vector-index.ts";
 
-/** Nobody waits for a write; one that times out is sent again. */
+/** The timeout is long, since nobody waits for a write. A write that times out is sent again. */
 const WRITE_TIMEOUT_MS = 30_000;
 
-/** Vectorize returns no more, without their values. */
+/** The most vectors that Vectorize returns without their values. */
 const MAX_TOP_K = 100;
 
 type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
 
 /**
- * The one Vectorize index for all tenants: the workspace is the namespace, the agent is metadata. The metadata index
- * `agent` must exist before the first vector is written. Writes are eventually consistent; every method throws where
- * Vectorize is down.
+ * The Vectorize index of all tenants. The workspace is the namespace, the agent is in the metadata. The metadata index `agent` must
+ * exist before the first vector is written. Writes are eventually consistent. Every method throws where Vectorize is down.
  */
 export class VectorizeVectors implements VectorIndex {
   readonly isConsistent = false;
