@@ -4,7 +4,7 @@ import { deleteCrawl } from "./crawl/crawl-store.ts";
 import { listPages, type PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
-import { type DumpCursor, type DumpedRow, type DumpPage, IndexDump } from "./index-dump.ts";
+import { type DumpCursor, type DumpedRow, type DumpPage, putDump, readDump } from "./index-dump.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
@@ -15,20 +15,19 @@ import { vectorEnginesFor } from "./vectors/vector-engines.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
 
-/** The question is in the first page of a message; a longer one is pasted text. */
+/** The most characters of a question. A longer message has pasted text after the question. */
 const MAX_QUESTION_LENGTH = 4_000;
 
-/** A step's progress, at the end with how much text the source has then, in bytes of UTF-8. */
+/** The progress of a step. At the end it has the size of the source's text, in bytes of UTF-8. */
 export type Sized<Progress extends { done: boolean }> = Progress extends { done: true } ? Progress & { textBytes: number } : Progress;
 
-/** What an agent knows, in the storage of its object. */
+/** An agent's knowledge, in the storage of its object. `KnowledgeIndex` describes the methods with the same names. */
 export class AgentKnowledge {
   readonly ingestion: TextIngestion;
   readonly crawls: SiteCrawl;
   readonly answers: CuratedAnswers;
   readonly vectors: VectorSync;
   readonly store: IndexStore;
-  private readonly dump: IndexDump;
   private readonly passages: HybridSearch;
 
   constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
@@ -36,29 +35,25 @@ export class AgentKnowledge {
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
-    this.dump = new IndexDump(this.store);
     this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
   }
 
-  /** The progress of a step, with the size of the source at the end. */
+  /** Adds the size of the source's text to the progress of a last step. */
   sized<Progress extends IngestProgress | CrawlProgress>(progress: Progress, sourceId: string): Sized<Progress> {
     return (progress.done ? { ...progress, textBytes: this.store.textBytesOf(sourceId) } : progress) as Sized<Progress>;
   }
 
-  /** Removes all of a source: its text, its pages and every generation of its index. */
   removeSource(sourceId: string): void {
     if (this.store.isEmpty) return;
     this.store.write(() => deleteCrawl(this.store, sourceId));
     this.ingestion.remove(sourceId);
   }
 
-  /** Lists a source's pages in the order in which they were found; `states` null means all. */
   listPages(sourceId: string, states: readonly PageState[] | null, page: { limit: number; offset: number }) {
     return listPages(this.store, sourceId, states, page);
   }
 
-  /** Passages and curated answers for a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty)
       return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
@@ -68,23 +63,19 @@ export class AgentKnowledge {
     return { ...found, curated };
   }
 
-  /** The part of a document that begins after the chunk `after`. */
   readDocument(name: DocumentName, after: number): DocumentPart | undefined {
     return this.store.isEmpty ? undefined : readDocumentPart(this.store, name, after);
   }
 
-  /** The next rows of all that is stored, for an export; begins with `[]`. */
   readDump(after: DumpCursor): DumpPage {
-    return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
+    return this.store.isEmpty ? { rows: [], next: null } : readDump(this.store, after);
   }
 
-  /** Imports rows of an export; repeated rows change nothing. Returns what is wrong with the rows, in which case none was stored. */
   putDump(rows: DumpedRow[]): string | undefined {
     this.answers.forget();
-    return this.dump.put(rows);
+    return putDump(this.store, rows);
   }
 
-  /** Removes everything; the names of the vectors stay until the vector index has removed those. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
     this.answers.forget();

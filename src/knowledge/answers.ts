@@ -22,7 +22,7 @@ export async function addAnswer(op: KnowledgeOperation, limits: Limits, body: z.
   return added;
 }
 
-/** The answer, where a request added it that this one repeats; else why it could not be added. */
+/** Finds the answer if an earlier attempt of this request added it, otherwise the reason why it could not be added. */
 async function findAdded({ db, workspaceId, agentId }: KnowledgeOperation, answerId: string): Promise<AnswerChange> {
   const [[agent], [answer]] = await db.batch([findAgentBrief(db, workspaceId, agentId), findAnswer(db, workspaceId, agentId, answerId)]);
   if (!agent) return { outcome: "agent_not_found" };
@@ -30,7 +30,7 @@ async function findAdded({ db, workspaceId, agentId }: KnowledgeOperation, answe
 }
 
 /**
- * Changes a curated answer, and indexes it where its words have changed.
+ * Changes a curated answer, and indexes it if its question or answer has changed.
  * @returns undefined when the agent has no such answer.
  */
 export async function changeAnswer(
@@ -49,20 +49,20 @@ export async function changeAnswer(
   return answer;
 }
 
-/** The index keeps the answer that was changed last, in whatever order changes arrive. */
+/** Indexes an answer. The index keeps the latest version, even if it receives an older one later. */
 export function putAnswer(op: Operation, { id, agentId, question, answer, updatedAt }: AnswerRow): Promise<void> {
   return indexOf(op, agentId).putAnswer({ id, question, answer, updatedAt });
 }
 
-/** Answers that are indexed within this time are marked in one write, which no response waits for. */
+/** Answers that are indexed within this time are marked in one write. No response waits for it. */
 const MARK_DELAY_MS = 1_000;
 
-/** The answers of each workspace that this isolate is about to mark. */
+/** The answers of each workspace that this isolate will mark. */
 const unmarked = new Map<string, AnswerRow[]>();
 
 /**
- * Marks an answer as indexed soon, together with others of its workspace. If the isolate dies before, the sweep indexes the
- * answer once more.
+ * Marks an answer as indexed after a delay, together with others of its workspace. If the isolate dies before, the sweep indexes
+ * the answer again.
  */
 export async function confirmIndexedSoon(op: Operation, answer: AnswerRow): Promise<void> {
   const gathered = unmarked.get(answer.workspaceId);
@@ -74,7 +74,7 @@ export async function confirmIndexedSoon(op: Operation, answer: AnswerRow): Prom
   await confirmIndexed(op, answers);
 }
 
-/** Marks answers of the workspace as indexed, and removes from the index those that were deleted meanwhile. */
+/** Marks answers of the workspace as indexed. Those that were deleted meanwhile are removed from the index. */
 export async function confirmIndexed(op: Operation, answers: readonly AnswerRow[]): Promise<void> {
   const { db, workspaceId, nowMs } = op;
   const versions = Object.fromEntries(answers.map(({ id, updatedAt }) => [id, updatedAt]));

@@ -35,9 +35,9 @@ import {
 } from "./store.ts";
 import { isCrawled, nextSyncAtMs } from "./sync-schedule.ts";
 
-/** Longer than a time slice or any one step; renewed while work goes on. */
+/** The duration of a lease, longer than a time slice or any step. It is renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
-/** How often a crawl's progress is stored; the lease is renewed with it. */
+/** The time after which a crawl's progress is stored, and its lease renewed. */
 const REPORT_AFTER_MS = 5_000;
 const RENEW_AFTER_MS = 30_000;
 
@@ -47,7 +47,7 @@ type SyncResult =
   | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number; textBytes: number };
 type RunResult = SyncResult | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
 
-/** How a wake-up result; "lost": another run has taken over, or the source was deleted. */
+/** The outcome of a wake-up; "lost" if another run has taken over or the source was deleted. */
 type IngestionOutcome = RunResult["outcome"] | "nothing_to_do" | "lost";
 
 /** One run of the consumer, with the lease of a source. */
@@ -98,7 +98,7 @@ export async function ingest(
   }
 }
 
-/** Fails a source whose wake-up has failed too often, unless another run is at work on it. */
+/** Fails a source whose wake-up has failed too often, unless another run has claimed it. */
 export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, workspaceId)) return;
   const { db, nowMs, newId } = newOperation(env, meter, workspaceId);
@@ -117,7 +117,7 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
   announce(env, workspaceId, { kind: "source", id: sourceId });
 }
 
-/** Indexes a text, or that of a file, step by step; undefined when another run has taken over. */
+/** Indexes a text or the text of a file, step by step; undefined when another run has taken over. */
 async function ingestText({ op, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
   if (source.type === "file") {
     const extraction = await extractFile(indexOf(op, source.agentId), source, maxBytes);
@@ -160,27 +160,26 @@ async function crawl(run: Run, type: CrawlSource["type"]): Promise<RunResult | u
   return { outcome: "paused", counts: slice.counts, resumeAtMs: clock() + slice.resumeInMs };
 }
 
-/** How long one message crawls, so that the other messages of the queue get their turn. */
+/** The time that one message may crawl, before other messages of the queue get their turn. */
 const TIME_SLICE_MS = 15_000;
-/** Characters of results in one step: the index stores them in about 50 ms. */
+/** The characters of results in one step, which the index stores in about 50 ms. */
 const CHARS_PER_STEP = 500_000;
 const LINK_CHARS = 200;
 
-/** How a slice result: with the end of the crawl, or with the time until which the crawl has nothing to do. */
+/** The result of a time slice: the end of the crawl, or the time after which it can continue. */
 export type TimeSliceEnd = Sized<CrawlEnd> | { done: false; counts: PageCounts; resumeInMs: number };
 
-/** What a slice works with. */
 interface TimeSlice {
   env: Env;
   /** Calls the agent's index. */
   step: (step: CrawlStep) => Promise<Sized<CrawlProgress> | undefined>;
-  /** Reports progress; false when this run has lost the source. */
+  /** Stores the progress; false when this run has lost its lease. */
   report: (counts: PageCounts) => Promise<boolean>;
   /** Unix milliseconds. */
   clock: () => number;
 }
 
-/** Crawls for a bounded time, one batch after another. Undefined when the source was removed or another run has its lease. */
+/** Crawls one batch after another for a bounded time. Undefined when the source was removed or another run has its lease. */
 export async function runTimeSlice(slice: TimeSlice): Promise<TimeSliceEnd | undefined> {
   const { clock } = slice;
   const endsAtMs = clock() + TIME_SLICE_MS;
@@ -196,7 +195,7 @@ export async function runTimeSlice(slice: TimeSlice): Promise<TimeSliceEnd | und
   return progress;
 }
 
-/** Fetches a batch, as far as time and memory allow, and submits the results. */
+/** Fetches as much of a batch as time and memory allow, and submits the results. */
 async function fetchBatch(
   slice: TimeSlice,
   { fetch: pages, pauseMs }: Extract<CrawlProgress, { done: false }>,
@@ -212,7 +211,7 @@ async function fetchBatch(
       else if (!(await requestStep(slice, [result], { isLast: true }))) return undefined;
     }
     fetched++;
-    if (slice.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || asksForPause(results.at(-1))) break;
+    if (slice.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || requestsPause(results.at(-1))) break;
   }
   const unfetched = pages.slice(fetched).map(({ id }) => id);
   return requestStep(slice, results, { isLast: slice.clock() >= endsAtMs, unfetched });
@@ -229,7 +228,7 @@ function requestStep(
 }
 
 /** Whether the site sent Retry-After. */
-function asksForPause(result: PageResult | undefined): boolean {
+function requestsPause(result: PageResult | undefined): boolean {
   return result?.outcome === "failed" && result.retryAfterSeconds !== null;
 }
 
@@ -238,15 +237,15 @@ function charsOf(results: PageResult[]): number {
 }
 
 /**
- * Stores the result if this run still has the lease: the end of a sync with its event, or when to continue. A source that was
- * changed since the run began is pending again instead.
+ * Stores the result if this run still has the lease: the end of a sync with its event, or the time to continue. A source whose text
+ * was changed since the run began becomes pending again instead.
  */
 async function finishRun(run: Run, result: RunResult): Promise<void> {
   const { op, source, leaseId, clock } = run;
   const { env, db } = op;
   const nowMs = clock();
   if (result.outcome === "paused") {
-    // No run has the lease, but none may claim the source before this time either.
+    // The lease is released, but no run may claim the source before this time.
     const released = { leaseId: null, leaseUntil: result.resumeAtMs, updatedAt: nowMs };
     const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { ...released, ...countColumns(result.counts) })]);
     if (!held) return cleanUpIfDeleted(run);

@@ -6,12 +6,12 @@ import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
 import { exists, findOwn, insertWhere, isAmong, isOfAgent, isOwn, jsonIds } from "../platform/db/sql.ts";
 
-/** A question of a curated answer has no more characters. */
+/** The most characters of the question of a curated answer. */
 const MAX_QUESTION_CHARS = 2_000;
 
 /**
- * Drafts a curated answer from a human's reply, if it is stored and the conversation waits for a human because the agent could
- * not answer. A longer reply replaces the draft of an earlier one, until the visitor writes again: "I'll look it up" is no answer.
+ * Drafts a curated answer from a human's reply, if the reply is stored and the conversation waits for a human because the agent could
+ * not answer. A longer reply replaces an earlier one such as "I'll look it up", until the visitor writes again.
  */
 export function createDraft(db: Database, workspaceId: string, conversationId: string, messageId: string) {
   const row = {
@@ -39,12 +39,12 @@ export function createDraft(db: Database, workspaceId: string, conversationId: s
   });
 }
 
-/** All drafts that are kept of an agent, whatever became of them, oldest first. */
+/** Lists all drafts of an agent in any status, oldest first. */
 export const listDrafts = compiled((db, workspaceId: string, agentId: string) =>
   db.select().from(answerDrafts).where(isOfAgent(answerDrafts, { workspaceId, agentId })).orderBy(answerDrafts.id),
 );
 
-/** The drafts that conversations gave, with what became of them. */
+/** Lists the drafts from these conversations in any status. */
 export function listDraftsOf(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   const wanted = inArray(answerDrafts.conversationId, jsonIds(conversationIds));
   return db
@@ -61,7 +61,7 @@ export function createAcceptedAnswer(db: Database, answer: typeof answers.$infer
   return insertWhere(db, answers, answer, sql`${isOpen} AND ${hasRoom}`).onConflictDoNothing();
 }
 
-/** Marks drafts as accepted, if the curated answer that they became is stored. */
+/** Marks drafts as accepted, if the curated answer is stored. */
 export function acceptDrafts(db: Database, workspaceId: string, draftIds: readonly string[], answerId: string, nowMs: number) {
   const isStored = exists(answers, eq(answers.id, answerId));
   return db
@@ -78,7 +78,7 @@ export function dismissDrafts(db: Database, workspaceId: string, draftIds: reado
     .where(and(areOpen(workspaceId, draftIds), eq(answerDrafts.status, "pending")));
 }
 
-/** The curated answer that a draft became. */
+/** Finds the curated answer that was made of a draft. */
 export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: string) {
   const answerId = sql`(SELECT answer_id FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId})`;
   return findOwn(db, answers, workspaceId, answerId);

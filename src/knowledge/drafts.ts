@@ -7,7 +7,7 @@ import { type Draft, mergeDrafts, withoutSalutation } from "./merge-drafts.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import type { draftAcceptSchema } from "./wire.ts";
 
-/** The drafts of an agent that wait to be accepted or dismissed, merged, the latest first; undefined where there is no such agent. */
+/** Lists an agent's drafts that are neither accepted nor dismissed, merged, the latest first; undefined where there is no such agent. */
 export async function listOpenDrafts({ db, workspaceId, agentId }: KnowledgeOperation): Promise<Draft[] | undefined> {
   const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listDrafts(db, workspaceId, agentId)]);
   if (!agent) return undefined;
@@ -16,7 +16,7 @@ export async function listOpenDrafts({ db, workspaceId, agentId }: KnowledgeOper
 }
 
 /**
- * Makes a curated answer of a draft, and of those that say the same, and indexes it. Accepted again, it stays the same answer.
+ * Makes one curated answer of a draft and its equivalents, and indexes it. A draft that is accepted again keeps its answer.
  * @returns undefined when the agent has no such draft.
  */
 export async function acceptDraft(
@@ -42,7 +42,7 @@ export async function acceptDraft(
 }
 
 /**
- * Dismisses a draft, and those that say the same.
+ * Dismisses a draft and its equivalents.
  * @returns false when the agent has no such draft, or it is accepted.
  */
 export async function dismissDraft(op: KnowledgeOperation, draftId: string): Promise<boolean> {
@@ -53,7 +53,7 @@ export async function dismissDraft(op: KnowledgeOperation, draftId: string): Pro
   return true;
 }
 
-/** The draft with those that say the same; an accepted one alone. */
+/** Finds a draft with its equivalents; an accepted draft has none. */
 async function findDraft({ db, workspaceId, agentId }: KnowledgeOperation, draftId: string): Promise<Draft | undefined> {
   const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listDrafts(db, workspaceId, agentId)]);
   const row = rows.find(({ id }) => id === draftId);

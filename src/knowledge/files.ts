@@ -10,7 +10,7 @@ const PART_BYTES = 1_000_000;
 
 /**
  * Stores an uploaded file in the agent's object, where it waits for its text to be extracted.
- * @returns whether there was room; without, nothing is stored.
+ * @returns false where too many files wait; nothing is stored then.
  */
 export async function stageFile(index: Index, sourceId: string, pieces: readonly Uint8Array[]): Promise<boolean> {
   let part = 0;
@@ -22,7 +22,7 @@ export async function stageFile(index: Index, sourceId: string, pieces: readonly
   return true;
 }
 
-/** The same bytes in parts of one size. */
+/** Splits the bytes of a file into parts of equal size. */
 function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   let held: Uint8Array[] = [];
   let length = 0;
@@ -40,7 +40,7 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   if (length > 0) yield joinedBytes(held);
 }
 
-/** The outcome for a stored file: its text is stored in its place, no file is stored, or why it cannot be used. */
+/** The outcome for a file: its text is stored in its place, there is no file, or the file cannot be used. */
 export type FileExtraction = { outcome: "extracted" | "none" } | { outcome: "failed"; code: string; message: string };
 
 /** Extracts the text of a source's file, and stores it in place of the file. */

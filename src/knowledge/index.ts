@@ -12,70 +12,70 @@ import type { CuratedAnswer } from "./indexing/store.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
 
-/** A pause between two steps of a build, in which other requests are served. */
+/** The pause between two steps of a build, in which other requests are served. */
 const YIELD_MS = 1;
 
-/** One object per agent: the agent's knowledge and the search of it. Every method is idempotent. */
+/** The object of an agent, which stores and searches its knowledge. Every method is idempotent. */
 export class KnowledgeIndex extends DurableObject<Env> {
-  /** Loaded with the first object: a start of an isolate loads no more than this class. */
+  /** This is loaded with the first object, so that the start of an isolate loads only this class. */
   private knowledge!: AgentKnowledge;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    // Calls wait until it is done.
+    // Calls wait until the code is loaded.
     void ctx.blockConcurrencyWhile(async () => {
       const { AgentKnowledge } = await import("./agent-knowledge.ts");
       this.knowledge = new AgentKnowledge(ctx.storage, env, scopeOf(ctx.id));
     });
   }
 
-  /** Brings the vectors up to the chunks. */
+  /** Updates the vectors after changes of the chunks. */
   override async alarm(): Promise<void> {
     const { workspaceId, agentId } = scopeOf(this.ctx.id);
     await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.knowledge.vectors.run());
   }
 
   /**
-   * Stores the text of a source, in place of the file that it comes from; null keeps the text or file that is stored. `name` becomes the
-   * title of its passages. Where the agent would have more than `maxBytes` of text then, nothing is stored, and the bytes that it
-   * would have are returned.
+   * Stores the text of a source, in place of its file; null keeps the stored text or file.
+   * @param name the title of its passages.
+   * @returns the bytes of text that the agent would have, if they are more than `maxBytes`; nothing is stored then.
    */
   async stageText(sourceId: string, name: string, text: string | null, maxBytes: number): Promise<number | undefined> {
     return this.knowledge.ingestion.stage(sourceId, { name, text }, maxBytes);
   }
 
-  /** Stores a part of an uploaded file, which waits for its text to be extracted. @returns false where too many files wait. */
+  /** Stores a part of an uploaded file, until its text is extracted. @returns false where too many files wait. */
   async putFilePart(sourceId: string, part: number, bytes: Uint8Array): Promise<boolean> {
     return this.knowledge.store.putFilePart(sourceId, part, bytes);
   }
 
-  /** A part of the file that waits; null after the last one. */
+  /** Reads a part of a stored file; null after the last one. */
   async readFilePart(sourceId: string, part: number): Promise<Uint8Array | null> {
     return this.knowledge.store.readFilePart(sourceId, part);
   }
 
-  /** Removes the file that waits. */
+  /** Removes the stored file. */
   async removeFile(sourceId: string): Promise<void> {
     this.knowledge.store.deleteFile(sourceId);
   }
 
-  /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */
+  /** Takes one bounded step of indexing a staged text. The caller repeats it until it is done. Another `runId` starts a new build. */
   async ingestText(sourceId: string, runId: string): Promise<Sized<IngestProgress>> {
     const progress = this.knowledge.ingestion.step(sourceId, runId);
-    // Without it a local workerd serves no other request until the whole build is done.
+    // Without the pause, a local workerd serves no other request until the whole build is done.
     await scheduler.wait(YIELD_MS);
     return this.knowledge.sized(progress, sourceId);
   }
 
-  /** One bounded step of a crawl: applies the results of a batch and returns the next. Undefined when the source was removed. */
+  /** Takes one bounded step of a crawl: applies the results of a batch and returns the next one. Undefined when the source was removed. */
   async crawl(source: CrawlSource, step: CrawlStep): Promise<Sized<CrawlProgress> | undefined> {
     const progress = this.knowledge.crawls.step(source, step);
-    // As above, while pages are indexed and nothing is fetched in between.
+    // The same holds while pages are indexed, since nothing is fetched in between.
     if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(YIELD_MS);
     return progress && this.knowledge.sized(progress, source.id);
   }
 
-  /** The pages of a source's last or running crawl in these states; null means all. */
+  /** Lists the pages of a source's last or running crawl in these states; null means all. */
   async listPages(
     sourceId: string,
     states: readonly PageState[] | null,
@@ -84,7 +84,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.listPages(sourceId, states, page);
   }
 
-  /** Removes all of a source: its text, its pages and every generation of its index. */
+  /** Removes a source's text, pages and every generation of its index. */
   async removeSource(sourceId: string): Promise<void> {
     this.knowledge.removeSource(sourceId);
   }
@@ -97,27 +97,27 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.knowledge.answers.remove(id);
   }
 
-  /** Passages and curated answers for a question. */
+  /** Finds passages and curated answers for a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     return this.knowledge.search(query);
   }
 
-  /** The part of a document that begins after the chunk `after`. */
+  /** Reads the part of a document that begins after the chunk `after`. */
   async readDocument(name: DocumentName, after: number): Promise<DocumentPart | undefined> {
     return this.knowledge.readDocument(name, after);
   }
 
-  /** The next rows of all that is stored, for an export; begins with `[]`. */
+  /** Reads the next rows of the storage, for an export that begins with `[]`. */
   async readDump(after: DumpCursor): Promise<DumpPage> {
     return this.knowledge.readDump(after);
   }
 
-  /** Imports rows of an export; repeated rows change nothing. Returns what is wrong with the rows, in which case none was stored. */
+  /** Imports rows of an export; repeated rows change nothing. @returns the problem of the rows, in which case none is stored. */
   async putDump(rows: DumpedRow[]): Promise<string | undefined> {
     return this.knowledge.putDump(rows);
   }
 
-  /** Removes all of an erased agent's knowledge; the names of its vectors stay until the vector index has removed those. */
+  /** Removes the knowledge of an erased agent. The names of its vectors stay until the vector index has removed these. */
   async erase(): Promise<void> {
     await this.knowledge.erase();
   }
@@ -129,10 +129,7 @@ function scopeOf({ name = "" }: DurableObjectId): VectorScope {
   return { workspaceId, agentId };
 }
 
-/**
- * The object that holds what an agent knows. Its name begins with the workspace, so an agent of another workspace is
- * another object, and an empty one.
- */
+/** Returns the object of an agent. Its name begins with the workspace, so an agent of another workspace has another, empty object. */
 export function indexOf({ env, meter, workspaceId }: Operation, agentId: string): DurableObjectStub<KnowledgeIndex> {
   meter.countObjectHop();
   return objectOf(env, env.INDEX, `${workspaceId}/${agentId}`);

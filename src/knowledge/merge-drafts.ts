@@ -7,24 +7,24 @@ import { groupItems, similarityOf, wordingOf, type Wording } from "./retrieval/q
 
 type DraftRow = typeof answerDrafts.$inferSelect;
 
-/** Drafts that say the same, the oldest first: it stands for all of them. */
+/** Equivalent drafts, the oldest first, which represents all of them. */
 export type Draft = readonly [DraftRow, ...DraftRow[]];
 
-/** From this similarity on questions whose answers say the same ask the same too. */
+/** From this similarity on, two questions with equivalent answers count as the same. */
 const SAME_WITH_ANSWER = 0.4;
-/** Longer replies say the same only where they are equal. */
+/** Longer replies are equivalent only if they are equal. */
 const MAX_COMPARED_CHARS = 2_000;
 
 /**
- * Merges the drafts, oldest first, that say the same. One that says what was dismissed is dismissed with it. Those that were
- * accepted are left out.
+ * Merges equivalent drafts, oldest first. A draft that is equivalent to a dismissed one counts as dismissed. Accepted drafts are left
+ * out.
  */
 export function mergeDrafts(rows: readonly DraftRow[], language: string): Draft[] {
   const read = rows.filter(({ status }) => status !== "accepted").map((row) => readDraft(row, language));
-  return groupItems(read, resemblance, saySame).map((group) => group.map(({ row }) => row) as [DraftRow, ...DraftRow[]]);
+  return groupItems(read, similarityOfDrafts, areEquivalent).map((group) => group.map(({ row }) => row) as [DraftRow, ...DraftRow[]]);
 }
 
-/** A draft as it is compared with others. */
+/** A draft with its analysis for comparisons. */
 interface ReadDraft {
   row: DraftRow;
   question: Wording;
@@ -37,31 +37,31 @@ function readDraft(row: DraftRow, language: string): ReadDraft {
   return { row, question: wordingOf(row.question, language), answer: wordingOf(answer, language), statement: new Statement(answer) };
 }
 
-function resemblance(first: ReadDraft, draft: ReadDraft): number {
+function similarityOfDrafts(first: ReadDraft, draft: ReadDraft): number {
   return similarityOf(first.question, draft.question) >= SAME_WITH_ANSWER ? similarityOf(first.answer, draft.answer) : 0;
 }
 
-function saySame(first: ReadDraft, draft: ReadDraft): boolean {
-  return first.statement.saysSameAs(draft.statement);
+function areEquivalent(first: ReadDraft, draft: ReadDraft): boolean {
+  return first.statement.isEquivalentTo(draft.statement);
 }
 
-/** What an answer says, analysed when it is first compared. */
+/** The claims of an answer, analysed when it is first compared. */
 class Statement {
   private known: { claims: ReturnType<typeof claimOf>[]; text: SupportingText } | undefined;
 
   constructor(private readonly content: string) {}
 
-  /** Whether each says all that the other does, politeness apart. */
-  saysSameAs(other: Statement): boolean {
+  /** Whether each of two answers supports all claims of the other. */
+  isEquivalentTo(other: Statement): boolean {
     if (this.content === other.content) return true;
-    return !this.isLong && !other.isLong && this.saysAllOf(other) && other.saysAllOf(this);
+    return !this.isLong && !other.isLong && this.supportsAllOf(other) && other.supportsAllOf(this);
   }
 
   private get isLong(): boolean {
     return this.content.length > MAX_COMPARED_CHARS;
   }
 
-  private saysAllOf(other: Statement): boolean {
+  private supportsAllOf(other: Statement): boolean {
     const { claims } = other.read();
     return claims.length > 0 && claims.every((claim) => this.read().text.supportOf(claim, false) > 0);
   }
@@ -77,11 +77,11 @@ class Statement {
   }
 }
 
-/** A salutation may name so many words more: "Hello Ada Lovelace,". */
+/** The most words after the greeting in a salutation: "Hello Ada Lovelace,". */
 const MAX_NAME_WORDS = 3;
 const SALUTATION = /^[^,!.?\n]{1,60}[,!.\n]\s*(?=\S)/;
 
-/** A reply as an answer for anybody, which begins with no visitor's name. */
+/** Removes the salutation from a reply, so that it can answer any visitor. */
 export function withoutSalutation(reply: string): string {
   const text = reply.trim();
   const [salutation = ""] = SALUTATION.exec(text) ?? [];
@@ -99,7 +99,7 @@ export function withoutSalutation(reply: string): string {
 
 let knownGreetings: string[][] | undefined;
 
-/** The words of greetings in all languages. */
+/** The words of the greetings in all languages. */
 function greetings(): string[][] {
   knownGreetings ??= [...Object.values(LANGUAGES).flatMap(({ talk }) => talk.greeting), "dear"].map(phraseWords);
   return knownGreetings;

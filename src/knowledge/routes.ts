@@ -44,11 +44,11 @@ import {
   toSource,
 } from "./wire.ts";
 
-/** The body of a source with the longest text: clients that send ASCII alone write a letter of two bytes in six. */
+/** The size of a body with the longest text. A client that escapes all but ASCII sends six bytes for a letter of two. */
 const MAX_SOURCE_BODY_BYTES = 16 * 1024 * 1024;
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
 const MAX_NAME_CHARS = 300;
-/** When a file may be sent again that found no room. */
+/** The delay after which a client may send a file again, when too many wait. */
 const WAITING_RETRY_SECONDS = 30;
 
 export const knowledgeRoutes = createRouter("Knowledge");
@@ -113,12 +113,12 @@ knowledgeRoutes.openapi(uploadSourceFileRoute, async (c) => {
   return c.json(toSource(createdSource(c, change)), 202);
 });
 
-/** A file's name without its ending. */
+/** Removes the extension from the name of a file. */
 function nameOf(filename: string | null): string {
   return truncate((filename ?? "").replace(/(?<=.)\.\w{1,8}$/, ""), MAX_NAME_CHARS) || "File";
 }
 
-/** @throws ApiError where the source was refused. */
+/** Returns the created source. @throws ApiError where it was refused. */
 function createdSource(c: AppContext, creation: SourceCreation) {
   switch (creation.outcome) {
     case "done":
@@ -282,7 +282,7 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.get("caller").workspace.limits, c.req.valid("json")))), 201);
 });
 
-/** @throws ApiError where the answer was refused. */
+/** Returns the added answer, and marks it as indexed soon. @throws ApiError where it was refused. */
 export function addedAnswer(c: AppContext, op: KnowledgeOperation, change: AnswerChange) {
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {

@@ -3,8 +3,8 @@ import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 /*
- * The schemas of the knowledge that the route of a question needs: the filter of a search, and the source of a result. They are apart
- * from wire.ts, because building the schemas there would slow down an isolate's first question.
+ * The schemas that the route of a question needs: the filter of a search, and the source of a result. They are not in wire.ts, since
+ * building all schemas there would slow down an isolate's first question.
  */
 
 const MAX_PAIRS = 16;
@@ -41,10 +41,10 @@ export const filterSchema = z
     example: { product: "billing", region: ["eu", "uk"] },
   });
 
-/** What the metadata of a source or answer must hold: for each key the value, or one of the values. */
+/** A filter of sources and answers: for each key, the metadata contain the value, or one of the values. */
 export type MetadataFilter = NonNullable<z.output<typeof filterSchema>>;
 
-/** Where a passage is from, in a citation and in the result of a search. */
+/** The source of a passage, in a citation and in the result of a search. */
 export const passageFields = {
   title: z
     .string()
@@ -57,7 +57,7 @@ export const passageFields = {
   type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
 };
 
-/** A source that an answer rests on. */
+/** A source that supports an answer. */
 export const citationSchema = z
   .object({
     ...passageFields,

@@ -10,12 +10,12 @@ import { listMatching } from "./store.ts";
 import type { MetadataFilter } from "./search-wire.ts";
 import type { SearchResult, searchSchema } from "./wire.ts";
 
-/** A query of up to so many lines is a conversation, one question a line; a longer one is pasted text. */
+/** A query of up to this number of lines is a conversation with one question a line; a longer one is pasted text. */
 const MAX_QUESTIONS = 4;
 
 /**
- * What retrieval finds for a question: curated answers that match it strongly, then passages and other curated answers. The last
- * line of a query is the question, the lines before it are earlier questions.
+ * Searches an agent's knowledge: strong matches of curated answers come first, then passages and other curated answers. The last line
+ * of a query is the question, the lines before it are earlier questions.
  * @returns undefined when there is no such agent.
  */
 export async function search(op: KnowledgeOperation, body: z.output<typeof searchSchema>): Promise<SearchResult[] | undefined> {
@@ -38,8 +38,8 @@ export async function search(op: KnowledgeOperation, body: z.output<typeof searc
 }
 
 /**
- * What an agent's index finds.
- * @param filter read from D1, which costs a trip of its own before the search.
+ * Searches an agent's index.
+ * @param filter is applied to the metadata in D1, which takes a trip before the search.
  */
 export async function searchIndex(op: KnowledgeOperation, query: SearchQuery, filter?: MetadataFilter | null): Promise<Retrieval> {
   const { db, workspaceId, agentId } = op;
@@ -49,7 +49,7 @@ export async function searchIndex(op: KnowledgeOperation, query: SearchQuery, fi
   return index.search({ ...query, only: { sources: sources.map(({ id }) => id), answers: answers.map(({ id }) => id) } });
 }
 
-/** A part of a document that a search found, from after its chunk `after`. Undefined when there is no such agent or document. */
+/** Reads a part of a document that a search found, after its chunk `after`. Undefined when there is no such agent or document. */
 export async function readDocument(op: KnowledgeOperation, name: DocumentName, after: number): Promise<DocumentPart | undefined> {
   const { db, workspaceId, agentId } = op;
   const [[[agent]], part] = await Promise.all([
@@ -65,7 +65,7 @@ function questionsOf(query: string): { question: string; previousQuestions: stri
   return { question: lines.at(-1) ?? query, previousQuestions: lines.slice(0, -1) };
 }
 
-/** Both lists as one, each in its own order; a strong match of a curated question beats any passage. */
+/** Merges two lists, each in its own order. A strong match of a curated answer comes before any passage. */
 function merge(curated: readonly SearchResult[][number][], passages: readonly SearchResult[][number][]): SearchResult[] {
   const merged: SearchResult[] = [];
   let next = 0;
@@ -76,13 +76,13 @@ function merge(curated: readonly SearchResult[][number][], passages: readonly Se
   return [...merged, ...passages.slice(next)];
 }
 
-/** The wire record of a passage; its heading is part of its title. */
+/** The wire record of a passage, with the heading in its title. */
 function toSearchResult(passage: Passage): SearchResult {
   const { url, type, content, score } = passage;
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
 }
 
-/** A passage's title with the headings it stands under; the first one is often the title itself. */
+/** Joins a passage's title and the headings above it, the first of which is often the title itself. */
 export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
   const headings = heading?.split(HEADING_SEPARATOR) ?? [];
   return [title, ...(headings[0] === title ? headings.slice(1) : headings)].join(" › ");

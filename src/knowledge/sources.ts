@@ -27,7 +27,7 @@ type SourceRow = typeof sources.$inferSelect;
 /** An operation on an agent's knowledge. */
 export type KnowledgeOperation = Operation & { agentId: string };
 
-/** The agent's text would have this many bytes, which is over its limit. */
+/** The agent's texts would exceed its limit with this number of bytes. */
 type TooLarge = { outcome: "too_large"; bytes: number };
 
 export type SourceCreation =
@@ -35,17 +35,17 @@ export type SourceCreation =
   | { outcome: "agent_not_found" }
   | { outcome: "too_many" }
   | TooLarge
-  /** Files of the agent that are not read yet are as many as may wait. */
+  /** As many files of the agent wait to be read as may wait. */
   | { outcome: "too_many_waiting" };
 
 export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "not_found" } | { outcome: "not_a_text" } | TooLarge;
 
-/** Longer than a request lives. */
+/** The duration of a staging lease, longer than any request. */
 const STAGING_MS = 60_000;
 
 type SentSource = z.output<typeof sourceCreateSchema>;
 
-/** A source as it is added: its settings, and what it is made of. */
+/** A new source: its settings with its URL, text or file. */
 type NewSource = SentSource | (Pick<SentSource, "name" | "max_pages" | "schedule" | "metadata"> & UploadedFile);
 
 interface UploadedFile {
@@ -54,8 +54,8 @@ interface UploadedFile {
 }
 
 /**
- * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text or file
- * is stored. Until then the row has a staging lease: when the request dies, the sweep removes it.
+ * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before a text or file is
+ * stored. Until that is stored, the row has a staging lease; if the request dies, the sweep removes the row.
  */
 export async function addSource(op: KnowledgeOperation, limits: Limits, body: NewSource): Promise<SourceCreation> {
   const { db, workspaceId, agentId, nowMs } = op;
@@ -81,7 +81,7 @@ export async function addSource(op: KnowledgeOperation, limits: Limits, body: Ne
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
-  // A repeated request finds that the first one has stored it.
+  // If the request is a repetition, the first one may have stored the content.
   const refusal = source.leaseId === STAGING_LEASE ? await stage(op, limits, source, body) : undefined;
   if (refusal) return refusal;
   await wakeSource(op.env, source);
@@ -91,8 +91,8 @@ export async function addSource(op: KnowledgeOperation, limits: Limits, body: Ne
 type StagingRefusal = Extract<SourceCreation, { outcome: "too_large" | "too_many_waiting" }>;
 
 /**
- * Stores a new source's text or file. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
- * @returns why it was refused.
+ * Stores a new source's text or file. If it cannot be stored, or the source was removed meanwhile, all of the source is removed.
+ * @returns the refusal, if the content was refused.
  */
 async function stage(op: KnowledgeOperation, limits: Limits, source: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
   const { db, workspaceId, agentId } = op;
@@ -107,7 +107,7 @@ async function stage(op: KnowledgeOperation, limits: Limits, source: SourceRow, 
     if (!existing) throw new Fault("The source was removed while its content was stored");
     return undefined;
   } catch (error) {
-    // Where this fails too, the sweep does it.
+    // If this fails too, the sweep removes the source.
     await db.batch([eraseSource(db, workspaceId, agentId, id)]);
     // The consumer finds no row, and removes what was stored.
     await wakeSource(op.env, source);
@@ -132,8 +132,8 @@ function maxBytesOf(limits: Limits): number {
 }
 
 /**
- * Changes a source. A new text, or a new name of a text, is stored first and then requested to be read: a request that dies in
- * between leaves the old index in use, and can be repeated.
+ * Changes a source. A new text, or a new name of a text, is stored before a sync is requested: if the request dies in between, the
+ * old index stays in use, and the request can be repeated.
  */
 export async function changeSource(
   op: KnowledgeOperation,
@@ -215,14 +215,14 @@ export async function listSourcePages(
   return source && listed;
 }
 
-/** A wake-up for one source; its row says what to do. */
+/** A wake-up for one source, whose row has the work to be done. */
 export interface IngestionMessage {
   workspaceId: string;
   agentId: string;
   sourceId: string;
 }
 
-/** What of a source a wake-up needs. */
+/** The columns of a source that a wake-up needs. */
 export type WakeableSource = Pick<SourceRow, "id" | "workspaceId" | "agentId" | "type">;
 
 /** Sends wake-ups for sources. Crawls have their own queue, since they take longer than texts. */

@@ -11,12 +11,12 @@ type NewSource = typeof sources.$inferInsert;
 
 // --- Sources ---
 
-/** All sources of an agent, oldest first. */
+/** Lists all sources of an agent, oldest first. */
 export const listSources = compiled((db, workspaceId: string, agentId: string) =>
   db.select().from(sources).where(isOfAgent(sources, { workspaceId, agentId })).orderBy(sources.id),
 );
 
-/** The source, if it is the agent's. */
+/** Finds a source of an agent. */
 export const findSource = compiled((db, workspaceId: string, agentId: string, sourceId: string) =>
   db
     .select()
@@ -30,10 +30,10 @@ export function createSource(db: Database, source: NewSource, maxSources: number
   return insertWhere(db, sources, source, hasRoom).onConflictDoNothing();
 }
 
-/** The lease of a source whose text is not stored yet: nothing was acknowledged, and no run may claim it. */
+/** The lease of a source whose text is not stored yet. Its creation was not acknowledged, and no run may claim it. */
 export const STAGING_LEASE = "staging";
 
-/** Ends the staging of a source, whose text or file is stored now. */
+/** Ends the staging of a source after its text or file was stored. */
 export function endStaging(db: Database, sourceId: string, changes: Partial<NewSource> = {}) {
   return db
     .update(sources)
@@ -55,7 +55,7 @@ export function eraseSource(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: sources.id });
 }
 
-/** Changes a source's settings. A new schedule takes effect unless a sync waits or runs, which sets the next one's time at its end. */
+/** Changes a source's settings. With a new schedule, the time of the next sync changes too, unless a sync waits or runs and sets it at its end. */
 export function updateSource(db: Database, workspaceId: string, agentId: string, sourceId: string, changes: Partial<NewSource>) {
   const { nextSyncAt, ...settings } = changes;
   return db
@@ -65,7 +65,7 @@ export function updateSource(db: Database, workspaceId: string, agentId: string,
     .returning();
 }
 
-/** Changes a source whose text was changed, and requests that it is read again: also by a run that is reading it already. */
+/** Changes a source with a new text, and requests a sync, even while another one is running. */
 export function updateText(
   db: Database,
   workspaceId: string,
@@ -125,8 +125,8 @@ export function claimSource(db: Database, sourceId: string, lease: { id: string;
 }
 
 /**
- * Whether a source is pending with its text stored, its lease has expired, or the time to continue it has come; and it is not being
- * imported: a wake-up may be from before.
+ * SQL condition: a run may claim the source. It is pending with its text stored, its lease has expired, or a paused crawl is due; and
+ * its workspace is not being imported.
  */
 function isFree(nowMs: number) {
   const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
@@ -151,12 +151,12 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
     .returning({ id: sources.id });
 }
 
-/** Makes a source pending again whose lease this run still has, as its text was changed while it was read. */
+/** Makes a source pending again if this run still has its lease, since its text was changed while it was read. */
 export function releaseOutdated(db: Database, sourceId: string, leaseId: string, nowMs: number) {
   return updateClaimed(db, sourceId, leaseId, { status: "pending", leaseId: null, leaseUntil: null, updatedAt: nowMs });
 }
 
-/** Fails a source, unless a run has its lease: that run will end it, or the sweep finds it once the lease has expired. */
+/** Fails a source, unless a run has its lease. That run will finish, or the sweep finds the source after the lease has expired. */
 export function failSource(
   db: Database,
   sourceId: string,
@@ -171,7 +171,7 @@ export function failSource(
     .where(and(eq(sources.id, sourceId), isFree(nowMs)));
 }
 
-/** Sources that have been pending since before `waitingSinceMs`, or whose lease has expired: their wake-up was lost or their run died. */
+/** Lists sources that have been pending since before `waitingSinceMs` or whose lease has expired: a wake-up was lost or a run died. */
 export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs: number, limit: number) {
   const stranded = or(
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
@@ -184,7 +184,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
     .where(isNextInTurn(WAITING.sources, where, limit));
 }
 
-/** The plan of a source's workspace, while the source exists; null while the workspace is being imported. */
+/** Finds the plan of a source's workspace; the plan is null while the workspace is being imported. */
 export function findSourceWithPlan(db: Database, sourceId: string) {
   return db
     .select({ plan: workspaces.plan, overrides: workspaces.limits })
@@ -193,19 +193,19 @@ export function findSourceWithPlan(db: Database, sourceId: string) {
     .where(eq(sources.id, sourceId));
 }
 
-/** The source's id while it exists, in any workspace. */
+/** Finds a source's id in any workspace, if it exists. */
 export function sourceExists(db: Database, sourceId: string) {
   return db.select({ id: sources.id }).from(sources).where(eq(sources.id, sourceId));
 }
 
 // --- Curated answers ---
 
-/** One page of an agent's curated answers, oldest first. */
+/** Lists one page of an agent's curated answers, oldest first. */
 export function listAnswers(db: Database, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) {
   return db.select().from(answers).where(isOfAgent(answers, { workspaceId, agentId })).orderBy(answers.id).limit(limit).offset(offset);
 }
 
-/** The answer's row, if it is the agent's. */
+/** Finds a curated answer of an agent. */
 export const findAnswer = compiled((db, workspaceId: string, agentId: string, answerId: string) =>
   db
     .select()
@@ -224,7 +224,7 @@ const insertAnswer = compiled((db, answer: Omit<typeof answers.$inferInsert, "me
   return insertWhere(db, answers, row, hasRoom).onConflictDoNothing().returning();
 });
 
-/** Changes a curated answer; each change has a later time than the one before. What the index holds of it is to be indexed again. */
+/** Changes a curated answer, at a later time than the change before. If question or answer change, it has to be indexed again. */
 export function updateAnswer(
   db: Database,
   workspaceId: string,
@@ -241,7 +241,10 @@ export function updateAnswer(
     .returning();
 }
 
-/** Marks curated answers as indexed, by the times of their last changes, unless they were changed since; returns those that exist. */
+/**
+ * Marks curated answers as indexed, unless they were changed since; returns those that exist.
+ * @param versions the time of the indexed change of each answer, by its id.
+ */
 export function markIndexed(db: Database, workspaceId: string, versions: Record<string, number>, nowMs: number) {
   const isCurrent = sql`json_extract(${JSON.stringify(versions)}, '$."' || ${answers.id} || '"') = ${answers.updatedAt}`;
   return db
@@ -259,7 +262,7 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: answers.id });
 }
 
-/** Curated answers created before `beforeMs` that are not indexed yet, except in workspaces that are being erased. */
+/** Lists curated answers created before `beforeMs` that are not indexed yet, except in workspaces that are being erased. */
 export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
@@ -272,7 +275,7 @@ export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: numb
 
 // --- Filters ---
 
-/** The sources, and the curated answers, whose metadata match a filter. */
+/** Returns two queries: for the sources and for the curated answers whose metadata match a filter. */
 export function listMatching(db: Database, workspaceId: string, agentId: string, filter: MetadataFilter) {
   const select = (table: typeof sources | typeof answers) =>
     db
@@ -282,7 +285,7 @@ export function listMatching(db: Database, workspaceId: string, agentId: string,
   return [select(sources), select(answers)] as const;
 }
 
-/** SQL condition: for each key of the filter, the metadata have one of its values. */
+/** SQL condition: for each key of the filter, the metadata contain one of its values. */
 function matches(metadata: Column, filter: MetadataFilter): SQL {
   const wanted = JSON.stringify(Object.entries(filter).map(([key, values]) => ({ key, values: [values].flat() })));
   const isMet = sql`EXISTS (SELECT 1 FROM json_each(${metadata}) m WHERE m.key = json_extract(f.value, '$.key')

@@ -4,7 +4,7 @@ import { DAY_MS } from "../platform/time.ts";
 
 type SourceType = (typeof SOURCE_TYPES)[number];
 
-/** Whether sources of this type are read from the web, rather than stored. */
+/** Whether sources of this type are read from the web. */
 export function isCrawled(type: SourceType): type is "website" | "url" {
   return type === "website" || type === "url";
 }
@@ -14,8 +14,8 @@ const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
 const SPREAD = 0.1;
 
 /**
- * When a source whose sync ends now is due again: after its schedule's period, up to a tenth sooner or later, always the same for
- * one source. Null for texts, files and manual schedules.
+ * Returns the time of the next sync of a source whose sync ends now: after the period of its schedule, up to a tenth sooner or later,
+ * by a deviation that is constant for a source. Null for texts, files and manual schedules.
  */
 export function nextSyncAtMs(
   { id, type, schedule }: Pick<typeof sources.$inferSelect, "id" | "type" | "schedule">,
@@ -25,7 +25,7 @@ export function nextSyncAtMs(
   return nowMs + Math.round(PERIOD_MS[schedule] * (1 + SPREAD * deviationOf(id)));
 }
 
-/** -1 to 1, from the random part of an identifier. */
+/** Derives a number between -1 and 1 from the random part of an identifier. */
 function deviationOf(id: string): number {
   return Number.parseInt(id.slice(24, 32), 16) / 2 ** 31 - 1;
 }

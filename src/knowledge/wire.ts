@@ -17,7 +17,7 @@ import { filterSchema, metadata, passageFields } from "./search-wire.ts";
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
 
-/** A source's body before it is validated, since the rules below run beside the other checks. */
+/** The body of a source before it is validated: the rules below run even if other checks fail. */
 interface UncheckedSource {
   type?: unknown;
   text?: unknown;
@@ -26,7 +26,7 @@ interface UncheckedSource {
 
 const isObject = ({ value }: { value: unknown }) => typeof value === "object" && value !== null;
 
-/** Reports a field that some types need as missing. */
+/** A rule that reports a field as missing if the type of the source requires it. */
 const requiredWhen = (field: "text" | "url", types: readonly unknown[]) => {
   const isGiven = (source: UncheckedSource) => !types.includes(source.type) || (source[field] ?? null) !== null;
   return [isGiven, { path: [field] as PropertyKey[], params: { type: "missing" }, when: isObject }] as const;
@@ -145,7 +145,7 @@ export const sourcePageSchema = pageOf(sourceSchema, "SourcePage");
 const PAGE_STATUSES = ["indexed", "failed", "skipped", "waiting"] as const;
 type PageStatus = (typeof PAGE_STATUSES)[number];
 
-/** The states of pages that callers see as one status. */
+/** The states of pages for each status that callers see. */
 export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
   indexed: ["indexed", "unchanged"],
   failed: ["failed", "kept"],
@@ -203,7 +203,7 @@ export const answerSchema = z
 
 export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
 
-/** How many of the conversations that a draft comes from are named. */
+/** The most conversations of a draft that are listed. */
 const MAX_DRAFT_CONVERSATIONS = 10;
 
 export const draftSchema = z
@@ -277,7 +277,7 @@ export const searchResultSchema = z
   .object({ data: z.array(searchResultItemSchema).meta({ description: "Passages, best first." }) })
   .openapi("SearchResults");
 
-/** How many bytes are enough to detect a file's type. */
+/** The number of bytes that are needed to detect a file's type. */
 const HEAD_BYTES = 1_024;
 
 function headOf(pieces: readonly Uint8Array[]): Uint8Array {
@@ -289,7 +289,7 @@ function headOf(pieces: readonly Uint8Array[]): Uint8Array {
   return joinedBytes(head);
 }
 
-/** What a field of a form holds; the text itself where that is no JSON, which the schema refuses. */
+/** Parses the JSON in a field of a form. Other text is returned unchanged, and the schema refuses it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -318,12 +318,12 @@ export function toAnswer(row: AnswerRow): z.infer<typeof answerSchema> {
   return toRecord(answerSchema, row, {});
 }
 
-/** The wire record of a draft as it is stored, for the export of a person. */
+/** The wire record of a stored draft, for the export of a person. */
 export function toStoredDraft(row: Draft[0]): z.infer<typeof storedDraftSchema> {
   return toRecord(storedDraftSchema, row, {});
 }
 
-/** The wire record of drafts that say the same, as one answer. */
+/** The wire record of equivalent drafts, as one answer. */
 export function toDraft(rows: Draft, answer: string): z.infer<typeof draftSchema> {
   const latest = rows.toReversed().slice(0, MAX_DRAFT_CONVERSATIONS);
   return toRecord(draftSchema, rows[0], {
