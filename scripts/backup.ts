@@ -1,6 +1,7 @@
 // `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See docs/backup-and-restore.md.
+import { once } from "node:events";
 import { parseArgs } from "node:util";
-import { exportTo, stdoutSink } from "./backup/export.ts";
+import { readExport } from "./backup/export.ts";
 import { createOperator } from "./backup/operator.ts";
 import { abandonImport, importFile, verifyFile } from "./backup/restore.ts";
 import { runMain, UserError, withUsage } from "./shared/cli.ts";
@@ -29,7 +30,9 @@ await runMain(async () => {
   const fileName = () => given(file, `Name the file: ${action} FILE`);
   switch (action) {
     case "export":
-      return exportTo(operator, workspaceId(), stdoutSink(), say);
+      for await (const text of readExport(operator, workspaceId(), say))
+        if (!process.stdout.write(text)) await once(process.stdout, "drain");
+      return 0;
     case "abandon":
       return abandonImport(operator, workspaceId(), say);
     case "import":

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { findChromium } from "../test/web/chromium.ts";
 import { startService } from "./docs/service.ts";
-import { COLLEAGUE } from "./dev/sample-people.ts";
+import { COLLEAGUE } from "./dev/past-days.ts";
 import { ROOT, UserError } from "./shared/cli.ts";
 import { call, createClient } from "./shared/service.ts";
 

@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkFile, combine, emptySum, hashOf, totalOf } from "./lines.ts";
+import { checkFile, totalOf } from "./lines.ts";
+import { writeBackup } from "./records.ts";
 
-const HEADER = { type: "header", workspace_id: "w", exported_at: "2026-11-21T00:00:00.000Z" };
-
-/** An export of messages with these texts, as the service writes it. */
-function exportOf(texts: readonly string[], lineBreak = "\n"): string {
-  const records = texts.map((content) => JSON.stringify({ type: "messages", record: { content } }));
-  const sum = emptySum();
-  for (const record of records) combine(sum, hashOf(record));
-  const end = { type: "end", counts: { messages: texts.length }, checksum: Buffer.from(sum).toString("hex") };
-  return [JSON.stringify(HEADER), ...records, JSON.stringify(end), ""].join(lineBreak);
-}
+const HEADER = { type: "header" as const, workspace_id: "w", exported_at: "2026-11-21T00:00:00.000Z" };
 
 void test("a line ends where the file says, whatever stands in it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lines-"));
@@ -22,11 +14,13 @@ void test("a line ends where the file says, whatever stands in it", async () => 
     const file = join(folder, "export.ndjson");
     // The last one is longer than what is read at once.
     const texts = ["One\u2028two\u2029three", "a\rb\nc", "\u0085\v\f", "x".repeat(200_000)];
+    const backup = { header: HEADER, records: texts.map((content) => ({ type: "messages", record: { content } })) };
     for (const lineBreak of ["\n", "\r\n"]) {
-      await writeFile(file, exportOf(texts, lineBreak));
+      await writeBackup(file, backup);
+      await writeFile(file, (await readFile(file, "utf8")).replaceAll("\n", lineBreak));
       assert.equal(totalOf((await checkFile(file)).end), texts.length);
     }
-    await writeFile(file, exportOf(texts).slice(0, -50));
+    await writeFile(file, (await readFile(file, "utf8")).slice(0, -50));
     await assert.rejects(checkFile(file), /is cut off/);
   } finally {
     await rm(folder, { recursive: true });

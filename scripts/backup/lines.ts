@@ -9,30 +9,29 @@ interface Header {
   exported_at: string;
 }
 
-/** The last one. */
+/** The last line of an export. */
 export interface End {
   type: "end";
   counts: Record<string, number>;
   checksum: string;
 }
 
-/** One record, with its line as it stands in the file. */
-export interface RecordLine {
+/** A record, with its line as it is in the file. */
+interface RecordLine {
   type: string;
   text: string;
 }
 
-/** What stands in a file besides its records. */
+/** The lines of a file around its records. */
 export interface Frame {
   header: Header;
   end: End;
 }
 
 const TYPE = /^\{"type":"(\w+)"/;
-const HASH_BYTES = 32;
 
 /**
- * The records of an export, one by one, however many there are; it returns what stands around them.
+ * Yields the records of an export one by one, and returns the lines around them.
  * @throws UserError where the file cannot be read, is no export or is cut off.
  */
 export async function* readRecords(file: string): AsyncGenerator<RecordLine, Frame> {
@@ -59,7 +58,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The lines of a file. Node's own reader ends one at U+2028 and U+2029 too, which may stand in what people wrote. */
+/** The lines of a file. Node's own reader also ends a line at U+2028 and U+2029, which texts of people may contain. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = "";
   try {
@@ -75,43 +74,47 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 }
 
 /** The SHA-256 of a line. */
-export function hashOf(text: string): Uint8Array {
+export function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Adds a hash to others, in an order that does not count. */
-export function combine(sum: Uint8Array, hash: Uint8Array): void {
-  for (const [at, byte] of hash.entries()) sum[at]! ^= byte;
-}
+/** Builds the last line of an export, record by record. */
+export class EndBuilder {
+  readonly #sum = Buffer.alloc(32);
+  readonly #counts: Record<string, number> = {};
 
-/** No hash yet. */
-export function emptySum(): Uint8Array {
-  return new Uint8Array(HASH_BYTES);
+  add({ type, text }: RecordLine): void {
+    // The order of the records does not matter.
+    for (const [at, byte] of hashOf(text).entries()) this.#sum[at]! ^= byte;
+    this.#counts[type] = (this.#counts[type] ?? 0) + 1;
+  }
+
+  end(): End {
+    return { type: "end", counts: this.#counts, checksum: this.#sum.toString("hex") };
+  }
 }
 
 /**
- * Reads a whole file and compares it with its own end.
- * @throws UserError where it is not as it was written.
+ * Reads a whole file and compares it with its last line.
+ * @throws UserError where the file is not as it was written.
  */
 export async function checkFile(file: string): Promise<Frame> {
-  const sum = emptySum();
-  const counts: Record<string, number> = {};
+  const builder = new EndBuilder();
   const records = readRecords(file);
   for (;;) {
     const { value, done } = await records.next();
     if (!done) {
-      combine(sum, hashOf(value.text));
-      counts[value.type] = (counts[value.type] ?? 0) + 1;
+      builder.add(value);
       continue;
     }
-    const types = new Set([...Object.keys(counts), ...Object.keys(value.end.counts)]);
-    const isWhole = [...types].every((type) => counts[type] === value.end.counts[type]);
-    if (isWhole && Buffer.from(sum).toString("hex") === value.end.checksum) return value;
+    const { counts, checksum } = builder.end();
+    const types = Object.keys({ ...counts, ...value.end.counts });
+    if (checksum === value.end.checksum && types.every((type) => counts[type] === value.end.counts[type])) return value;
     throw new UserError(`${file} was changed or damaged: its records do not fit its last line.`);
   }
 }
 
-/** How many records there are. */
+/** The number of records. */
 export function totalOf({ counts }: End): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }

@@ -1,8 +1,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "../shared/service.ts";
-import { exportTo } from "./export.ts";
-import { combine, emptySum, type Frame, hashOf } from "./lines.ts";
+import { readExport } from "./export.ts";
+import { EndBuilder, type Frame } from "./lines.ts";
 import { createOperator } from "./operator.ts";
 import { abandonImport, importFile } from "./restore.ts";
 
@@ -12,13 +12,13 @@ export interface Deployment {
   operatorToken: string;
 }
 
-/** A record of an export, read. */
+/** A record of an export. */
 export interface BackupRecord {
   type: string;
   record: Record<string, unknown>;
 }
 
-/** A whole export in memory: of a small workspace. */
+/** The export of a small workspace, in memory. */
 export interface Backup {
   header: Frame["header"];
   records: BackupRecord[];
@@ -27,8 +27,7 @@ export interface Backup {
 /** Reads the export of a small workspace. */
 export async function readBackup(operator: Client, workspaceId: string): Promise<Backup> {
   let text = "";
-  const sink = { write: async (part: string) => void (text += part), end: async () => undefined };
-  await exportTo(operator, workspaceId, sink, () => undefined);
+  for await (const part of readExport(operator, workspaceId)) text += part;
   const [header, ...records] = text
     .trimEnd()
     .split("\n")
@@ -38,17 +37,15 @@ export async function readBackup(operator: Client, workspaceId: string): Promise
 
 /** Writes a file that can be imported: all of it or nothing. */
 export async function writeBackup(file: string, { header, records }: Backup): Promise<void> {
-  const sum = emptySum();
+  const builder = new EndBuilder();
   const lines = records.map((record) => JSON.stringify(record));
-  for (const line of lines) combine(sum, hashOf(line));
-  const counts = Object.fromEntries([...Map.groupBy(records, ({ type }) => type)].map(([type, all]) => [type, all.length]));
-  const end = { type: "end", counts, checksum: Buffer.from(sum).toString("hex") };
+  for (const [at, text] of lines.entries()) builder.add({ type: records[at]!.type, text });
   const part = `${file}.part`;
-  await writeFile(part, [JSON.stringify(header), ...lines, JSON.stringify(end), ""].join("\n"), { mode: 0o600 });
+  await writeFile(part, [JSON.stringify(header), ...lines, JSON.stringify(builder.end()), ""].join("\n"), { mode: 0o600 });
   await rename(part, file);
 }
 
-/** The same records under other identifiers, in the same shard, which their last byte names. */
+/** The same records with other identifiers of the same shard, which their last byte names. */
 export function withNewIds<Value>(value: Value, ids: Iterable<string>): Value {
   let text = JSON.stringify(value);
   for (const id of new Set(ids)) text = text.replaceAll(id, crypto.randomUUID().slice(0, -2) + id.slice(-2));
@@ -58,7 +55,7 @@ export function withNewIds<Value>(value: Value, ids: Iterable<string>): Value {
 const ERASURE_LIMIT_MS = 30_000;
 const RETRY_MS = 500;
 
-/** Puts a file's workspace in the place of the one that is there. Run again it goes on where it was ended. */
+/** Replaces a workspace by the one in a file. A second run continues one that was ended. */
 export async function replaceWorkspace({ url, operatorToken }: Deployment, file: string): Promise<void> {
   const { workspace_id: id } = JSON.parse((await readFile(file, "utf8")).split("\n", 1)[0]!) as Frame["header"];
   await createClient(url, operatorToken).send("DELETE", `/operator/v1/workspaces/${id}`);
@@ -67,7 +64,7 @@ export async function replaceWorkspace({ url, operatorToken }: Deployment, file:
     try {
       return await importFile(operator, file, () => undefined);
     } catch (error) {
-      // The former one is still being erased.
+      // The workspace is still being erased.
       if ((error as Error).message.includes("answered 409") && Date.now() < deadline) continue;
       await abandonImport(operator, id, () => undefined).catch(() => undefined);
       throw error;

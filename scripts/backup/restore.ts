@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { call, type Client } from "../shared/service.ts";
-import { exportTo, fileSink } from "./export.ts";
+import { readExport } from "./export.ts";
 import { checkFile, type Frame, hashOf, readRecords, totalOf } from "./lines.ts";
 
 /** As the service takes them at once: so many, and no more bytes, save for a single record. */
@@ -67,7 +67,12 @@ async function* batchesOf(file: string): AsyncGenerator<string[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Gives an import up: what came in is erased. */
+/** Writes a workspace's export to a file, which the owner alone can read, since it holds all that people wrote. */
+export async function writeExport(operator: Client, workspaceId: string, file: string, say: (text: string) => void): Promise<void> {
+  await writeFile(file, readExport(operator, workspaceId, say), { mode: 0o600 });
+}
+
+/** Gives an import up: what was imported is erased. */
 export async function abandonImport(operator: Client, workspaceId: string, say: (text: string) => void): Promise<void> {
   await call(operator, "DELETE", `/operator/v1/workspaces/${encodeURIComponent(workspaceId)}/import`);
   say("Given up. What came in is being erased; the workspace can be imported again when that is over.");
@@ -81,7 +86,7 @@ export async function verifyFile(operator: Client, file: string, say: (text: str
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
   try {
     const theirs = join(folder, "export.ndjson");
-    await exportTo(operator, header.workspace_id, fileSink(theirs), say);
+    await writeExport(operator, header.workspace_id, theirs, say);
     if (await compareFiles(file, theirs, join(folder, "records.sqlite"), say)) return true;
     say(`The workspace is not as in the file. What is written after an export begins differs: this one began at ${header.exported_at}.`);
     return false;

@@ -8,9 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { buildService, type RunningWorker, startWorker } from "../../bench/service.ts";
 import { listen } from "../shared/ports.ts";
 import { call, type Client, createClient } from "../shared/service.ts";
-import { exportTo, fileSink } from "./export.ts";
 import { createOperator } from "./operator.ts";
-import { importFile, verifyFile } from "./restore.ts";
+import { importFile, verifyFile, writeExport } from "./restore.ts";
 
 /*
  * Two deployments on this machine, each with secrets of its own: a workspace with something of everything moves from one to
@@ -155,7 +154,7 @@ void test("a workspace moves to another deployment, and its API answers the same
   const workspace = await createWorkspace(first);
   const file = join(folder, "desk.ndjson");
   const [from, to] = [createOperator(first.url, first.token, say), createOperator(second.url, second.token, say)];
-  await exportTo(from, workspace.workspaceId, fileSink(file), say);
+  await writeExport(from, workspace.workspaceId, file, say);
   const before = await answersOf(first, workspace);
   assert.ok(Object.keys(before).length > 20);
 

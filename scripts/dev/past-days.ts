@@ -11,12 +11,25 @@ import {
   writeBackup,
 } from "../backup/records.ts";
 import { call, type Client } from "../shared/service.ts";
-import { COLLEAGUE, type Person, person } from "./sample-people.ts";
 
 /*
- * The days before today in the demo's analytics. Whatever is asked is stamped with the present, so these conversations are held now,
- * and a backup of the workspace is restored in which they are days old: of the first ones two days, and of all of them one.
+ * The days before today in the demo's analytics. The service stamps each message with the present, so these conversations take place
+ * now, and a backup of the workspace is restored in which the first ones are two days old and the others one day.
  */
+
+/** Somebody who writes in a sample conversation. */
+export interface Person {
+  id: string;
+  name: string;
+  email: string;
+}
+
+export function person(id: string, name: string): Person {
+  return { id: `sample-${id}`, name, email: `${id}@example.com` };
+}
+
+/** The member of the team who replies. */
+export const COLLEAGUE = { id: "grace", name: "Grace Hopper" };
 
 interface Talk {
   person: Person;
@@ -39,12 +52,12 @@ const SECOND: readonly Talk[] = [
   { person: person("ken", "Ken Thompson"), message: "Do you have an office in Oslo?", reply: "We are in Bergen, and glad about visits." },
 ];
 
-/** Who is erased with the samples. */
+/** The people of these conversations, who are erased with the samples. */
 export const PAST_PEOPLE: readonly Person[] = [...FIRST, ...SECOND].map((talk) => talk.person);
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Gives a workspace without conversations two days of them. @param file gets its backup: first without them, then with them. */
+/** Adds two days of conversations to a workspace without any. @param file gets its backup: first without them, then with them. */
 export async function addPastDays(deployment: Deployment, client: Client, agentId: string, file: string): Promise<void> {
   const { workspace } = await call<{ workspace: { id: string } }>(client, "GET", "/api/v1/me");
   const operator = createOperator(deployment.url, deployment.operatorToken);
@@ -59,13 +72,13 @@ export async function addPastDays(deployment: Deployment, client: Client, agentI
   await restoreDemo(deployment, file);
 }
 
-/** Restores the backup, if there is one: a start that was killed while it added samples has left it, and the workspace half-way. */
+/** Restores the backup that a start left which was killed while it added samples, since the workspace is incomplete. */
 export async function restoreDemo(deployment: Deployment, file: string): Promise<void> {
   if (!existsSync(file)) return;
   try {
     await replaceWorkspace(deployment, file);
   } catch (error) {
-    // What cannot be restored is made anew by the next start.
+    // The next start makes a new demo instead.
     await rm(file);
     throw error;
   }
@@ -83,21 +96,21 @@ async function hold(client: Client, agentId: string, { person: user, message, re
   else await call(client, "PATCH", path, { status: "resolved" });
 }
 
-/** Records of a conversation, and what they have of it in a column. */
+/** The types of a conversation's records, with the column that holds its id. */
 const OF_CONVERSATION: Record<string, string> = {
   messages: "conversation_id",
   message_feedback: "conversation_id",
   handoffs: "conversation_id",
   conversations: "id",
 };
-/** Counts that go on from day to day: their column, and those that tell one from another. */
+/** Counts that continue from day to day: the column of the count, and the columns that identify it. */
 const RUNNING: Record<string, readonly [count: string, ...key: string[]]> = {
   usage_periods: ["messages", "period"],
   unanswered_questions: ["asked", "agent_id", "question_key"],
   unanswered_question_days: ["asked_until", "agent_id", "question_key"],
 };
 
-/** The second backup a day ago, and before it the first one. */
+/** The second backup moved back by a day, with the conversations of the first one moved back by two. */
 function combineDays(first: Backup, second: Backup): Backup {
   const earlier = renewed(first.records.filter(({ type }) => type in OF_CONVERSATION));
   const days = first.records.filter(({ type }) => type === "analytics_days" || type === "unanswered_question_days");
@@ -106,7 +119,7 @@ function combineDays(first: Backup, second: Backup): Backup {
     ({ type }) => type,
   );
   const records = [...Map.groupBy(second.records, ({ type }) => type)].flatMap(([type, all]) => {
-    // What colleagues replied is suggested once, by the newer samples.
+    // The newer samples suggest the replies of colleagues as answers.
     if (type === "answer_drafts") return [];
     const past = all.map((one) => daysAgo(one, type === "visitors" ? 2 : 1)).map((one) => addUp(one, first.records));
     return [...(before.get(type) ?? []), ...past];
@@ -122,7 +135,7 @@ function renewed(records: readonly BackupRecord[]): BackupRecord[] {
   ) as BackupRecord[];
 }
 
-/** Types whose times are those of what happened. */
+/** Types whose times say when something happened. */
 const HAPPENED = new Set([...Object.keys(OF_CONVERSATION), "visitors", "unanswered_questions"]);
 
 function daysAgo({ type, record }: BackupRecord, days: number): BackupRecord {
@@ -134,7 +147,7 @@ function daysAgo({ type, record }: BackupRecord, days: number): BackupRecord {
   return { type, record: Object.fromEntries(Object.entries(record).map(shift)) };
 }
 
-/** Adds what the first backup counted: it happened on another day. */
+/** Adds the counts of the first backup, which happened on another day. */
 function addUp({ type, record }: BackupRecord, first: readonly BackupRecord[]): BackupRecord {
   const [count, ...key] = RUNNING[type] ?? [""];
   const same = first.find((one) => one.type === type && key.every((column) => one.record[column] === record[column]));

@@ -4,19 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { call, type Client } from "../shared/service.ts";
 import type { Demo } from "./demo.ts";
 import type { Deployment } from "../backup/records.ts";
-import { addPastDays, PAST_PEOPLE } from "./past-days.ts";
-import { COLLEAGUE, type Person, person } from "./sample-people.ts";
+import { addPastDays, COLLEAGUE, PAST_PEOPLE, type Person, person } from "./past-days.ts";
 
 /*
- * Something to look at in the demo workspace: conversations in each state, a lead, a source that failed, and days that are past. They
- * are made as a shop's backend and its visitors would make them, and their people can be erased like any other.
+ * Samples in the demo workspace: conversations in each state, a lead, a source that failed, and past days. They are made through the
+ * API, as a shop's backend and its visitors would make them, and their people can be erased like any others.
  */
 
 interface Sample {
   person: Person;
-  /** What the person writes, one message after the other. */
+  /** The person's messages, in their order. */
   messages: readonly string[];
-  /** What the team does then. */
+  /** What the team does afterwards. */
   team?: (client: Client, conversationPath: string) => Promise<unknown>;
 }
 
@@ -52,7 +51,7 @@ const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please
 /** The source of a file that begins like a PDF and is none, so that reading it fails. */
 const BROKEN_SOURCE = "old-price-list";
 const POLL_EVERY_MS = 250;
-/** Without it the demo is as good. */
+/** The demo is as good without it. */
 const LONGEST_WAIT_MS = 10_000;
 
 /**
@@ -82,7 +81,7 @@ export async function addSamples(deployment: Deployment, client: Client, { agent
   await rm(file);
 }
 
-/** Its failure is part of the demo: read later, it would be the first line of the log, and look like a fault. */
+/** The failure of this source is part of the demo. Later, it would be the first line of the log and look like a fault. */
 async function waitUntilRead(client: Client, path: string): Promise<void> {
   const deadline = Date.now() + LONGEST_WAIT_MS;
   while (Date.now() < deadline) {
@@ -92,7 +91,7 @@ async function waitUntilRead(client: Client, path: string): Promise<void> {
   }
 }
 
-/** Erases the samples: their people with everything of them, the source, and the backup that a killed start left. */
+/** Erases the samples: their people with all their data, the source, and the backup that a killed start left. */
 export async function removeSamples(client: Client, { agentId }: Demo, file: string): Promise<void> {
   await rm(file, { force: true });
   for (const { id, email } of [...SAMPLES.map((sample) => sample.person), ...PAST_PEOPLE]) {
