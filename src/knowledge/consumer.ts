@@ -28,7 +28,7 @@ import {
   failSource,
   findSource,
   findSourceWithPlan,
-  releaseOutdated,
+  releaseSource,
   sourceExists,
   sourceRecord,
   updateClaimed,
@@ -92,8 +92,7 @@ export async function ingest(
     else await cleanUpIfDeleted(run);
     return result?.outcome ?? "lost";
   } catch (error) {
-    const changes = { status: "pending" as const, leaseId: null, leaseUntil: null, updatedAt: clock() };
-    await db.batch([updateClaimed(db, sourceId, leaseId, changes)]);
+    await db.batch([releaseSource(db, sourceId, leaseId, clock())]);
     throw error;
   }
 }
@@ -264,7 +263,7 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
   const { written, after } = await transact(db, {
     before: [updateClaimed(db, source.id, leaseId, changes, source.syncNumber)],
     writes: appendEvent(db, event, type, sourceRecord(source.workspaceId, source.id)),
-    after: [releaseOutdated(db, source.id, leaseId, nowMs), sourceExists(db, source.id)],
+    after: [releaseSource(db, source.id, leaseId, nowMs), sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
   announce(env, source.workspaceId, { kind: "source", id: source.id });

@@ -66,7 +66,7 @@ function questionsOf(query: string): { question: string; previousQuestions: stri
 }
 
 /** Merges two lists, each in its own order. A strong match of a curated answer comes before any passage. */
-function merge(curated: readonly SearchResult[][number][], passages: readonly SearchResult[][number][]): SearchResult[] {
+function merge(curated: readonly SearchResult[], passages: readonly SearchResult[]): SearchResult[] {
   const merged: SearchResult[] = [];
   let next = 0;
   for (const answer of curated) {

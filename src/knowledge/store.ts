@@ -151,8 +151,8 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
     .returning({ id: sources.id });
 }
 
-/** Makes a source pending again if this run still has its lease, since its text was changed while it was read. */
-export function releaseOutdated(db: Database, sourceId: string, leaseId: string, nowMs: number) {
+/** Makes a source pending again, if this run still has its lease. */
+export function releaseSource(db: Database, sourceId: string, leaseId: string, nowMs: number) {
   return updateClaimed(db, sourceId, leaseId, { status: "pending", leaseId: null, leaseUntil: null, updatedAt: nowMs });
 }
 

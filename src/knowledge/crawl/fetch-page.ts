@@ -14,7 +14,7 @@ import { type FetchFailure, type FetchResult, PAGE_TIMEOUT_MS, type PageResult, 
 import { MAX_ROBOTS_BYTES, robotsTextOf } from "./robots.ts";
 import { sitemapEntries } from "./sitemap.ts";
 import { textSketchOf } from "./sketch.ts";
-import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
+import { isOfSite, normalisedUrl } from "./urls.ts";
 
 /** The name of the crawler in the logs of sites. */
 const USER_AGENT = `Mozilla/5.0 (compatible; ${BOT_TOKEN}/1.0)`;
@@ -76,12 +76,12 @@ function robotsResult({ status, headers, body }: Answered): FetchResult {
 }
 
 async function* sitemapParts(page: PageToFetch, { body }: Answered): AsyncGenerator<FetchResult> {
-  const site = siteOf(page.url);
+  const { origin } = new URL(page.url);
   let urls: string[] = [];
   let sitemaps: string[] = [];
   for await (const entry of sitemapEntries(new Response(body).body!, page.url)) {
     const url = normalisedUrl(entry.url);
-    if (url === null || !isOfSite(url, site)) continue;
+    if (url === null || !isOfSite(url, origin)) continue;
     (entry.kind === "page" ? urls : sitemaps).push(url);
     if (urls.length + sitemaps.length < URLS_PER_PART) continue;
     yield { outcome: "sitemap", urls, sitemaps, isLast: false };
@@ -131,9 +131,9 @@ async function contentResult(page: PageToFetch, read: ExtractedPage, headers: He
 /** The page's links within the site, normalised. */
 function linksOf(page: PageToFetch, { nofollow, links }: ExtractedPage): string[] {
   if (nofollow) return [];
-  const site = siteOf(page.url);
+  const { origin } = new URL(page.url);
   const followed = links.flatMap((link) => (link.nofollow ? [] : (normalisedUrl(link.url) ?? [])));
-  return [...new Set(followed)].filter((url) => isOfSite(url, site));
+  return [...new Set(followed)].filter((url) => isOfSite(url, origin));
 }
 
 function validator(value: string | null): string | null {

@@ -3,7 +3,7 @@ import { type FoundCounts, type PageRow, type PageStore, VARIANT } from "./page-
 import type { CrawlSource } from "./protocol.ts";
 import { parseRobots, type RobotsRules } from "./robots.ts";
 import type { Traps } from "./traps.ts";
-import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf } from "./urls.ts";
+import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip } from "./urls.ts";
 
 /** URLs stored per page of the limit, since some are skipped or fail; a bound for endless sites. */
 const FOUND_PER_PAGE = 5;
@@ -78,7 +78,7 @@ export class Frontier {
   /** Adds a sitemap if it is on the site. */
   addSitemap(href: string): void {
     const url = normalisedUrl(href);
-    if (url === null || !isOfSite(url, this.crawl) || this.found.sitemaps >= MAX_SITEMAPS) return;
+    if (url === null || !isOfSite(url, this.crawl.origin) || this.found.sitemaps >= MAX_SITEMAPS) return;
     this.found.sitemaps++;
     this.add({ key: `sitemap:${pageKey(url)}`, url, kind: "sitemap", depth: SITEMAP_DEPTH, hops: 0 });
   }
@@ -92,9 +92,9 @@ export class Frontier {
     const urls = new Map<string, string>();
     for (const each of href) {
       const url = normalisedUrl(each);
-      if (url === null || !isOfSite(url, this.crawl)) continue;
+      if (url === null || !isOfSite(url, this.crawl.origin)) continue;
       const key = pageKey(url);
-      if (!urls.has(key)) urls.set(key, onSite(url, this.crawl));
+      if (!urls.has(key)) urls.set(key, onSite(url, this.crawl.origin));
     }
     const known = this.pages.findIdsByKey([...urls.keys()]);
     const unknown = [...urls].filter(([key, url]) => !known.has(key) && reasonToSkip(url) === null).slice(0, this.room);
@@ -124,11 +124,11 @@ export class Frontier {
     if (url === null) return { reason: "bad_redirect" };
     if (hops > MAX_HOPS) return { reason: "too_many_redirects" };
     if (pageKey(url) === page.key) return this.followSamePage(page, url, hops);
-    if (page.depth === START_DEPTH && !isOfSite(url, this.crawl)) return this.moveToHost(url, hops);
+    if (page.depth === START_DEPTH && !isOfSite(url, this.crawl.origin)) return this.moveToHost(url, hops);
     if (page.depth === START_DEPTH) this.useOriginOf(url);
     const [id] = this.addPages([url], { depth: page.depth, hops });
     if (id !== undefined) return { id };
-    return { reason: isOfSite(url, this.crawl) ? "not_a_page" : "other_host" };
+    return { reason: isOfSite(url, this.crawl.origin) ? "not_a_page" : "other_host" };
   }
 
   /** Follows a redirect to another URL of the same page, under which it is then fetched. */
@@ -141,8 +141,8 @@ export class Frontier {
 
   /** Fetches the site under the scheme and the host, with or without `www.`, to which its start page redirects. */
   private useOriginOf(url: string): void {
-    if (!isOfSite(url, this.crawl)) return;
-    this.crawl.origin = siteOf(url).origin;
+    if (!isOfSite(url, this.crawl.origin)) return;
+    this.crawl.origin = new URL(url).origin;
     if (this.crawl.robots !== null) this.rules = rulesOf(this.crawl.origin, this.crawl.robots);
   }
 
@@ -151,7 +151,7 @@ export class Frontier {
     const key = pageKey(url);
     if (this.pages.findIdsByKey([key]).has(key)) return { reason: "redirect_loop" };
     this.pages.skipWaiting("other_host");
-    this.crawl.origin = siteOf(url).origin;
+    this.crawl.origin = new URL(url).origin;
     this.crawl.robots = null;
     this.rules = undefined;
     this.addRobots();

@@ -61,7 +61,7 @@ export class PageIndexing {
 
   /** A cursor after the page's chunks that are indexed already. */
   private cursorAt({ index, pages }: CrawlStore, page: UnindexedPage, documentId: number, readPages: number): ChunkCursor {
-    const indexed = page.builtId === null ? 0 : index.countChunks(documentId);
+    const indexed = page.builtId === null ? 0 : index.sizeOfDocument(documentId).chunks;
     if (this.cursor?.id === documentId && this.cursor.position === indexed) return this.cursor;
     const counts = pages.countPagesPerBlock(page.blocks);
     const text = dropBoilerplate(page.text, (block) => isRepeated({ pages: readPages, holding: counts.get(block) ?? 0 }));

@@ -84,7 +84,7 @@ export class PageResults {
   /** Whether a page's text fits under the limit, in place of its earlier text. If so, it counts from now on. */
   private hasRoom({ documentId }: PageRow, { text }: PageContent): boolean {
     const { index, source } = this.context.store;
-    const growth = utf8Length(text) - (documentId === null ? 0 : index.bytesOfDocument(documentId));
+    const growth = utf8Length(text) - (documentId === null ? 0 : index.sizeOfDocument(documentId).textBytes);
     // The database is larger than the texts in it, so that most agents need no count.
     if (growth <= 0 || index.sql.databaseSize + growth <= source.maxBytes) return true;
     this.textBytes ??= index.textBytesBeside(source.id) + this.pages.countTextBytes();

@@ -6,7 +6,7 @@ import { PageIndexing } from "./page-indexing.ts";
 import { PageResults } from "./page-results.ts";
 import type { CrawlEnd, CrawlProgress, CrawlSource, CrawlStep } from "./protocol.ts";
 import { Traps } from "./traps.ts";
-import { normalisedUrl, siteOf } from "./urls.ts";
+import { normalisedUrl } from "./urls.ts";
 
 /** The state of one step of a crawl. */
 export interface StepContext {
@@ -68,7 +68,7 @@ function start(store: CrawlStore): CrawlRow {
   if (building) index.deleteGeneration(building);
   pages.reset();
   const startUrl = normalisedUrl(source.url) ?? source.url;
-  const crawl = store.start(siteOf(startUrl).origin);
+  const crawl = store.start(new URL(startUrl).origin);
   contextOf(store, crawl, 0).frontier.addRoots(startUrl);
   return crawl;
 }

@@ -1,4 +1,5 @@
 import { Parser } from "htmlparser2";
+import { MAX_URL_CHARS, resolveLink } from "../extract/page-head.ts";
 import { unpacked } from "../extract/unpack.ts";
 
 /** An entry of a sitemap: a page, or another sitemap. */
@@ -11,7 +12,6 @@ export interface SitemapEntry {
 /** The limits of the sitemap protocol. */
 const MAX_SITEMAP_BYTES = 50 * 1024 * 1024;
 const MAX_ENTRIES = 50_000;
-const MAX_URL_CHARS = 2_000;
 /** A sitemap nests only a few elements. */
 const MAX_DEPTH = 50;
 /** A text with so few tags is no sitemap, and the parser would buffer all of it. */
@@ -140,11 +140,8 @@ class XmlReader implements SitemapReader {
 }
 
 function entry(kind: SitemapEntry["kind"], location: string, base: string): SitemapEntry[] {
-  const address = location.trim();
-  if (address === "" || address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return [];
-  const url = new URL(address, base);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return [];
-  return [{ kind, url: url.href }];
+  const url = location.trim() === "" ? null : resolveLink(location, base);
+  return url === null ? [] : [{ kind, url }];
 }
 
 /** A name in lower case without its prefix, which sites may choose. Names of extensions keep their prefix. */

@@ -1,3 +1,4 @@
+import { decoded } from "../extract/page-head.ts";
 import { FNV_BASIS, fnv1a } from "../../platform/text.ts";
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 
@@ -72,14 +73,6 @@ function echoedFrom(url: string): Echoed {
     ? [...inPath, ...inParameters].filter((word) => DIGITS.test(word)).flatMap((word) => [-1, 0, 1].map((by) => String(Number(word) + by)))
     : [];
   return { words: new Set([...words, ...numbers]), anyNumber: hasDate(url) };
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 const DATE_LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi"];

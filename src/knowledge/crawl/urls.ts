@@ -33,32 +33,18 @@ export function normalisedUrl(written: string): string | null {
  */
 export function pageKey(normalised: string): string {
   const url = new URL(normalised);
-  const path = withoutEndSlashes(url.pathname.replace(INDEX_FILE, "/"));
+  const path = url.pathname.replace(INDEX_FILE, "/").replace(/(?<!\/)\/+$/, "");
   const parameters = parametersOf(url).sort((one, other) => compare(nameOf(one), nameOf(other)));
   return `${siteHost(url)}${path}${parameters.length > 0 ? "?" : ""}${parameters.join("&")}`;
 }
 
-function withoutEndSlashes(path: string): string {
-  return path.replace(/(?<!\/)\/+$/, "");
-}
-
-/** A site: one host, both with and without `www.`. */
-export interface Site {
-  /** The scheme and host under which all pages are fetched. */
-  origin: string;
-}
-
-export function siteOf(url: string): Site {
-  return { origin: new URL(url).origin };
-}
-
-/** Whether a URL is on the site: the same host and port, apart from `www.` and from http or https on their default ports. */
-export function isOfSite(url: string, { origin }: Site): boolean {
+/** Whether a URL is on the site of an origin: the same host and port, apart from `www.` and from http or https on their default ports. */
+export function isOfSite(url: string, origin: string): boolean {
   return siteHost(new URL(url)) === siteHost(new URL(origin));
 }
 
-/** Replaces the scheme and host of a URL by those of its site. Takes a normalised URL. */
-export function onSite(normalised: string, { origin }: Site): string {
+/** Replaces the scheme and host of a normalised URL by those of an origin. */
+export function onSite(normalised: string, origin: string): string {
   const { pathname, search } = new URL(normalised);
   return `${origin}${pathname}${search}`;
 }
@@ -76,7 +62,8 @@ function parametersOf(url: URL): string[] {
     .filter((parameter) => parameter !== "" && !TRACKING.test(nameOf(parameter)));
 }
 
-function nameOf(parameter: string): string {
+/** The name of a parameter of a URL. */
+export function nameOf(parameter: string): string {
   return parameter.split("=", 1)[0]!;
 }
 

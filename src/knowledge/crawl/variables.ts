@@ -1,4 +1,4 @@
-import { pageKey } from "./urls.ts";
+import { nameOf, pageKey } from "./urls.ts";
 
 /*
  * Finds the parts of a URL that may vary endlessly: parameters, numbers and dates in the path, the last segment. Whether a part is a
@@ -87,10 +87,6 @@ function parameterVariables(base: string, query: string): Variable[] {
 
 function isPageParameter(parameter: string): boolean {
   return PAGE_NAME.test(nameOf(parameter)) && PAGE_VALUE.test(parameter.slice(nameOf(parameter).length + 1));
-}
-
-function nameOf(parameter: string): string {
-  return parameter.split("=", 1)[0]!;
 }
 
 // --- Dates ---

@@ -93,7 +93,7 @@ export function canonicalOfHeader(headers: Headers, url: string): string | null 
   return canonical ? resolveLink(canonical[1]!, url) : null;
 }
 
-const MAX_URL_CHARS = 2_000;
+export const MAX_URL_CHARS = 2_000;
 
 /** Resolves a link to an absolute http(s) URL; null for other schemes. */
 export function resolveLink(href: string, base: string): string | null {
@@ -202,7 +202,8 @@ function bounded(title: string): string {
   return cleanLine(title).slice(0, MAX_TITLE_CHARS).toWellFormed();
 }
 
-function decoded(text: string): string {
+/** Decodes the escapes of a path; an invalid one is returned unchanged. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

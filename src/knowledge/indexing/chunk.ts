@@ -10,7 +10,7 @@ export interface Chunk {
 }
 
 /** The most bytes of UTF-8 that a chunk's content has, however long its words are. */
-export const MAX_CHUNK_BYTES = 8_192;
+const MAX_CHUNK_BYTES = 8_192;
 /** The separator between the headings of a chunk. */
 export const HEADING_SEPARATOR = " > ";
 /** The length of a paragraph or two, which is enough context for an answer and has one subject. */

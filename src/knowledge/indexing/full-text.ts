@@ -17,11 +17,6 @@ export function generationTerm(generationId: number): string {
   return `g${generationId}`;
 }
 
-/** An FTS5 expression that matches any of these terms, each taken literally. */
-function fullTextQuery(terms: readonly string[]): string {
-  return terms.map(literal).join(" OR ");
-}
-
 /** The FTS5 queries that find candidates for a question. */
 interface CandidateQuery {
   /** The expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
@@ -78,7 +73,8 @@ function allOf(terms: readonly string[]): string {
 
 /** An FTS5 expression that restricts another one to these generations, of which there must be at least one. */
 export function withinGenerations(expression: string, generationIds: readonly number[]): string {
-  return `(${expression}) AND ({generation} : (${fullTextQuery(generationIds.map(generationTerm))}))`;
+  const generations = generationIds.map((id) => literal(generationTerm(id)));
+  return `(${expression}) AND ({generation} : (${generations.join(" OR ")}))`;
 }
 
 function literal(term: string): string {

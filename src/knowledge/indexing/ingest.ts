@@ -47,7 +47,8 @@ export class ChunkCursor {
 
 /** Indexes text sources in bounded steps, each as a new generation beside the live one. */
 export class TextIngestion {
-  private readonly cursors: ChunkCursor[] = [];
+  /** The cursors of running builds by generation, oldest first. */
+  private readonly cursors = new Map<number, ChunkCursor>();
 
   constructor(private readonly store: IndexStore) {}
 
@@ -96,7 +97,7 @@ export class TextIngestion {
   }
 
   forgetAll(): void {
-    this.cursors.length = 0;
+    this.cursors.clear();
   }
 
   private generationFor(sourceId: string, runId: string, hash: string): Generation {
@@ -120,7 +121,7 @@ export class TextIngestion {
       next.map((chunk) => newChunk(chunk, titleTerms)),
     );
     if (next.length === CHUNKS_PER_STEP) return { done: false };
-    this.forget(generation.id);
+    this.cursors.delete(generation.id);
     if (document.chunksCount + next.length === 0) {
       return this.fail(sourceId, "text_empty", "The text holds nothing to answer from. Create the source again with text.");
     }
@@ -130,12 +131,12 @@ export class TextIngestion {
 
   /** A cursor after the chunks that are indexed already. */
   private cursorAt(sourceId: string, { id }: Generation, indexed: number): ChunkCursor {
-    const cached = this.cursors.find((cursor) => cursor.id === id);
+    const cached = this.cursors.get(id);
     if (cached?.position === indexed) return cached;
-    this.forget(id);
+    this.cursors.delete(id);
+    if (this.cursors.size === MAX_CACHED_CURSORS) this.cursors.delete(this.cursors.keys().next().value!);
     const cursor = new ChunkCursor(id, this.store.readText(sourceId), indexed);
-    this.cursors.push(cursor);
-    if (this.cursors.length > MAX_CACHED_CURSORS) this.cursors.shift();
+    this.cursors.set(id, cursor);
     return cursor;
   }
 
@@ -153,13 +154,8 @@ export class TextIngestion {
   private drop(sourceId: string): void {
     const building = this.store.isEmpty ? undefined : this.store.findGeneration(sourceId, "building");
     if (!building) return;
-    this.forget(building.id);
+    this.cursors.delete(building.id);
     this.store.write(() => this.store.deleteGeneration(building));
-  }
-
-  private forget(generationId: number): void {
-    const at = this.cursors.findIndex((cursor) => cursor.id === generationId);
-    if (at >= 0) this.cursors.splice(at, 1);
   }
 }
 

@@ -314,12 +314,12 @@ export class IndexStore {
     return this.all<{ id: number; chunksCount: number }>(query, sourceId, generationId)[0];
   }
 
-  bytesOfDocument(documentId: number): number {
-    return this.sql.exec<{ bytes: number }>("SELECT text_bytes AS bytes FROM documents WHERE id = ?", documentId).one().bytes;
-  }
-
-  countChunks(documentId: number): number {
-    return this.sql.exec<{ count: number }>("SELECT chunks_count AS count FROM documents WHERE id = ?", documentId).one().count;
+  /** The size of a document: the bytes of its text, and its chunks. */
+  sizeOfDocument(id: number): { textBytes: number; chunks: number } {
+    return this.all<{ textBytes: number; chunks: number }>(
+      "SELECT text_bytes AS textBytes, chunks_count AS chunks FROM documents WHERE id = ?",
+      id,
+    )[0]!;
   }
 
   createDocument(document: NewDocument): number {

@@ -1,4 +1,3 @@
-import { MAX_CHUNK_BYTES } from "../indexing/chunk.ts";
 import type { IndexStore } from "../indexing/store.ts";
 
 /** Identifies a document of an agent. The URL of a text or a curated answer is null. */
@@ -29,8 +28,8 @@ export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentN
     AND generation_id NOT IN (SELECT id FROM generations WHERE state = 'building') ORDER BY id LIMIT 1`;
   const [document] = store.sql.exec<{ id: number; type: "page" | "text"; title: string }>(query, sourceId, url).toArray();
   if (!document) return answerPart(store, sourceId);
-  const chunks = "SELECT id, heading, substr(content, 1, ?) AS content FROM chunks WHERE document_id = ? AND id > ? ORDER BY id LIMIT ?";
-  const rows = store.sql.exec<Row>(chunks, MAX_CHUNK_BYTES, document.id, after, PART_CHUNKS + 1).toArray();
+  const chunks = "SELECT id, heading, content FROM chunks WHERE document_id = ? AND id > ? ORDER BY id LIMIT ?";
+  const rows = store.sql.exec<Row>(chunks, document.id, after, PART_CHUNKS + 1).toArray();
   const shown = rows.slice(0, PART_CHUNKS);
   const next = rows.length > PART_CHUNKS ? shown.at(-1)!.id : null;
   return { type: document.type, title: document.title, url, text: textOf(shown), next };

@@ -35,11 +35,6 @@ interface Row extends Record<string, SqlStorageValue> {
 /** The part of an index that a search is restricted to. */
 export type Extent = ReturnType<IndexStore["extentOf"]>;
 
-interface Scope {
-  store: IndexStore;
-  extent: Extent | undefined;
-}
-
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
 /** Excludes generations that are being built. In the FTS5 expression, bm25() would count all chunks of such a generation. */
@@ -66,7 +61,7 @@ export function rankChunks(
   const needsContext = isFollowUp(question, language);
   const query = [...questionTerms, ...previousTerms];
   return {
-    ranked: rank({ store, extent }, query, needsContext ? query : questionTerms),
+    ranked: rank(store, extent, query, needsContext ? query : questionTerms),
     language,
     questionTerms,
     previousQuestion: needsContext ? (previousQuestions.at(-1) ?? null) : null,
@@ -94,7 +89,7 @@ export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Ma
   return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
 }
 
-function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wanted: readonly string[]): Row[] {
+function findCandidates({ sql, chunkTerms, size }: IndexStore, extent: Extent | undefined, wanted: readonly string[]): Row[] {
   const frequencies = extent ? chunkTerms.frequenciesWithin(extent.generations, wanted) : chunkTerms.documentFrequencies(wanted);
   const query = candidateQuery(wanted, frequencies, extent?.chunks ?? size.chunks);
   if (query === undefined) return [];
@@ -116,13 +111,13 @@ function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wan
 }
 
 /** @param asked the terms by which passages are scored. Terms of earlier questions help to find and order passages, but are not asked for now. */
-function rank(scope: Scope, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
+function rank(store: IndexStore, extent: Extent | undefined, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
   // In a large index the terms themselves find enough. Synonyms, which are common words, would displace their matches.
   const [own, wanted] = [indexTerms(query, false), indexTerms(query, true)];
-  const isSmall = scope.store.size.chunks < CANDIDATES;
-  const found = isSmall ? [] : findCandidates(scope, own);
+  const isSmall = store.size.chunks < CANDIDATES;
+  const found = isSmall ? [] : findCandidates(store, extent, own);
   const needsSynonyms = isSmall || (found.length < CANDIDATES && wanted.length > own.length);
-  const rows = needsSynonyms ? findCandidates(scope, wanted) : found;
+  const rows = needsSynonyms ? findCandidates(store, extent, wanted) : found;
   const wantedTerms = new Set(wanted);
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
