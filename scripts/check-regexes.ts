@@ -10,7 +10,7 @@ import { check } from "recheck";
  * (ReDoS). Each one is analysed by recheck, those written out and those that a module builds of its own constants.
  */
 
-/** Those that recheck warns of and that are fast enough all the same, by how they begin, with the reason. */
+/** Expressions that recheck warns of although they are fast enough, by their beginning, with the reason. */
 const EXCEPTIONS: Record<string, string> = {
   [String.raw`^@\s?(sources?|`]: "a line of the model's answer, 8,000 characters at most",
   "^(sources?|": "a line of the model's answer, 8,000 characters at most",
@@ -23,7 +23,7 @@ const EXCEPTIONS: Record<string, string> = {
 /** Files that compile what a workspace wrote, within a time limit of their own. */
 const BUILT_OF_INPUT = new Set(["src/agents/tool-parameters.ts"]);
 
-/** What an attack costs is counted in steps alone: measured in time, a busy machine would find what is linear slow. */
+/** The cost of an attack is counted in steps: a busy machine would measure too much time for a linear expression. */
 const OPTIONS = { timeout: 60_000, attackTimeout: null, incubationTimeout: null };
 /** Regular expressions that were found linear, so that the next run analyses only new ones. */
 const CACHE = "node_modules/.cache/linear-regexes.json";
@@ -100,7 +100,7 @@ function evaluate(expression: Node, declarations: Map<string, Node>, text: strin
   }
 }
 
-/** Whether a repetition without an upper bound stands in it: nothing else takes more than linear time. */
+/** Whether it contains a repetition without an upper bound: nothing else takes more than linear time. */
 function isUnbounded({ source }: Regex): boolean {
   return /[*+]|\{\d+,\}/.test(source.replaceAll(/\\./g, ""));
 }
@@ -141,5 +141,5 @@ if (problems.length > 0) {
   process.exit(1);
 }
 console.log(`${regexes.length} regular expressions, all of linear time.`);
-// recheck keeps its process running.
+// recheck would keep this process running.
 process.exit(0);

@@ -20,13 +20,13 @@ import { call, createClient, findDemoProblem, networkErrorText, waitUntilHealthy
 const PARENT_CHECK_MS = 250;
 const MINUTE_MS = 60_000;
 const CRON_TIMEOUT_MS = 55_000;
-/** Runs the cron handler: wrangler has no clock of its own. */
+/** The path that runs the cron handler: wrangler does not run it on a schedule. */
 const CRON_PATH = "/cdn-cgi/local/scheduled?cron=*+*+*+*+*";
 const QUESTION = `{"message":"How are webhooks signed?"}`;
 
 let ending = false;
 
-/** Ends everything that was started, then this process. A second call, such as another Ctrl-C, does not wait. */
+/** Ends all child processes, then this process. */
 async function end(code: number, message?: string): Promise<void> {
   if (ending) return;
   ending = true;
@@ -42,7 +42,7 @@ function endOnSignals(): void {
       else void end(code);
     });
   }
-  // npm does not pass every end on to its script: under npm, this process goes when its parent does.
+  // npm does not pass every signal to its script. Under npm, this process ends when its parent does.
   const parent = process.ppid;
   if (process.env["npm_lifecycle_event"] !== undefined) {
     setInterval(() => process.ppid !== parent && void end(SIGNAL_EXIT_CODES.SIGHUP), PARENT_CHECK_MS).unref();
@@ -74,7 +74,7 @@ async function main(flags: Flags): Promise<void> {
   void runCronEachMinute(url);
 }
 
-/** What the developer configured: not the empty values of wrangler.toml, but those of `.dev.vars` and `--var`. */
+/** The developer's own variables: those of `.dev.vars` and `--var`, and the values of wrangler.toml that are not empty. */
 function configuredVars(flags: Flags, project: Project, devVars: string): NodeJS.Dict<string> {
   const ofProject = Object.entries(project.vars).filter(([, value]) => value !== "");
   return { ...readDevVars(devVars), ...Object.fromEntries([...ofProject, ...flags.vars]) };
@@ -93,12 +93,12 @@ function startWrangler(flags: Flags, project: Project, port: number, vars: Reado
   return filter;
 }
 
-/** wrangler makes its own certificate, and this process talks to nothing else. */
+/** wrangler makes its own certificate. This process sends requests only to wrangler. */
 function trustSelfSignedCertificate(): void {
   process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
 }
 
-/** The demo; undefined where the configuration allows none, and the service runs without. */
+/** Creates the demo, or finds it; undefined where the configuration allows none, and the service runs without it. */
 async function prepareDemo(url: string, flags: Flags, project: Project, devVars: string): Promise<Demo | undefined> {
   const tokens = flags.vars.get("OPERATOR_TOKEN") ?? project.vars["OPERATOR_TOKEN"] ?? "";
   const operatorToken = tokens.split(",")[0]!.trim();

@@ -13,12 +13,12 @@ import { call, createClient } from "./shared/service.ts";
 
 const IMAGES = join(ROOT, "docs/images");
 const SCREEN = { width: 1360, height: 850 };
-/** How wide a screen is on a sheet, how many stand side by side, and what is between them. */
+/** The width of a screen on a sheet, the screens in a row, and the gap between them. */
 const SHEET = { width: 480, columns: 3, gap: 10 };
-/** Screens ask for more after they are shown. */
+/** Screens load more data after they are shown. */
 const QUIET_MS = 1_000;
 
-/** A screen by its address; what is done on it before it is taken. */
+/** A screen by its address, with the steps before its picture is taken. */
 interface Screen {
   path: string;
   prepare?: (page: Page) => Promise<unknown>;
@@ -84,7 +84,7 @@ const PICTURE = { width: 1200, height: 750 };
 const PICTURE_SCALE = 0.8;
 const PHONE = { width: 380, height: 690 };
 
-/** A visitor asks, wants a person, and has a reply. */
+/** Takes the pictures of a conversation: a visitor asks, wants a person, and gets a reply. */
 async function takeStory(browser: Browser, url: string, key: string, agentId: string): Promise<void> {
   const visitor = await browser.newPage({ viewport: PHONE, reducedMotion: "reduce", locale: "en" });
   await visitor.goto(`${url}/chat/${agentId}`);
@@ -113,7 +113,7 @@ async function takeStory(browser: Browser, url: string, key: string, agentId: st
 
 const PANEL = { width: 400, height: 680 };
 
-/** The chat on a website: its greeting, an answer, waiting for a person, and the rating in dark colours. */
+/** Takes the pictures of the chat on a website: its greeting, an answer, waiting for a person, and the rating in dark colours. */
 async function takeWidget(browser: Browser, url: string, key: string, agentId: string): Promise<void> {
   const page = await browser.newPage({ viewport: PANEL, reducedMotion: "reduce", locale: "en" });
   const body = `<!doctype html><meta name="viewport" content="width=device-width"><script src="${url}/widget.js" data-agent="${agentId}"></script>`;
@@ -156,7 +156,7 @@ async function writePicture(browser: Browser, image: Buffer, width: number, file
   await page.close();
 }
 
-/** Writes images side by side, each so wide. */
+/** Writes images side by side into one picture. */
 async function writeSheet(browser: Browser, images: readonly Buffer[], file: string, { width, columns, gap }: typeof SHEET): Promise<void> {
   const page = await browser.newPage({ viewport: { width: width * columns + gap * (columns + 1), height: 100 } });
   const tags = images.map((image) => `<img src="data:image/png;base64,${image.toString("base64")}">`).join("");

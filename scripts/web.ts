@@ -10,14 +10,14 @@ import { ROOT, runMain, UserError } from "./shared/cli.ts";
 import { type OutputFile, writeOutput } from "./shared/output.ts";
 
 const OUTPUT = join(ROOT, "dist/web");
-/** Under it are files whose folder names their content: they never change, so browsers keep them. */
+/** Files in it never change, since their folders are named by their contents; browsers keep them. */
 const ASSETS = "assets";
 const HASH_LENGTH = 10;
 
-/** The most bytes of each file, gzipped as the network compresses it at least. */
+/** The most bytes of each file, gzipped. */
 const LIMITS: Record<string, number> = { "widget.js": 2 * 1024, "widget/panel.js": 30 * 1024, "widget/lexer.js": 17 * 1024 };
 
-/** The most bytes of the console, gzipped: what is loaded before anything is seen, and what each page adds. */
+/** The most bytes of the console, gzipped: the first load, and what each page adds. */
 const FIRST_LOAD_BYTES = 100 * 1024;
 const PAGE_BYTES = 30 * 1024;
 
@@ -27,7 +27,7 @@ const TARGET = ["chrome123", "firefox125", "safari17.5"];
 /** The API reference's viewer, as its package ships it for browsers. */
 const VIEWER = join(ROOT, "node_modules/@scalar/api-reference/dist/browser");
 
-/** How the files are served; see https://developers.cloudflare.com/workers/static-assets/headers/ */
+/** The headers of the files; see https://developers.cloudflare.com/workers/static-assets/headers/ */
 const HEADERS = `/*
   X-Content-Type-Options: nosniff
   Strict-Transport-Security: max-age=31536000
@@ -81,7 +81,7 @@ async function bundle(options: BuildOptions): Promise<OutputFile[]> {
   return outputFiles.map(({ path, contents }) => ({ path: relative(OUTPUT, path), contents }));
 }
 
-/** Puts files that import each other under a folder that is named by what they hold. */
+/** Puts files that import each other into a folder whose name is the hash of their contents. */
 function hashed(name: string, files: readonly OutputFile[]): { folder: string; files: OutputFile[] } {
   const hash = createHash("sha256");
   for (const { path, contents } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1))) hash.update(path).update(contents);
@@ -109,7 +109,7 @@ async function buildWidget(): Promise<OutputFile[]> {
   return [loader!, ...files, ...current];
 }
 
-/** What the launcher is called, by language. */
+/** The name of the launcher's button in each language. */
 async function launcherNames(languages: readonly string[]): Promise<Record<string, string>> {
   const modules = languages.map(async (file) => {
     const { texts } = (await import(join(ROOT, file))) as { texts: { open_chat: string } };
@@ -118,7 +118,7 @@ async function launcherNames(languages: readonly string[]): Promise<Record<strin
   return Object.fromEntries(await Promise.all(modules));
 }
 
-/** The console: a page, its style sheet, and a module for each of its pages, which is loaded when it is first opened. */
+/** The console: the HTML page, its style sheet, and a module for each of its views, which is loaded when the view is first opened. */
 async function buildConsole(): Promise<OutputFile[]> {
   const { outputFiles = [], metafile } = await build({
     ...COMMON,
@@ -167,7 +167,7 @@ function viewerFiles(): OutputFile[] {
   });
 }
 
-/** The guides as a document of the viewer, so that they stand beside the reference and are searched with it. */
+/** The guides as a document of the viewer, which shows them beside the reference and searches both. */
 function guidesFile(): OutputFile {
   const texts = globSync("docs/*.md", { cwd: ROOT })
     .toSorted()
@@ -177,7 +177,7 @@ function guidesFile(): OutputFile {
   return { path: "docs/guides.json", contents: Buffer.from(JSON.stringify(guides)) };
 }
 
-/** Links between guides lead to headings of the one page that they are in the viewer; those to files have no place there. */
+/** Turns links between guides into links to headings of the viewer's page, and takes out links to files. */
 function withoutFileLinks(text: string): string {
   return text
     .replaceAll(/\]\((?:[\w-]+\.md)?#([\w-]+)\)/g, "](#guides/description/$1)")

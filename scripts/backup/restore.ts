@@ -6,7 +6,7 @@ import { call, type Client } from "../shared/service.ts";
 import { readExport } from "./export.ts";
 import { checkFile, type Frame, hashOf, readRecords, totalOf } from "./lines.ts";
 
-/** As the service takes them at once: so many, and no more bytes, save for a single record. */
+/** The service's limits for one request; a single record may be larger. */
 const MAX_RECORDS = 250;
 const MAX_BATCH_BYTES = 1_000_000;
 const SAID_EVERY = 10_000;
@@ -17,8 +17,8 @@ interface State {
 }
 
 /**
- * Puts a file's workspace into a deployment. Run again it goes on; once the workspace is there, it changes nothing.
- * @throws UserError with what the service says against it.
+ * Imports a file's workspace into a deployment. A second run continues; once the import is complete, it changes nothing.
+ * @throws UserError with the reason of a refusal.
  */
 export async function importFile(operator: Client, file: string, say: (text: string) => void): Promise<void> {
   say(`Reading ${file} …`);
@@ -138,10 +138,10 @@ function describeDifference({ name, in_file: inFile, in_deployment: inDeployment
   return inFile ? `only in the file:       ${name}` : `only in the deployment: ${name}`;
 }
 
-/** Columns that say which record it is where it has no id, and nothing of a person. */
+/** Columns that identify a record without an id, and say nothing about a person. */
 const NAMING = /^(?:(?!external_|anon_)\w+_id|period|days?|status|channel|number|table)$/;
 
-/** Which record a line holds. */
+/** The name of a line's record: its id, or the columns that identify it. */
 function nameOf(line: string): string {
   const { record } = JSON.parse(line) as { record: Record<string, unknown> };
   if (typeof record["id"] === "string") return `id=${record["id"]}`;

@@ -1,4 +1,6 @@
-/** What of JSON Schema the document uses. */
+// openapi-typescript needs the compiler API of TypeScript 5, which TypeScript 7 does not have.
+
+/** The part of JSON Schema that the document uses. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -14,7 +16,7 @@ export interface Schema {
   oneOf?: Schema[];
 }
 
-/** What is known of schemas; the second line says nothing of a value's type, or what TypeScript has no word for. */
+/** The known keywords. Those of the second line do not change a type, or TypeScript cannot express them. */
 const KNOWN = new Set(
   `$ref type enum allOf anyOf oneOf properties required additionalProperties items
   discriminator description example default format pattern minLength maxLength minItems maxItems minimum maximum`.split(/\s+/),
@@ -59,14 +61,14 @@ export function objectTypeFor(fields: Record<string, Schema>, required: readonly
   return `{\n${indent(lines.join("\n"))}\n}`;
 }
 
-/** Some text as a comment before what it tells of; nothing for no text. */
+/** A text as a comment, with its line break; empty for no text. */
 export function toComment(text: string | undefined): string {
   if (text === undefined) return "";
   const safe = text.replaceAll("*/", "*\\/");
   return safe.includes("\n") ? `/**\n${safe.replaceAll(/^/gm, " * ").replaceAll(/ +$/gm, "")}\n */\n` : `/** ${safe} */\n`;
 }
 
-/** Lines moved in by one step. */
+/** The same lines, indented by one step. */
 function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, "  ");
 }
@@ -76,7 +78,7 @@ function grouped(type: string): string {
   return / [|&] /.test(type) && !isOneObject ? `(${type})` : type;
 }
 
-/** What the client needs of the OpenAPI document. */
+/** The part of the OpenAPI document that the client uses. */
 export interface Document {
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
@@ -140,7 +142,7 @@ function operationOf(operation: NamedOperation): string {
   return `${toComment([`${summary}.`, description].filter(Boolean).join(" "))}${operationId}: ${type};`;
 }
 
-/** Path, query and body in one: no two of them share a name. Headers are the client's business. */
+/** The parameters of path and query, and the body, in one type: no two of them share a name. The client sends the headers itself. */
 function inputOf({ operationId, parameters = [], requestBody }: NamedOperation): string {
   const shown = parameters.filter((parameter) => parameter.in !== "header");
   const fields = shown.map(
@@ -154,10 +156,10 @@ function inputOf({ operationId, parameters = [], requestBody }: NamedOperation):
   return all.length === 0 ? "{}" : objectTypeFor(Object.fromEntries(all), required);
 }
 
-/** What is read of a success; a record before all else. */
+/** The content types that a client reads, in the order of preference. */
 const READ_TYPES = ["application/json", "text/event-stream", "application/x-ndjson"];
 
-/** The record that a success answers; a stream of events, and lines of records, are text. */
+/** The type of a successful answer; a stream of events and lines of records are text. */
 function answerOf({ responses }: Operation): string {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
   const contents = successes.map(([, { content }]) => READ_TYPES.map((type) => content?.[type]).find((one) => one !== undefined));

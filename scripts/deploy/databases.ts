@@ -53,7 +53,7 @@ function placeFlags(region: Region | undefined): string[] {
 
 const NOTHING_TO_DO = "No migrations to apply";
 
-/** Whether a database of the account is the one that is bound. */
+/** Whether a database of the account is the one of a binding. */
 export function isBound({ name, uuid }: Database, bound: DatabaseBinding): boolean {
   return bound.id === undefined ? name === bound.name : uuid === bound.id;
 }

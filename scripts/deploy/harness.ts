@@ -74,7 +74,7 @@ dead_letter_queue = "small-work-dlq"
 `,
 };
 
-/** Writes the small project into a directory of its own, which goes when the test ends. */
+/** Writes the small project into a new directory, which is removed when the test ends. */
 export function writeSmallProject(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "deploy-test-"));
   t.after(() => rmSync(directory, { recursive: true }));

@@ -8,21 +8,21 @@ import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts"
 import { ROOT, UserError } from "../shared/cli.ts";
 import { prebuilt } from "../worker.ts";
 
-/** The build that is uploaded has a folder of its own, which no session of `npm run dev` changes. */
+/** The folder of the build that is uploaded, which no session of `npm run dev` changes. */
 export const DEPLOYED = "dist/deployed";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** A number may be missing: its database is not bound any more, or not for a while. */
+/** The numbers of the shards by their bindings. A configuration may leave numbers out. */
 const SHARDS = new Map(Array.from({ length: MAX_SHARDS }, (_, shard) => [bindingName(shard), shard]));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
   binding: string;
   name: string;
-  /** Where it and its workspaces' objects are to be; undefined where the configuration says nothing. */
+  /** The region of the database and of its workspaces' objects; undefined where the configuration names none. */
   region: Region | undefined;
-  /** Where the configuration holds one; wrangler finds the others by name. */
+  /** The id in the configuration, if there is one; wrangler finds the other databases by name. */
   id: string | undefined;
-  /** Where its migrations are. */
+  /** The folder of its migrations. */
   migrationsDirectory: string;
   /** The files of its migrations, in their order. */
   migrations: string[];
@@ -30,19 +30,19 @@ export interface DatabaseBinding {
   ledger: string;
 }
 
-/** What of wrangler's configuration a deployment needs: the one list of all that it makes. */
+/** The part of wrangler's configuration that a deployment uses: the one list of all that it creates. */
 export interface Project {
   /** The configuration file. */
   config: string;
   env: string;
   worker: string;
-  /** What makes wrangler upload the Worker as the deployment builds it; nothing where \`main\` is another Worker's. */
+  /** The arguments that make wrangler upload the deployment's own build; none where `main` is another Worker's. */
   workerArgs: string[];
   accountId: string | undefined;
   vars: Record<string, unknown>;
   secrets: string[];
   databases: DatabaseBinding[];
-  /** Of producers and consumers, and where dead letters go. */
+  /** The queues of producers and consumers, and the dead-letter queues. */
   queues: string[];
   /** The names of the Vectorize indexes. */
   indexes: string[];
@@ -50,11 +50,11 @@ export interface Project {
   hosts: string[];
   /** Whether it binds Workers AI, Analytics Engine and Email Sending. */
   uses: { ai: boolean; metrics: boolean; mail: boolean };
-  /** How long the vectors in them are. */
+  /** The dimensions of the vectors in the indexes. */
   dimensions: number;
 }
 
-/** What of wrangler's own reading is used; its package leaves the types of these open. */
+/** The fields that are read of wrangler's configuration, whose types its package leaves open. */
 interface RawConfig {
   main?: string;
   rules: { globs: string[] }[];
@@ -113,7 +113,7 @@ export function readProject(options: { config?: string | undefined; env: string;
   return project;
 }
 
-/** Writes the configuration without its Analytics Engine, beside it, since paths in it are relative. It goes with this process. */
+/** Writes the configuration without Analytics Engine into the same folder, since its paths are relative. The file is removed on exit. */
 function withoutMetrics(original: string, env: string): string {
   const { rawConfig } = readRawConfig({ config: original });
   const path = join(dirname(original), `.wrangler-without-metrics-${process.pid}.json`);
@@ -148,13 +148,13 @@ function databaseOf(database: RawDatabase, directory: string, regions: ReadonlyM
   };
 }
 
-/** Of the server's model where one is named, else of the model on Workers AI. */
+/** The dimensions of the configured embedding model, otherwise of the model on Workers AI. */
 function dimensionsOf(vars: Record<string, unknown>): number {
   const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = vars;
   return model ? Number(dimensions) : WORKERS_AI_DIMENSIONS;
 }
 
-/** What the service would refuse of the variables and of these secrets; those that are not known are taken for right. */
+/** The problems that the service would find in the variables and these secrets. Unknown secrets are taken to be right. */
 export function findValueProblems({ vars, secrets }: Project, known: Record<string, string> = {}): string[] {
   const unknown = Object.fromEntries(secrets.map((name) => [name, "-".repeat(64)]));
   return configProblems({ ...unknown, ...vars, ...known });

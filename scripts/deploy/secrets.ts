@@ -6,8 +6,8 @@ import type { Deployment, Step } from "./deployment.ts";
 import { findValueProblems, type Project } from "./project.ts";
 
 /**
- * The secrets that the Worker lacks. They are kept in a file of this machine before the Worker gets them, and taken from
- * there when it holds them: a deployment that breaks off goes on with the same ones, and the operator has what opens the service.
+ * The secrets that the Worker lacks. They are written to a file on this machine before the Worker gets them, and the next run
+ * takes them from there, so a deployment that failed continues with the same ones and the operator has the token.
  */
 export const secrets: Step = {
   title: "Secrets",
@@ -27,9 +27,9 @@ export const secrets: Step = {
   },
 };
 
-/** Names what was made only after it is safe. */
+/** Stores the new secrets, and then names them. */
 function keep({ project, missingSecrets, say }: Deployment, file: string, kept: NodeJS.Dict<string>): void {
-  // The operator may have written some of them.
+  // The operator may have written some of them into the file.
   const problems = findValueProblems(project, missingSecrets);
   if (problems.length > 0) throw new UserError(problems.join("\n"));
   setDevVars(file, missingSecrets);
@@ -53,12 +53,12 @@ async function listSecrets(deployment: Deployment): Promise<Set<string>> {
   return new Set(found.map(({ name }) => name));
 }
 
-/** Where secrets are kept that were made: beside the configuration, out of version control, for the owner alone. */
+/** The file of the new secrets, beside the configuration and out of version control. */
 function secretsFile({ config, env }: Project): string {
   return join(dirname(config), `.secrets.${env}`);
 }
 
-/** Tells where the operator finds what was made. */
+/** The text that says where the operator finds the new secrets; undefined where there are none. */
 export function secretsNotice({ project, missingSecrets }: Deployment): string | undefined {
   const names = Object.keys(missingSecrets);
   if (names.length === 0) return undefined;

@@ -21,7 +21,7 @@ interface Whoami {
   accounts?: { id: string; name: string }[];
 }
 
-/** Whether wrangler may act for an account. */
+/** Finds the account that wrangler is logged in to. */
 const account: Step = {
   title: "Account",
   next: "Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.",
@@ -44,18 +44,18 @@ async function whoami({ wrangler, options }: Deployment): Promise<Whoami> {
   try {
     return JSON.parse((await wrangler.run("whoami", "--json")).stdout) as Whoami;
   } catch (error) {
-    // It fails where nobody is logged in, after saying so; a dry run needs no account, nor a network.
+    // wrangler fails where nobody is logged in, after printing that. A dry run needs neither an account nor a network.
     if (error instanceof WranglerError && (options.dryRun || error.message.includes('"loggedIn":false'))) return { loggedIn: false };
     throw error;
   }
 }
 
-/** For the owner alone. */
+/** Only the owner may read it. */
 const FILE_MODE = 0o600;
-/** Such as `name.account.workers.dev`, `api.example.com (custom domain)` and `api.example.com/* (zone name: example.com)`. */
+/** The forms of a target, such as `name.account.workers.dev`, `api.example.com (custom domain)` and `api.example.com/* (zone name: example.com)`. */
 const HOST_TARGET = /^(?:https:\/\/)?([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:\/\*)?(?: \((?:custom domain|zone)[^)]*\))?$/;
 
-/** Comes before anything is changed: what does not build is not deployed half. */
+/** Builds the Worker before anything is changed, since a broken build would leave half a deployment. */
 const build: Step = {
   title: "Build",
   next: "`npm run verify` says more.",
@@ -67,7 +67,7 @@ const build: Step = {
   },
 };
 
-/** Puts the Worker up, with the secrets that it lacks: a Worker that does not exist yet takes them in no other way. */
+/** Deploys the Worker together with the secrets that it lacks: a new Worker takes them in no other way. */
 export const deploy: Step = {
   title: "Deploy",
   next: "A token needs the permission Workers Scripts: Edit. An account's first Worker needs a workers.dev name: open Workers & Pages in the dashboard once.",
@@ -91,7 +91,7 @@ async function upload(deployment: Deployment): Promise<Ran> {
     if (!hasWorker) created.push(`Worker ${project.worker}`);
     return ran;
   } catch (error) {
-    // It may be up, without its queues and routes.
+    // The Worker may be uploaded, without its queues and routes.
     if (!hasWorker && (await api?.read(`workers/scripts/${project.worker}/settings`))?.result) created.push(`Worker ${project.worker}`);
     if (!(error instanceof WranglerError && error.hasCode(NO_METRICS))) throw error;
     throw new UserError(`Analytics Engine is off in this account: ${metricsRemedy(api?.accountId ?? ":account")}.`);
@@ -105,7 +105,7 @@ function secretFlags({ missingSecrets, wrangler }: Deployment): string[] {
   return [`--secrets-file=${file}`];
 }
 
-/** Where wrangler says that the Worker answers: a workers.dev name, or a domain of the operator's. */
+/** The URL that wrangler reports: on workers.dev, or on a domain of the operator's. */
 function urlIn({ events }: Ran): string | undefined {
   const targets = events.flatMap((event) => event.targets ?? []);
   const hosts = targets.flatMap((target) => HOST_TARGET.exec(target)?.[1] ?? []);
@@ -116,8 +116,8 @@ const REQUEST_MS = 10_000;
 const PAUSE_MS = 2_000;
 
 /**
- * What a service that works answers without a key: it runs; its configuration is right, or keys could not be asked for; and each of
- * its APIs can be loaded, which its document needs as a whole.
+ * The statuses of a service that works, without a key. A 401 shows that the configuration is right, and each document that its
+ * whole API can be loaded.
  */
 const EXPECTED = {
   "/healthz": 200,
@@ -127,7 +127,7 @@ const EXPECTED = {
   "/operator/v1/openapi.json": 200,
 };
 
-/** Whether the service answers. */
+/** Waits until the service answers as it should. */
 export const smoke: Step = {
   title: "Smoke test",
   next: "The Worker is deployed. `npx wrangler tail --env production` shows its log, which names what is wrong.",
@@ -144,12 +144,12 @@ export const smoke: Step = {
   },
 };
 
-/** @throws UserError with the last answer when the one that is hoped for has not come by then. */
-async function waitFor(url: URL, hopedFor: number, deadlineMs: number): Promise<void> {
+/** @throws UserError with the last answer where the expected one has not come by the deadline. */
+async function waitFor(url: URL, expected: number, deadlineMs: number): Promise<void> {
   for (;;) {
     const answer = await ask(url);
-    if (answer === String(hopedFor)) return;
-    if (Date.now() + PAUSE_MS > deadlineMs) throw new UserError(`${url.href} should answer ${hopedFor}, but: ${answer}.`);
+    if (answer === String(expected)) return;
+    if (Date.now() + PAUSE_MS > deadlineMs) throw new UserError(`${url.href} should answer ${expected}, but: ${answer}.`);
     await sleep(PAUSE_MS);
   }
 }
@@ -164,14 +164,14 @@ async function ask(url: URL): Promise<string> {
   }
 }
 
-/** What a run does. In a whole deployment, what a Worker needs comes before it. */
+/** The steps of a run. A whole deployment creates what the Worker needs before the Worker. */
 export function stepsFor({ check: isCheck, remove: isRemoval }: Options): readonly Step[] {
   if (isRemoval) return [account, removal];
   if (isCheck) return [account, check];
   return [account, check, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
 }
 
-/** Runs steps in their order, up to the first that fails. Answers what failed and what to do; undefined when all went well. */
+/** Runs steps up to the first that fails. Returns what failed and what to do, or undefined where all succeeded. */
 export async function runSteps(
   steps: readonly Step[],
   deployment: Deployment,

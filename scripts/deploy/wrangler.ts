@@ -10,19 +10,19 @@ import { ROOT, UserError } from "../shared/cli.ts";
 import type { Project } from "./project.ts";
 
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
-/** A deployment starts wrangler some thirty times: compiled once, each start takes a third less. */
+/** A deployment starts wrangler many times; with a compile cache each start takes a third less. */
 const COMPILED = join(ROOT, "node_modules/.cache/wrangler-compiled");
-/** What is shown of a failure that wrangler does not put into words. */
+/** How much of the output is shown where wrangler reports no reason. */
 const SHOWN_CHARACTERS = 2_000;
 
-/** What wrangler writes for machines; one line an event. */
+/** An event that wrangler writes for machines, one a line. */
 interface Event {
   type: string;
   message?: string;
   targets?: string[];
 }
 
-/** What a command printed, and the events that it reported. */
+/** The output of a command, and the events that it reported. */
 export interface Ran {
   stdout: string;
   events: Event[];
@@ -36,9 +36,9 @@ export class WranglerError extends UserError {
   }
 }
 
-/** The project's own wrangler, for one environment of one configuration. It is never asked anything: what it would ask, it does. */
+/** The project's own wrangler, for one environment of one configuration. It runs without questions. */
 export class Wrangler {
-  /** For files that nobody else may read; gone with this process. */
+  /** A folder for files that nobody else may read; it is removed on exit. */
   readonly directory: string = mkdtempSync(join(tmpdir(), "deploy-"));
   readonly #flags: string[];
   readonly env: NodeJS.ProcessEnv;
@@ -71,7 +71,7 @@ function eventsIn(file: string): Event[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Event);
 }
 
-/** A refusal of the API, as wrangler prints it; its events leave it out. */
+/** A refusal of the API as wrangler prints it; the events do not contain it. */
 const REFUSALS = /^ *\S.* \[code: ?\d+\]/gm;
 
 function reasonOf(events: Event[], output: string): string {

@@ -37,8 +37,8 @@ interface Source {
 }
 
 /**
- * Creates the demo workspace, its key, its agent and the agent's knowledge where they are missing. What an interrupted
- * start left is completed.
+ * Creates the demo workspace, its key, its agent and the agent's knowledge where they are missing, also
+ * after an interrupted start.
  */
 export async function ensureDemo(url: string, operator: Client, kept: Partial<Demo>): Promise<Demo> {
   const slug = kept.apiKey === undefined ? undefined : await workspaceOf(url, kept.apiKey);

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-// Leads the process group that wrangler runs in. Should the script that started it die, even by SIGKILL, its IPC channel
-// closes and the leader ends the group, so that no process and no port in use is left behind.
+// Leads the process group of wrangler. Where the script that started it dies, even by SIGKILL, the IPC channel closes and the
+// leader ends the group, so that no process is left behind and no port stays in use.
 /** Less than in wrangler.ts, so that the two do not overlap. */
 const GRACE_MS = 5_000;
 /** For what is left of the group once wrangler has ended. */
@@ -31,7 +31,7 @@ function stop(): void {
 
 function leave(code: number): void {
   if (process.connected) process.exit(code);
-  // The script is gone: the rest of the group is ended from here.
+  // The script has ended, so the leader ends the rest of the group.
   stopping = true;
   process.kill(0, "SIGTERM");
   setTimeout(() => process.kill(0, "SIGKILL"), REST_MS);

@@ -3,7 +3,7 @@
  * notices of reloads. Its tables of bindings and its own request lines are left out.
  */
 
-/** The fields of a log line that its short form is made of. */
+/** The fields of a log line that its short form contains. */
 interface Entry {
   event: string;
   method?: string;
@@ -17,9 +17,9 @@ interface Entry {
 }
 
 export interface LogFilter {
-  /** Whether to show requests and jobs that went well: not while the demo is made. Problems are always shown. */
+  /** Whether requests and jobs that succeed are shown; not while the demo is created. Problems are always shown. */
   isVerbose: boolean;
-  /** What to print for a line of wrangler's output; undefined for nothing. */
+  /** The text to print for a line of wrangler's output; undefined for nothing. */
   show: (line: string, stream: "stdout" | "stderr") => string | undefined;
 }
 
@@ -31,7 +31,7 @@ const NOISE = [
   /^\[wrangler:info\]/,
   /^\[custom build\] (?:(?:Running|Built)\b.*)?$/,
 ];
-/** Where a notice of several lines begins that is left out, and which lines still belong to it. */
+/** Notices of several lines that are left out: their first line, and the lines that belong to it. */
 const NOISY_BLOCKS: { start: RegExp; continues: RegExp }[] = [
   { start: /^Attaching additional modules:/, continues: /^[┌│├└]/ },
   { start: /^Your Worker has access to the following bindings:/, continues: /\S/ },
@@ -39,7 +39,7 @@ const NOISY_BLOCKS: { start: RegExp; continues: RegExp }[] = [
   { start: /Process exited with non-zero status/, continues: /^(?:\s|$)/ },
   { start: /Scheduled Workers are not automatically triggered/, continues: /^(?:\s|$)/ },
 ];
-/** Runs each minute. */
+/** A job that runs each minute. */
 const SWEEP = "sweep";
 /** Fields that are in the short line already, or that only a log store needs. */
 const LEFT_OUT = new Set(["event", "surface", "object_hops", "d1_trips", "rows_read", "rows_written"]);
@@ -80,7 +80,7 @@ function parseEntry(line: string): Entry | undefined {
   }
 }
 
-/** Such as `14:02:11 POST /api/v1/agents/:agent_id/messages 200 41 ms`; a problem has all its fields. */
+/** A log line in its short form, such as `14:02:11 POST /api/v1/agents/:agent_id/messages 200 41 ms`; a problem has all its fields. */
 export function formatEntry(entry: Entry, isProblem: boolean, at: Date): string {
   const time = at.toTimeString().slice(0, 8);
   const { event, method, route, status, error_code: errorCode, job, outcome, duration_ms: durationMs } = entry;

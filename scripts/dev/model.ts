@@ -15,7 +15,7 @@ interface Server {
   port: number;
 }
 
-/** Where the usual servers of the OpenAI protocol listen by default, in the order of preference. */
+/** The usual servers of the OpenAI protocol with their default ports, in the order of preference. */
 const SERVERS: readonly Server[] = [
   { name: "Ollama", port: 11434 },
   { name: "LM Studio", port: 1234 },

@@ -33,7 +33,7 @@ async function holdLock(port: number): Promise<boolean> {
   const path = join(tmpdir(), `support-agent-service-${userInfo().uid}-${port}.sock`);
   let held = await listens({ path });
   if (!held && !(await answers({ path }))) {
-    // Left behind by a session that was killed.
+    // A session that was killed left the file behind.
     rmSync(path, { force: true });
     held = await listens({ path });
   }

@@ -17,9 +17,9 @@ export const WRANGLER_ENV: NodeJS.ProcessEnv = {
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
 };
 
-/** How long a group has to end by itself before it is killed; group-leader.ts gives up a little earlier. */
+/** The time that a group has to end by itself before it is killed; group-leader.ts waits a little less. */
 const GRACE_MS = 6_000;
-/** How long what is left of a group has after its leader ended, for each of the two signals. */
+/** The time that the rest of a group has after its leader ended, for each of the two signals. */
 const REST_MS = 2_000;
 const CHECK_EVERY_MS = 50;
 const GROUP_LEADER = fileURLToPath(new URL("./group-leader.ts", import.meta.url));
@@ -28,7 +28,7 @@ const GROUP_LEADER = fileURLToPath(new URL("./group-leader.ts", import.meta.url)
 export interface Run {
   /** wrangler's exit code; 1 where it was killed. Settles when no process of the group is left. */
   ended: Promise<number>;
-  /** What it has printed, where no `onLine` was given. */
+  /** The output so far, where no `onLine` was given. */
   output: () => string;
 }
 
@@ -50,7 +50,7 @@ export function runWrangler(args: readonly string[], onLine?: OnLine): Run {
   return { ended, output: () => output };
 }
 
-/** Ends every group that runs, and answers when none is left. No other one can be started from here on. */
+/** Ends every group and resolves when none is left. No other group can be started afterwards. */
 export async function stopAll(): Promise<void> {
   stopped = true;
   for (const leader of running.keys()) signalGroup(leader, "SIGTERM");
@@ -59,7 +59,7 @@ export async function stopAll(): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Ends every group that runs, at once. */
+/** Kills every group at once. */
 export function killAll(): void {
   for (const leader of running.keys()) signalGroup(leader, "SIGKILL");
 }
@@ -77,7 +77,7 @@ async function groupEnd(leader: ChildProcess): Promise<number> {
       left = signalGroup(leader, 0);
     }
   }
-  // wrangler answers 0 when it is killed.
+  // wrangler exits with 0 when it is killed.
   return stopped && code === 0 ? 1 : code;
 }
 
@@ -91,10 +91,10 @@ function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** What wrangler prints. */
+/** Part of wrangler's output. */
 const NOTHING_TO_DO = "No migrations to apply";
 
-/** Brings every local database up to date. Gives the bindings of those that were not. */
+/** Applies the missing migrations to every local database. Returns the bindings of the databases that changed. */
 export async function applyMigrations(databases: readonly string[], flags: Flags): Promise<string[]> {
   const migrated: string[] = [];
   for (const binding of databases) {
@@ -106,7 +106,7 @@ export async function applyMigrations(databases: readonly string[], flags: Flags
   return migrated;
 }
 
-/** The flags that say which configuration and which state are meant. */
+/** The flags for the configuration and the state. */
 function sharedFlags({ config, env, envFiles, persistTo }: Flags): string[] {
   const given = { "--config": config, "--env": env, "--persist-to": persistTo };
   const flags = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));

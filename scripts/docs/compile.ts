@@ -8,7 +8,7 @@ import type { Failure } from "./shell.ts";
 interface Compiler {
   command: string;
   args: (path: string) => string[];
-  /** What the example becomes a whole file with. */
+  /** The text that makes a whole file of an example. */
   prefix: string;
 }
 

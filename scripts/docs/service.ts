@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseEnv } from "node:util";
 import { ROOT } from "../shared/cli.ts";
 
-/** What a fresh clone does not have: what was installed, built or kept here. */
+/** Files that a fresh clone does not have, since they were installed, built or stored here. */
 const NOT_CLONED = /^(node_modules|\.git|\.wrangler|dist|\.dev\.vars.*|\.secrets\..*)$/;
 const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 10_000;

@@ -19,7 +19,7 @@ const CURL_HTTP_ERROR = 22;
 const CURL_CONFIG = "fail-with-body\nshow-error\n";
 
 export interface ShellOptions {
-  /** Where the blocks run: a checkout of the project. */
+  /** The directory in which the blocks run: a copy of the project. */
   cwd: string;
   env: NodeJS.Dict<string>;
   timeoutMs: number;

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { withUsage } from "../shared/cli.ts";
 import { call, type Client, type OperatorTarget, resolveOperatorTarget } from "../shared/service.ts";
 
-/** Secrets that are written by a process of an older configuration meanwhile are found by another round; more rounds find a fault. */
+/** A second round finds the secrets that a process with the old configuration wrote meanwhile; more rounds mean a fault. */
 const MAX_ROUNDS = 3;
 const PROGRESS_EVERY_MS = 1_000;
 
@@ -22,17 +22,17 @@ export interface OutdatedKey {
   last_used_at: string | null;
 }
 
-/** What was found: by one step, or by all of them together. */
+/** What one step found, or all of them together. */
 export interface Total {
   secrets: Record<string, Counts>;
   api_keys: { current: number; outdated: OutdatedKey[] };
   keep_until: string | null;
 }
 
-/** What the service answers to one step. */
+/** The service's answer to one step. */
 type Step = Total & { next_cursor: string | null };
 
-/** Kept responses go by themselves within a day; they are not reencrypted. */
+/** Kept responses expire within a day, so they are not reencrypted. */
 const PASSING_KIND = "kept_responses";
 
 const REQUESTS = {
@@ -40,7 +40,7 @@ const REQUESTS = {
   reencrypt: { method: "POST", path: "/operator/v1/secrets/reencrypt" },
 } as const;
 
-/** Takes every step from the beginning to the end, and says each second how far it is. */
+/** Takes all steps, and prints the progress each second. */
 export async function walkAll(client: Client, mode: keyof typeof REQUESTS, say: (line: string) => void): Promise<Total> {
   const { method, path } = REQUESTS[mode];
   const total: Total = { secrets: {}, api_keys: { current: 0, outdated: [] }, keep_until: null };
@@ -60,8 +60,8 @@ export async function walkAll(client: Client, mode: keyof typeof REQUESTS, say: 
 }
 
 /**
- * Reencrypts and checks again, until nothing is left to be done or it leads nowhere.
- * @returns what the last look found, and how many secrets were reencrypted in all.
+ * Reencrypts and checks, until nothing is left to do or further rounds do not help.
+ * @returns what the last check found, with the number of secrets that were reencrypted in all rounds.
  */
 export async function reencryptAll(client: Client, say: (line: string) => void): Promise<Total> {
   const renewed: Record<string, number> = {};
@@ -75,22 +75,22 @@ export async function reencryptAll(client: Client, say: (line: string) => void):
   }
 }
 
-/** Whether everything is reencrypted that can be, and everything can be read. */
+/** Whether every secret can be read and is encrypted with the current value. */
 export function isDone(total: Total): boolean {
   return sumOf(total, "outdated") === 0 && unreadableOf(total) === 0;
 }
 
-/** Whether no old value of a secret is needed by anything. */
+/** Whether nothing needs an old value of a secret. */
 export function needsNothingOld(total: Total): boolean {
   return isDone(total) && total.keep_until === null && total.api_keys.outdated.length === 0;
 }
 
-/** How many secrets cannot be read, of all kinds. */
+/** The number of secrets that cannot be read. */
 function unreadableOf({ secrets }: Total): number {
   return Object.values(secrets).reduce((sum, { unreadable }) => sum + unreadable, 0);
 }
 
-/** A sum over all kinds that are reencrypted. */
+/** The sum of a count over all kinds that are reencrypted. */
 function sumOf({ secrets }: Total, count: keyof Counts): number {
   return Object.entries(secrets).reduce((sum, [kind, counts]) => sum + (kind === PASSING_KIND ? 0 : counts[count]), 0);
 }
@@ -102,7 +102,7 @@ function add(total: Total, step: Step): void {
   }
   total.api_keys.current += step.api_keys.current;
   total.api_keys.outdated.push(...step.api_keys.outdated);
-  // Times of one form: the later one is the greater text.
+  // The times have one format, so the later one is the greater string.
   if (step.keep_until !== null && step.keep_until > (total.keep_until ?? "")) total.keep_until = step.keep_until;
 }
 
@@ -113,12 +113,12 @@ function progressOf(total: Total, mode: keyof typeof REQUESTS): string {
   return `${mode}: ${read} secrets read${done}, ${outdated} under an old key, ${unreadableOf(total)} unreadable`;
 }
 
-/** More than anybody writes to in a day; GET /operator/v1/secrets names them all. */
+/** GET /operator/v1/secrets names them all. */
 const MAX_KEYS_SHOWN = 50;
 const COLUMN_WIDTH = 12;
 const COLUMNS = ["current", "outdated", "reencrypted", "unreadable"] as const;
 
-/** What stands after a walk, and whether the old values may be taken out of the configuration, line by line. */
+/** The lines of the report, which say whether the old values may be taken out of the configuration. */
 export function reportOf(total: Total): string[] {
   return ["", ...tableOf(total), "", encryptionVerdict(total), ...keyVerdict(total)];
 }
@@ -175,7 +175,7 @@ The operator's token is taken from OPERATOR_TOKEN in the environment, or for a s
   --url    where the service is
   --check  change nothing; end with 0 when no old value of ENCRYPTION_KEY or KEY_SECRET is needed any more`;
 
-/** What the command is to do, and where. */
+/** The command line. */
 interface Options extends OperatorTarget {
   isCheck: boolean;
 }

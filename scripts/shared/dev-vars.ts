@@ -4,7 +4,7 @@ import { parseEnv } from "node:util";
 
 const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"] as const;
 const SECRET_BYTES = 32;
-/** For the owner alone. */
+/** Only the owner may read it. */
 const FILE_MODE = 0o600;
 const HEADER = "# Made by `npm run dev` for this machine. Keep it out of version control.\n";
 
@@ -19,7 +19,7 @@ export function readDevVars(path: string): NodeJS.Dict<string> {
   return existsSync(path) ? parseEnv(readFileSync(path, "utf8")) : {};
 }
 
-/** Makes the file with random secrets, or adds those that are missing. Answers which were made. */
+/** Creates the file with random secrets, or adds the missing ones. Returns the names of the new ones. */
 export function ensureSecrets(path: string): string[] {
   if (!existsSync(path) && createDevVars(path)) return [...SECRETS];
   const present = readDevVars(path);
@@ -43,7 +43,7 @@ function withVariable(text: string, name: string, value: string): string {
   return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${set}\n`;
 }
 
-/** Makes the whole file in one step: of two starts at once, the second finds it there. Answers whether it made it. */
+/** Creates the whole file in one step, so that of two starts at once the second finds it. Returns whether it did. */
 function createDevVars(path: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, HEADER + SECRETS.map((name) => `${name}=${randomSecret()}\n`).join(""), { mode: FILE_MODE });
@@ -58,7 +58,7 @@ function createDevVars(path: string): boolean {
   }
 }
 
-/** Written beside and renamed, so that a kill in between never leaves half a file. A link keeps pointing to its file. */
+/** Writes a draft and renames it, so that a kill never leaves half a file. A link stays a link. */
 function replaceFile(path: string, text: string): void {
   const target = existsSync(path) ? realpathSync(path) : path;
   const draft = `${target}.${process.pid}`;

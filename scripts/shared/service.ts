@@ -18,7 +18,7 @@ export interface Answer {
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** The service as one caller sees it. */
+/** A client with the credentials of one caller. */
 export interface Client {
   send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
 }
@@ -46,7 +46,7 @@ export function createClient(url: string, credentials: string | Record<string, s
   };
 }
 
-/** Why a request was not answered, in the words of whatever failed below `fetch`. */
+/** The reason why a request was not answered, from the error below `fetch`. */
 export function networkErrorText(error: unknown): string {
   const { cause } = error as Error;
   const { message, name } = cause instanceof Error ? cause : (error as Error);
@@ -95,7 +95,7 @@ export async function waitUntilHealthy(url: string): Promise<void> {
   throw new UserError(`The service was not healthy within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
 }
 
-/** Why the configuration that was asked for allows no demo: it switches the operator surface off, or lacks a secret. */
+/** The reason why the configuration allows no demo: it switches the operator surface off, or a secret is wrong. */
 export async function findDemoProblem(operator: Client): Promise<string | undefined> {
   const { status } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
   if (status === 404) return "OPERATOR_TOKEN is empty, and without it there is no operator surface.";
@@ -103,7 +103,7 @@ export async function findDemoProblem(operator: Client): Promise<string | undefi
   return undefined;
 }
 
-/** A deployment's operator surface, and what opens it. */
+/** A deployment's operator surface, with the token for it. */
 export interface OperatorTarget {
   /** Without a slash at its end. */
   url: string;
@@ -113,13 +113,13 @@ export interface OperatorTarget {
 /** The token must not travel in the clear further than this machine. */
 const LOOPBACK_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** What a header can carry. */
+/** The characters that a header can carry. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /**
- * Which deployment a command is about. The token is never an argument: it is that of OPERATOR_TOKEN in the environment, or for a
- * service on this machine that of .dev.vars.
- * @param localToken reads the latter.
+ * The deployment that a command works on. The token is never an argument: it is OPERATOR_TOKEN in the environment or, for a
+ * service on this machine, in .dev.vars.
+ * @param localToken reads the token of .dev.vars.
  * @throws UserError that says what is missing.
  */
 export function resolveOperatorTarget(

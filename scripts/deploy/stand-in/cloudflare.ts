@@ -67,7 +67,7 @@ export class CloudflareStandIn {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const sent = await text(request);
     const { status, body } = this.#answer(request, sent);
-    // Where files are uploaded to, the answer names the hash of what came.
+    // The answer to an upload names the hash of the file.
     const headers = { "Content-Type": "application/json", ETag: createHash("md5").update(sent).digest("hex") };
     response.writeHead(status, headers).end(JSON.stringify(body));
   }
