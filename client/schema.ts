@@ -68,9 +68,9 @@ export interface Schemas {
     }[];
   };
   SourceError: {
-    /** What went wrong, for programs. */
+    /** The code of the error, for programs. */
     code: string;
-    /** What went wrong, and what to do. */
+    /** What went wrong and how to fix it. */
     message: string;
   };
   ContactForm: {
@@ -750,7 +750,7 @@ export interface Schemas {
     type: "page" | "text" | "answer";
     /** The beginning of the passage. */
     snippet: string;
-    /** 0 to 1: how well the passage fits the question. */
+    /** How well the passage fits the question, from 0 to 1. */
     score: number;
   };
   /**
@@ -775,7 +775,7 @@ export interface Schemas {
     user?: Schemas["EndUser"] | null | undefined;
     /** Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap. */
     channel?: "api" | "playground" | undefined;
-    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
     /** Tries other settings out: they take the place of the agent's for this answer, and are not saved. Needs the channel playground and the scope agents:write. */
     settings?: {
@@ -981,7 +981,7 @@ export interface Schemas {
     } | null | undefined;
     /** Your stable id for the person; groups that person's conversations. */
     user?: string | null | undefined;
-    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
     /** 1, if anything. */
     n?: unknown | undefined;
@@ -1307,15 +1307,15 @@ export interface Schemas {
     agent_id: string;
     /** A whole website, one page, a text, or a file. */
     type: "website" | "url" | "text" | "file";
-    /** What your team calls it. */
+    /** The name of the source, for your team. */
     name: string;
     /** Where it is read; null for a text or file. */
     url: string | null;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata: Record<string, string>;
-    /** Whether it waits, is being read, is in use or failed. */
+    /** Whether the source waits, is being read, is in use or has failed. */
     status: "pending" | "processing" | "ready" | "failed";
-    /** How often it is read again. */
+    /** How often the source is read again. */
     schedule: "manual" | "daily" | "weekly";
     /** The most pages that are read of a website, within the plan. */
     max_pages: number;
@@ -1327,9 +1327,9 @@ export interface Schemas {
     pages_failed: number;
     /** Pages that were left out, such as copies. */
     pages_skipped: number;
-    /** Passages that its texts were cut into. */
+    /** The number of passages of its texts. */
     chunks_count: number;
-    /** Why it failed; null unless it did. */
+    /** Why the last sync failed; null if it did not. */
     error: Schemas["SourceError"] | null;
     /** When it was last read completely. */
     last_synced_at: string | null;
@@ -1343,7 +1343,7 @@ export interface Schemas {
   SourceCreate: {
     /** A whole website, one page, or a text. */
     type: "website" | "url" | "text";
-    /** What your team calls it. */
+    /** The name of the source, for your team. */
     name: string;
     /** Required when type is website or url. */
     url?: string | null | undefined;
@@ -1351,7 +1351,7 @@ export interface Schemas {
     text?: string | null | undefined;
     /** For websites; the plan's cap applies. */
     max_pages?: number | undefined;
-    /** How often it is read again; a text never is. */
+    /** How often the source is read again. A text is never read again. */
     schedule?: "manual" | "daily" | "weekly" | undefined;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata?: Record<string, string> | undefined;
@@ -1366,15 +1366,15 @@ export interface Schemas {
   };
   /** A field that is left out or null stays as it is. */
   SourcePatch: {
-    /** The title of a text's passages: it is read again with it. */
+    /** The name of the source. It is the title of a text's passages, so a text is indexed again with it. */
     name?: string | null | undefined;
-    /** How often it is read again; a text or file never is. */
+    /** How often the source is read again. A text or file is never read again. */
     schedule?: "manual" | "daily" | "weekly" | null | undefined;
     /** From the next sync on; the plan's cap applies. */
     max_pages?: number | null | undefined;
-    /** Replaces the text of a source of type text. The agent answers from the former one until the new one is read. */
+    /** Replaces the text of a source of type text. The agent answers from the previous text until the new one is read. */
     text?: string | null | undefined;
-    /** Replaces all metadata, at once. `{}` clears them. */
+    /** Replaces all metadata immediately. `{}` clears them. */
     metadata?: Record<string, string> | null | undefined;
   };
   CrawledPagePage: {
@@ -1390,15 +1390,15 @@ export interface Schemas {
     has_more: boolean;
   };
   CrawledPage: {
-    /** Its address. */
+    /** The URL of the page. */
     url: string;
-    /** Its title; null until it is read. */
+    /** The title of the page; null until it is read. */
     title: string | null;
-    /** What became of it. */
+    /** The status of the page. */
     status: "indexed" | "failed" | "skipped" | "waiting";
-    /** Why it failed or was skipped, such as http_404, timeout, robots or noindex. */
+    /** Why the page failed or was skipped, such as http_404, timeout, robots or noindex. */
     reason: string | null;
-    /** Whether the agent answers from it: also when it failed now, but was read before. */
+    /** Whether the agent answers from the page, even if it failed now but was read before. */
     in_use: boolean;
   };
   AnswerPage: {
@@ -1461,7 +1461,7 @@ export interface Schemas {
     type: "page" | "text" | "answer";
     /** The passage. */
     content: string;
-    /** 0 to 1: how well it fits. */
+    /** How well the passage fits the question, from 0 to 1. */
     score: number;
   };
   SearchIn: {
@@ -1469,7 +1469,7 @@ export interface Schemas {
     query: string;
     /** How many passages to return at most. */
     limit?: number | undefined;
-    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
   };
   DraftPage: {
@@ -1493,7 +1493,7 @@ export interface Schemas {
     question: string;
     /** What a colleague replied, without the salutation. */
     answer: string;
-    /** How many replies said the same to the same question. */
+    /** The number of equivalent replies to the same question. */
     count: number;
     /** The latest 10 conversations that it comes from, latest first. */
     conversations: Schemas["DraftConversation"][];
@@ -1510,7 +1510,7 @@ export interface Schemas {
     /** What the visitor asked. */
     question: string;
   };
-  /** What is left out or null stays as in the draft. */
+  /** A field that is left out or null is taken from the draft. */
   DraftAccept: {
     /** The question, in place of the draft's. */
     question?: string | null | undefined;
@@ -1919,7 +1919,7 @@ export interface Schemas {
     updated_at: string;
     /** The reply. */
     message_id: string;
-    /** What became of it. */
+    /** The status of the draft. */
     status: "pending" | "accepted" | "dismissed";
   };
   WebhookList: Schemas["WebhookPage"] & {
@@ -2490,7 +2490,7 @@ export interface Operations {
     };
     answer: Schemas["SourcePage"];
   };
-  /** Add a knowledge source. Its ingestion is queued: poll the list until its status is ready or failed. Scope: `knowledge:write`. */
+  /** Add a knowledge source. The source is read in the background: poll it until its status is ready or failed. Scope: `knowledge:write`. */
   createSource: {
     input: {
       /** The agent. */
@@ -2518,7 +2518,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** Change a source. A new text is read in the background, as that of a new source. Until it is, the agent answers from the former one. Scope: `knowledge:write`. */
+  /** Change a source. A new text is read in the background. Until then, the agent answers from the previous one. Scope: `knowledge:write`. */
   updateSource: {
     input: {
       /** The agent. */
@@ -2539,7 +2539,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. Scope: `knowledge:write`. */
+  /** Read a source again. If a sync is waiting or running already, no other one is queued. Until it is complete, the agent answers from the last successful one. Scope: `knowledge:write`. */
   syncSource: {
     input: {
       /** The agent. */
@@ -2549,7 +2549,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** List what became of a source's pages. As the last sync left them, or as the running one has found them so far. A text source has none. Scope: `knowledge:read`. */
+  /** List the pages of a source. The pages after the last sync, or as a running one has found them so far. A text or file has none. Scope: `knowledge:read`. */
   listSourcePages: {
     input: {
       /** The agent. */
@@ -2560,7 +2560,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** Only pages of which this became. */
+      /** Only pages with this status. */
       status?: "indexed" | "failed" | "skipped" | "waiting" | undefined;
     };
     answer: Schemas["CrawledPagePage"];
@@ -2607,7 +2607,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** What retrieval finds for a question. No model is asked and no message of the quota is used. Scope: `knowledge:read`. */
+  /** Search an agent's knowledge. The search asks no model and uses no message of the quota. Scope: `knowledge:read`. */
   searchKnowledge: {
     input: {
       /** The agent. */
@@ -2616,7 +2616,7 @@ export interface Operations {
     };
     answer: Schemas["SearchResults"];
   };
-  /** List drafts of curated answers. When a human replies to a question that the agent could not answer, the two become a draft. Drafts that say the same are one. The agent answers by none until it is accepted. Scope: `knowledge:read`. */
+  /** List drafts of curated answers. When a human replies to a question that the agent could not answer, question and reply become a draft. Equivalent drafts are merged. The agent uses a draft only after it is accepted. Scope: `knowledge:read`. */
   listDrafts: {
     input: {
       /** The agent. */
@@ -2628,7 +2628,7 @@ export interface Operations {
     };
     answer: Schemas["DraftPage"];
   };
-  /** Dismiss a draft. Later replies that say the same are dismissed with it. Scope: `knowledge:write`. */
+  /** Dismiss a draft. Later replies that are equivalent are dismissed too. Scope: `knowledge:write`. */
   dismissDraft: {
     input: {
       /** The agent. */
@@ -2638,7 +2638,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Make a curated answer of a draft. The agent answers by it from then on. A draft that is accepted again stays one answer, as it is now. Scope: `knowledge:write`. */
+  /** Accept a draft as a curated answer. The agent uses the answer from then on. If the draft was accepted before, its answer is returned unchanged. Scope: `knowledge:write`. */
   acceptDraft: {
     input: {
       /** The agent. */

@@ -137,7 +137,7 @@ export interface Schemas {
     type: "page" | "text" | "answer";
     /** The beginning of the passage. */
     snippet: string;
-    /** 0 to 1: how well the passage fits the question. */
+    /** How well the passage fits the question, from 0 to 1. */
     score: number;
   };
   ChatAnswer: {

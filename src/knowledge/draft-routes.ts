@@ -22,10 +22,10 @@ const listDraftsRoute = createRoute({
   path: "/agents/{agent_id}/drafts",
   summary: "List drafts of curated answers",
   description:
-    "When a human replies to a question that the agent could not answer, the two become a draft. Drafts that say the same are one. The agent answers by none until it is accepted.",
+    "When a human replies to a question that the agent could not answer, question and reply become a draft. Equivalent drafts are merged. The agent uses a draft only after it is accepted.",
   ...needsScope("knowledge:read"),
   request: { params, query: pageQuery },
-  responses: { 200: jsonResponse(draftPageSchema, "A page of the drafts that wait, latest first."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(draftPageSchema, "A page of the open drafts, latest first."), ...errorResponses(403, 404, 422) },
 });
 
 draftRoutes.openapi(listDraftsRoute, async (c) => {
@@ -41,7 +41,7 @@ const dismissDraftRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/drafts/{draft_id}/dismiss",
   summary: "Dismiss a draft",
-  description: "Later replies that say the same are dismissed with it.",
+  description: "Later replies that are equivalent are dismissed too.",
   ...needsScope("knowledge:write"),
   request: { params: draftParams },
   responses: { 204: emptyResponse("Dismissed."), ...errorResponses(403, 404, 422) },
@@ -57,8 +57,8 @@ const acceptDraftRoute = createRoute({
   operationId: "acceptDraft",
   method: "post",
   path: "/agents/{agent_id}/drafts/{draft_id}/accept",
-  summary: "Make a curated answer of a draft",
-  description: "The agent answers by it from then on. A draft that is accepted again stays one answer, as it is now.",
+  summary: "Accept a draft as a curated answer",
+  description: "The agent uses the answer from then on. If the draft was accepted before, its answer is returned unchanged.",
   ...needsScope("knowledge:write"),
   request: { params: draftParams, body: optionalJsonBody(draftAcceptSchema) },
   responses: { 200: jsonResponse(answerSchema, "The curated answer."), ...errorResponses(403, 404, 422) },

@@ -5,7 +5,7 @@ import type { KnowledgeIndex } from "./index.ts";
 
 type Index = DurableObjectStub<KnowledgeIndex>;
 
-/** A row of the object holds at most 2 MB. */
+/** The size of a part. A row of the object holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 
 /**

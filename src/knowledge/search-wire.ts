@@ -37,7 +37,7 @@ export const filterSchema = z
   .nullish()
   .meta({
     description:
-      "Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values.",
+      "Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values.",
     example: { product: "billing", region: ["eu", "uk"] },
   });
 
@@ -65,7 +65,7 @@ export const citationSchema = z
       description: "The beginning of the passage.",
       example: "Refunds are paid within five working days to the card that was charged.",
     }),
-    score: z.number().meta({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
+    score: z.number().meta({ description: "How well the passage fits the question, from 0 to 1.", example: 0.91 }),
   })
   .openapi("Citation");
 

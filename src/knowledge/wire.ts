@@ -40,7 +40,7 @@ function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
 export const sourceCreateSchema = z
   .object({
     type: z.enum(SOURCE_TYPES).exclude(["file"]).meta({ description: "A whole website, one page, or a text." }),
-    name: filledText(300).meta({ description: "What your team calls it." }),
+    name: filledText(300).meta({ description: "The name of the source, for your team." }),
     url: z.string().max(2000).nullable().optional().meta({ description: "Required when type is website or url." }),
     text: z
       .string()
@@ -49,7 +49,7 @@ export const sourceCreateSchema = z
       .optional()
       .meta({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
     max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).meta({ description: "For websites; the plan's cap applies." }),
-    schedule: z.enum(SCHEDULES).default("weekly").meta({ description: "How often it is read again; a text never is." }),
+    schedule: z.enum(SCHEDULES).default("weekly").meta({ description: "How often the source is read again. A text is never read again." }),
     metadata: metadata().default({}),
   })
   .refine(...requiredWhen("text", ["text"]))
@@ -95,13 +95,15 @@ export const sourceFileSchema = z
 
 export const sourcePatchSchema = z
   .object({
-    name: filledText(300).nullable().meta({ description: "The title of a text's passages: it is read again with it." }),
-    schedule: z.enum(SCHEDULES).nullable().meta({ description: "How often it is read again; a text or file never is." }),
+    name: filledText(300)
+      .nullable()
+      .meta({ description: "The name of the source. It is the title of a text's passages, so a text is indexed again with it." }),
+    schedule: z.enum(SCHEDULES).nullable().meta({ description: "How often the source is read again. A text or file is never read again." }),
     max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().meta({ description: "From the next sync on; the plan's cap applies." }),
     text: z.string().min(1).nullable().meta({
-      description: "Replaces the text of a source of type text. The agent answers from the former one until the new one is read.",
+      description: "Replaces the text of a source of type text. The agent answers from the previous text until the new one is read.",
     }),
-    metadata: metadata().nullable().meta({ description: "Replaces all metadata, at once. `{}` clears them." }),
+    metadata: metadata().nullable().meta({ description: "Replaces all metadata immediately. `{}` clears them." }),
   })
   .partial()
   .openapi("SourcePatch", {
@@ -111,8 +113,8 @@ export const sourcePatchSchema = z
 
 export const sourceErrorSchema = z
   .object({
-    code: z.string().meta({ description: "What went wrong, for programs." }),
-    message: z.string().meta({ description: "What went wrong, and what to do." }),
+    code: z.string().meta({ description: "The code of the error, for programs." }),
+    message: z.string().meta({ description: "What went wrong and how to fix it." }),
   })
   .openapi("SourceError");
 
@@ -121,18 +123,18 @@ export const sourceSchema = z
     id: uuid(),
     agent_id: uuid(),
     type: z.enum(SOURCE_TYPES).meta({ description: "A whole website, one page, a text, or a file." }),
-    name: z.string().meta({ description: "What your team calls it.", example: "Help centre" }),
+    name: z.string().meta({ description: "The name of the source, for your team.", example: "Help centre" }),
     url: z.string().nullable().meta({ description: "Where it is read; null for a text or file.", example: "https://help.example.com" }),
     metadata: metadata(),
-    status: z.enum(SOURCE_STATUSES).meta({ description: "Whether it waits, is being read, is in use or failed." }),
-    schedule: z.enum(SCHEDULES).meta({ description: "How often it is read again." }),
+    status: z.enum(SOURCE_STATUSES).meta({ description: "Whether the source waits, is being read, is in use or has failed." }),
+    schedule: z.enum(SCHEDULES).meta({ description: "How often the source is read again." }),
     max_pages: z.int().meta({ description: "The most pages that are read of a website, within the plan.", example: 200 }),
     pages_found: z.int().meta({ description: "Pages that were found.", example: 48 }),
     pages_indexed: z.int().meta({ description: "Pages that the agent answers from.", example: 45 }),
     pages_failed: z.int().meta({ description: "Pages that could not be read.", example: 1 }),
     pages_skipped: z.int().meta({ description: "Pages that were left out, such as copies.", example: 2 }),
-    chunks_count: z.int().meta({ description: "Passages that its texts were cut into.", example: 312 }),
-    error: sourceErrorSchema.nullable().meta({ description: "Why it failed; null unless it did." }),
+    chunks_count: z.int().meta({ description: "The number of passages of its texts.", example: 312 }),
+    error: sourceErrorSchema.nullable().meta({ description: "Why the last sync failed; null if it did not." }),
     last_synced_at: timestamp().nullable().meta({ description: "When it was last read completely." }),
     next_sync_at: timestamp().nullable().meta({ description: "When it will be read again." }),
     created_at: timestamp(),
@@ -154,16 +156,19 @@ export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
 };
 
 export const sourcePagesQuery = pageQuery.extend({
-  status: z.enum(PAGE_STATUSES).optional().meta({ description: "Only pages of which this became.", example: "failed" }),
+  status: z.enum(PAGE_STATUSES).optional().meta({ description: "Only pages with this status.", example: "failed" }),
 });
 
 export const crawledPageSchema = z
   .object({
-    url: z.string().meta({ description: "Its address.", example: "https://help.example.com/refunds" }),
-    title: z.string().nullable().meta({ description: "Its title; null until it is read.", example: "Refunds" }),
-    status: z.enum(PAGE_STATUSES).meta({ description: "What became of it." }),
-    reason: z.string().nullable().meta({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
-    in_use: z.boolean().meta({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
+    url: z.string().meta({ description: "The URL of the page.", example: "https://help.example.com/refunds" }),
+    title: z.string().nullable().meta({ description: "The title of the page; null until it is read.", example: "Refunds" }),
+    status: z.enum(PAGE_STATUSES).meta({ description: "The status of the page." }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why the page failed or was skipped, such as http_404, timeout, robots or noindex." }),
+    in_use: z.boolean().meta({ description: "Whether the agent answers from the page, even if it failed now but was read before." }),
   })
   .openapi("CrawledPage");
 
@@ -214,7 +219,7 @@ export const draftSchema = z
     answer: z
       .string()
       .meta({ description: "What a colleague replied, without the salutation.", example: "Yes: six working days, for 12 euros." }),
-    count: z.int().meta({ description: "How many replies said the same to the same question." }),
+    count: z.int().meta({ description: "The number of equivalent replies to the same question." }),
     conversations: z
       .array(
         z
@@ -235,7 +240,7 @@ export const storedDraftSchema = draftSchema
   .omit({ count: true, conversations: true })
   .extend({
     message_id: uuid().meta({ description: "The reply." }),
-    status: z.enum(DRAFT_STATUSES).meta({ description: "What became of it." }),
+    status: z.enum(DRAFT_STATUSES).meta({ description: "The status of the draft." }),
   })
   .openapi("StoredDraft");
 
@@ -249,7 +254,7 @@ export const draftAcceptSchema = z
   })
   .partial()
   .openapi("DraftAccept", {
-    description: "What is left out or null stays as in the draft.",
+    description: "A field that is left out or null is taken from the draft.",
     example: { answer: "Yes, we ship to Iceland: six working days, for 12 euros." },
   });
 
@@ -267,7 +272,7 @@ const searchResultItemSchema = z
     content: z
       .string()
       .meta({ description: "The passage.", example: "Refunds are paid within five working days to the card that was charged." }),
-    score: z.number().meta({ description: "0 to 1: how well it fits.", example: 0.91 }),
+    score: z.number().meta({ description: "How well the passage fits the question, from 0 to 1.", example: 0.91 }),
   })
   .openapi("SearchResult");
 

@@ -13,7 +13,7 @@ const DROPPED_PER_STEP = 200;
 const MAX_FAILURES_IN_A_ROW = 12;
 /** A page that was leased so often without a result fails: it may be what ends the fetcher. */
 const MAX_LEASES = 4;
-/** Within one fetch, for robots.txt, sitemaps and single pages. Redirects of a site's pages come back as results. */
+/** The most redirects of one fetch of robots.txt, a sitemap or a single page. For the pages of a site, a redirect is a result. */
 const MAX_REDIRECTS = 10;
 
 const ROBOTS_UNREACHABLE =

@@ -12,7 +12,7 @@ import { type Variable, variablesOf } from "./variables.ts";
 const PATIENCE = 24;
 /** The same for page numbers: the pages of a list may repeat what was read elsewhere, and yet link to new pages. */
 const PATIENCE_WITH_LISTS = 120;
-/** After one trap was found, each further variable gets one page of patience, and one more for so many new pages that it led to. */
+/** After a trap was found, a further variable is a trap after one page, and after one page more for each so many of its pages with new text. */
 const NEW_PAGES_PER_PATIENCE = 10;
 /** A text is new if this share of its shingles is, or this number of them: a page may consist mostly of menus. */
 const NEW_SHARE = 0.2;

@@ -20,7 +20,7 @@ interface NamedStyle extends Omit<DocxStyle, "isContents"> {
 
 /** The longest chain of styles that are based on one another; a longer one is a loop. */
 const MAX_CHAIN = 10;
-/** Word stores the names of its own styles in English in every language. */
+/** The names of the styles of Word itself are in English in the file, in every language of Word. */
 const HEADING_NAME = /^heading ([1-9])$/i;
 
 /** Reads the styles of `word/styles.xml`, by their ids. */

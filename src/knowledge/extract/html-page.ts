@@ -136,7 +136,7 @@ const CONTENT_ID =
 const MIN_MAIN_CHARS = 120;
 /** An element with a smaller share of the body's text is not the main part. */
 const MIN_MAIN_SHARE = 0.2;
-/** More candidates with a known name are a list of articles. */
+/** If more elements have a known name, they are a list of articles. */
 const MAX_CANDIDATES = 20;
 
 /** Collects the facts that the rules need. */

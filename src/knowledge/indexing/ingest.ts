@@ -73,7 +73,7 @@ export class TextIngestion {
     return undefined;
   }
 
-  /** One step of building a generation. */
+  /** Takes one step of building a generation. */
   step(sourceId: string, runId: string): IngestProgress {
     const text = this.store.isEmpty ? undefined : this.store.findText(sourceId);
     if (!text) return this.fail(sourceId, "text_missing", "The text of this source is not stored. Delete the source and create it again.");

@@ -63,7 +63,7 @@ export interface IndexSizes {
 
 /** The most bytes of files that may wait to be read: ten files of the largest size. */
 const MAX_WAITING_BYTES = 200 * 1024 * 1024;
-/** A row holds at most 2 MB. */
+/** The size of a part of a text. A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 /**
  * Deleted words stay in the segments of FTS5 until these are merged. An index of up to this size is merged completely, in about
@@ -372,7 +372,7 @@ export class IndexStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** All curated answers, one by one. */
+  /** Reads all curated answers, one row at a time. */
   listAnswers(): Iterable<StoredAnswer> {
     return this.answersWhere("true ORDER BY id");
   }
