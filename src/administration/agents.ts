@@ -11,7 +11,6 @@ import {
   findAgentBySlug,
   releaseAddresses,
   replaceIdentitySecret,
-  revokeIdentitySecret,
   updateAgent,
 } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
@@ -157,10 +156,8 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
   const context = identityContext(agentId);
   const fresh = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
   const identitySecret = await encryptSecret(env, fresh, context);
-  const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
-  const statement = revoke
-    ? revokeIdentitySecret(db, workspaceId, agentId, { identitySecret, nowMs, once })
-    : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
+  const previousUntilMs = revoke ? null : nowMs + PREVIOUS_SECRET_MS;
+  const statement = replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
   const record = recordChange(db, op, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
   const {
     after: [[agent]],

@@ -44,7 +44,7 @@ async function pin({ name, description = "", inputSchema, annotations = {} }: Li
 }
 
 /** Describes the first change of a server's tools, as a sentence for the team; undefined if nothing has changed. */
-export async function changeOf(pinned: readonly PinnedTool[], listed: readonly ListedTool[]): Promise<string | undefined> {
+export async function describeChange(pinned: readonly PinnedTool[], listed: readonly ListedTool[]): Promise<string | undefined> {
   for (const { name, hash } of pinned) {
     const now = listed.find((tool) => tool.name === name);
     if (!now) return `The server no longer has the tool ${name}. Save the agent's tools again to allow what it has now.`;

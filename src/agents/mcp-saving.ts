@@ -30,7 +30,7 @@ export async function pinServers(
   if (refused) return refused;
   const tools = pinned.map((one) => (one as { tool: StoredTool }).tool);
   const last = tools.findLastIndex(({ type }) => type === "mcp");
-  const problem = last === -1 ? undefined : setProblem(tools);
+  const problem = last === -1 ? undefined : combinedProblem(tools);
   return problem ? { refused: { ...problem, toolIndex: last } } : { tools };
 }
 
@@ -59,11 +59,11 @@ async function pinServer(env: Env, agentId: string, server: UnlistedServer, tool
 }
 
 /** A problem of the tools taken together: two with the same name, or too much text; undefined if there is none. */
-function setProblem(tools: readonly StoredTool[]): Omit<RefusedServer, "toolIndex"> | undefined {
+function combinedProblem(tools: readonly StoredTool[]): Omit<RefusedServer, "toolIndex"> | undefined {
   const shown = modelTools(tools);
   const names = [...BUILT_IN_NAMES, ...shown.map(({ name }) => name)];
-  const twice = names.find((name, at) => names.indexOf(name) < at);
-  if (twice !== undefined) return { field: "name", problem: `two tools would be called ${twice}: choose another name` };
+  const duplicate = names.find((name, at) => names.indexOf(name) < at);
+  if (duplicate !== undefined) return { field: "name", problem: `two tools would be called ${duplicate}: choose another name` };
   if (JSON.stringify(shown).length <= MAX_TOTAL_LENGTH) return undefined;
   return {
     field: "allowed_tools",

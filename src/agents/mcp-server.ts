@@ -5,7 +5,7 @@ import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
-import { changeOf, type ListedTool } from "./mcp-pins.ts";
+import { describeChange, type ListedTool } from "./mcp-pins.ts";
 import { decryptHeaders, type UnlistedServer } from "./secrets.ts";
 import { type CallResult, filledHeaders, MAX_TEXT_LENGTH, USER_AGENT } from "./tool-call.ts";
 import type { VariableValues } from "./tool-variables.ts";
@@ -31,12 +31,12 @@ interface ServerTarget {
 class ServerFault extends Error {
   /**
    * @param isAnswered whether the server responded: if it did not, a call may have taken effect or not.
-   * @param said the message of the server's JSON-RPC error, if it sent one.
+   * @param protocolError the message of the server's JSON-RPC error, if it sent one.
    */
   constructor(
     message: string,
     readonly isAnswered: boolean,
-    readonly said?: string,
+    readonly protocolError?: string,
   ) {
     super(message);
   }
@@ -87,17 +87,18 @@ async function call(
   let isSent = false;
   try {
     return await withClient(env, target, target.server.timeoutSeconds * 1_000, async (client, timeout) => {
-      const change = await changeOf(target.server.tools, await listedTools(client, timeout));
+      const change = await describeChange(target.server.tools, await listedTools(client, timeout));
       if (change !== undefined) return { change, result: { kind: "failed", problem: CHANGED, text: "" } };
       isSent = true;
       return { result: resultOf(await client.callTool({ name, arguments: input }, { timeout })) };
     });
   } catch (error) {
     if (!(error instanceof ServerFault)) throw error;
-    const { message: problem, said } = error;
-    if (isSent && said !== undefined) return { result: { kind: "answered", text: `Error. ${truncate(said, MAX_TEXT_LENGTH)}` } };
-    const isUnknown = isSent && !error.isAnswered;
-    return { result: isUnknown ? { kind: "unknown", problem } : { kind: "failed", problem, text: "" } };
+    const { message: problem, isAnswered, protocolError } = error;
+    if (isSent && protocolError !== undefined) {
+      return { result: { kind: "answered", text: `Error. ${truncate(protocolError, MAX_TEXT_LENGTH)}` } };
+    }
+    return { result: isSent && !isAnswered ? { kind: "unknown", problem } : { kind: "failed", problem, text: "" } };
   }
 }
 
@@ -109,9 +110,9 @@ async function listedTools(client: Client, timeout: number): Promise<ListedTool[
 function resultOf({ content, structuredContent, isError = false }: CallToolResult): CallResult {
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = texts.length > 0 || structuredContent === undefined ? texts.join("\n") : JSON.stringify(structuredContent);
-  const said = truncate(text, MAX_TEXT_LENGTH);
-  if (said === "") return { kind: "failed", problem: "It answered without any text.", text: "" };
-  return { kind: "answered", text: isError ? `Error. ${said}` : said };
+  const shown = truncate(text, MAX_TEXT_LENGTH);
+  if (shown === "") return { kind: "failed", problem: "It answered without any text.", text: "" };
+  return { kind: "answered", text: isError ? `Error. ${shown}` : shown };
 }
 
 /**
@@ -138,9 +139,9 @@ async function withClient<Result>(
     await client.connect(transport, { timeout: timeoutMs });
     return await use(client, timeoutMs);
   } catch (error) {
-    const said = error instanceof ProtocolError ? error.message : undefined;
-    const { message = MALFORMED, isAnswered = said !== undefined } = exchange.fault ?? {};
-    throw new ServerFault(message, isAnswered, said);
+    const protocolError = error instanceof ProtocolError ? error.message : undefined;
+    const { message = MALFORMED, isAnswered = protocolError !== undefined } = exchange.fault ?? {};
+    throw new ServerFault(message, isAnswered, protocolError);
   } finally {
     // The session ends in the background: the answer does not wait for it.
     const ended = transport.terminateSession().catch(() => undefined);

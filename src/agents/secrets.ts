@@ -4,7 +4,7 @@ import { sampleUrl } from "./tool-url.ts";
 import { variablesIn } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
 
-/** The encryption context of an agent's identity secret. A secret decrypts only in the context in which it was encrypted. */
+/** The encryption context of an agent's identity secret: a secret decrypts only in the context in which it was encrypted. */
 export function identityContext(agentId: string): string {
   return `agent/${agentId}/identity`;
 }

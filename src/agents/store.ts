@@ -84,39 +84,35 @@ export function replaceTools(
 }
 
 /**
- * Replaces an agent's identity secret. The previous one stays valid until `previousUntilMs`.
+ * Replaces an agent's identity secret. The previous one stays valid until `previousUntilMs`; with null, it and the visitors' tokens
+ * become invalid immediately.
  * @param once whether nothing is done if a request with the same times has already replaced it.
  */
 export function replaceIdentitySecret(
   db: Database,
   workspaceId: string,
   agentId: string,
-  { identitySecret, previousUntilMs, nowMs, once }: { identitySecret: string; previousUntilMs: number; nowMs: number; once: boolean },
+  {
+    identitySecret,
+    previousUntilMs,
+    nowMs,
+    once,
+  }: { identitySecret: string; previousUntilMs: number | null; nowMs: number; once: boolean },
 ) {
+  const isRevoked = previousUntilMs === null;
+  const isFirst = isRevoked
+    ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}`
+    : sql`${agents.previousIdentitySecretUntil} IS NOT ${previousUntilMs}`;
   return db
     .update(agents)
     .set({
       identitySecret,
-      previousIdentitySecret: sql`${agents.identitySecret}`,
+      previousIdentitySecret: isRevoked ? null : sql`${agents.identitySecret}`,
       previousIdentitySecretUntil: sql`CASE WHEN ${agents.identitySecret} IS NOT NULL THEN ${previousUntilMs} END`,
+      ...(isRevoked && { tokensEndedAt: nowMs }),
       updatedAt: nowMs,
     })
-    .where(
-      and(isOwn(agents, workspaceId, agentId), once ? sql`${agents.previousIdentitySecretUntil} IS NOT ${previousUntilMs}` : undefined),
-    );
-}
-
-/** Like `replaceIdentitySecret`, but the previous secret and the visitors' tokens become invalid immediately. */
-export function revokeIdentitySecret(
-  db: Database,
-  workspaceId: string,
-  agentId: string,
-  { identitySecret, nowMs, once }: { identitySecret: string; nowMs: number; once: boolean },
-) {
-  return db
-    .update(agents)
-    .set({ identitySecret, previousIdentitySecret: null, previousIdentitySecretUntil: null, tokensEndedAt: nowMs, updatedAt: nowMs })
-    .where(and(isOwn(agents, workspaceId, agentId), once ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}` : undefined));
+    .where(and(isOwn(agents, workspaceId, agentId), once ? isFirst : undefined));
 }
 
 /** Erases the row of an agent, not what belongs to it. */

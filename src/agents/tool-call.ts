@@ -90,8 +90,8 @@ function resultOf(exchange: Exchange): CallResult {
     return { kind: "failed", problem: `It answered with status ${status}.`, text: truncate(text ?? "", MAX_FAILURE_LENGTH) };
   if (text === undefined && !isMeaningfulError)
     return { kind: "failed", problem: `It answered with status ${status}, and with a body that is not text.`, text: "" };
-  const said = truncate(text ?? "", MAX_TEXT_LENGTH);
-  return { kind: "answered", text: isMeaningfulError || said === "" ? `Status ${status}. ${said}`.trimEnd() : said, status };
+  const shown = truncate(text ?? "", MAX_TEXT_LENGTH);
+  return { kind: "answered", text: isMeaningfulError || shown === "" ? `Status ${status}. ${shown}`.trimEnd() : shown, status };
 }
 
 const TEXT_TYPE = /^(?:text\/[\w.+-]+|application\/(?:[\w.+-]+\+)?(?:json|xml))$/i;

@@ -1,6 +1,7 @@
 import { and, asc, between, desc, eq, gte, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
 import { analyticsDays, analyticsSpans, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -106,16 +107,10 @@ export function createMissingSpans(db: Database, workspaceId: string, agentId: s
 
 /** How many conversations have each status at present. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
-  const { open, ai_handled, needs_human, human_active, resolved } = conversationCounts;
+  const sums = Object.fromEntries(CONVERSATION_STATUSES.map((status) => [status, sumOf(conversationCounts[status])]));
   const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
   return db
-    .select({
-      open: sumOf(open),
-      ai_handled: sumOf(ai_handled),
-      needs_human: sumOf(needs_human),
-      human_active: sumOf(human_active),
-      resolved: sumOf(resolved),
-    })
+    .select(sums as Record<ConversationStatus, SQL<number>>)
     .from(conversationCounts)
     .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent));
 }

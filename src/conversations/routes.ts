@@ -1,6 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppContext } from "../platform/http/context.ts";
 import { notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
@@ -10,9 +9,8 @@ import { createRouter } from "../platform/http/router.ts";
 import { needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
-import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
-import { type Match, searchConversations } from "./search.ts";
+import { findConversations } from "./search.ts";
 import { findConversationRecord, findMessageCount, listTranscript } from "./store.ts";
 import {
   conversationColumns,
@@ -59,7 +57,7 @@ conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
   const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
   const readPage = async (asked: typeof page) => {
-    const found = await (q ? searchConversations(operationOf(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
+    const found = await findConversations(operationOf(c), { ...filter, ...asked, q });
     if (!found)
       throw unavailable("The workspace's conversations are being indexed for the first search. Try again in a moment.", INDEXING_SECONDS);
     const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
@@ -73,12 +71,6 @@ conversationRoutes.openapi(listConversations, async (c) => {
   };
   return wantsCsv(c) ? csvResponse(c, "conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
 });
-
-async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {
-  const { db, workspaceId } = operationOf(c);
-  const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, page));
-  return { rows, matches: new Map<string, Match>(), total: counted?.total ?? 0 };
-}
 
 const getConversation = createRoute({
   operationId: "getConversation",

@@ -1,13 +1,13 @@
 import type { Operation } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
-import { listConversations } from "./list-store.ts";
+import { listConversations, pageConversations } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
 import type { ListedRow } from "./wire.ts";
 
 /** The text of a conversation that matches a search. */
-export interface Match {
+interface Match {
   message_id: string | null;
   snippet: SnippetPart[];
 }
@@ -19,10 +19,20 @@ interface Found {
   total: number;
 }
 
-/** One page of the conversations that match, by last activity; undefined while the index is being built. */
-export async function searchConversations(op: Operation, query: ConversationQuery): Promise<Found | undefined> {
+type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined };
+
+/**
+ * One page of conversations by last activity, and the total. With `q`, the index finds them.
+ * @returns undefined while the index is being built.
+ */
+export async function findConversations(op: Operation, { q, ...query }: MaybeSearch): Promise<Found | undefined> {
   const { db, workspaceId } = op;
-  const { cost, ...result } = await conversationIndexOf(op).search(query);
+  if (!q) {
+    const { limit, offset, cursor, ...filter } = query;
+    const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, { limit, offset, cursor }));
+    return { rows, matches: new Map(), total: counted?.total ?? 0 };
+  }
+  const { cost, ...result } = await conversationIndexOf(op).search({ ...query, q });
   op.meter.add(cost);
   if (result.outcome === "indexing") return undefined;
   const { hits, total } = result;
@@ -32,7 +42,7 @@ export async function searchConversations(op: Operation, query: ConversationQuer
   const [found, ...texts] = await db.batch([listConversations(db, workspaceId, ids), ...listContents(db, workspaceId, recordIds)]);
   const rowOf = new Map(found.map((row) => [row.record.id, row]));
   const contentOf = new Map(texts.flat().map(({ id, content }) => [id, content]));
-  const phrases = toPhrases(query.q);
+  const phrases = toPhrases(q);
   const matchOf = ({ record: { subject, visitor } }: ListedRow, recordId: string | null): Match => {
     const about = [subject, visitor?.name, visitor?.email].filter(Boolean).join(" · ");
     return { message_id: recordId, snippet: snippetOf(recordId === null ? about : (contentOf.get(recordId) ?? ""), phrases) };

@@ -289,9 +289,8 @@ export type ConversationRow = typeof conversations.$inferSelect;
 /** A conversation in a list. */
 export type ListedRow = { record: ConversationRecord; lastMessageRole: MessageRole | null; questionPreview: string | null };
 export type VisitorRow = typeof visitors.$inferSelect;
-export type HandoffRow = typeof handoffs.$inferSelect;
 /** A message, or a note in the form of a message. */
-export type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
+type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
 
 /** The wire record of a visitor. */
 export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
@@ -299,7 +298,7 @@ export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
 }
 
 /** The wire record of a hand-off. */
-export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
+export function toHandoff(row: typeof handoffs.$inferSelect): z.infer<typeof handoffSchema> {
   return toRecord(handoffSchema, row, {});
 }
 

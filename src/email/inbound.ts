@@ -193,16 +193,7 @@ function refuse(message: ForwardableEmailMessage, text: string, reason: string):
 }
 
 /** Headers that only programs set. Replying to a program could start a mail loop. */
-const AUTOMATED_HEADERS = [
-  "list-id",
-  "list-post",
-  "list-unsubscribe",
-  "x-autoreply",
-  "x-autorespond",
-  "x-autoresponder",
-  "x-loop",
-  "feedback-id",
-];
+const AUTOMATED_HEADER = /^(list-(id|post|unsubscribe)|x-auto(reply|respond|responder)|x-loop|feedback-id)$/;
 /** RFC 2076, 3.9, and what vacation programs write. */
 const AUTOMATED_PRECEDENCE = /^(bulk|list|junk|auto_reply)$/i;
 const AUTOMATED_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|abuse|listserv|majordomo)([+._@-]|$)/i;
@@ -220,5 +211,5 @@ export function ignoreReason(mail: Email, envelopeFrom: string, ownMailbox: stri
   if (!/^\s*no\b/i.test(header("auto-submitted") ?? "no")) return "auto_submitted";
   if (AUTOMATED_PRECEDENCE.test(header("precedence")?.trim() ?? "")) return "precedence";
   if (REPORT.test(header("content-type") ?? "")) return "report";
-  return AUTOMATED_HEADERS.some((name) => header(name) !== undefined) ? "list" : undefined;
+  return mail.headers.some(({ key }) => AUTOMATED_HEADER.test(key)) ? "list" : undefined;
 }

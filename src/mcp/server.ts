@@ -13,6 +13,7 @@ import type { StatusCode } from "hono/utils/http-status";
 import { readJson } from "../platform/http/body.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { handleError } from "../platform/http/error-handler.ts";
+import { memoized } from "../platform/lru-cache.ts";
 import { type Api, apiFor, explanationOf, innerApi, Refusal } from "./api.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { type Tool, type ToolName, tools } from "./tools.ts";
@@ -80,9 +81,9 @@ function serverFor(c: AppContext, api: Api, names: readonly ToolName[]): McpServ
   const server = new McpServer(SERVER, { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } });
   for (const name of names) {
     const { title, description, annotations, run } = tools[name];
-    const { input, output } = schemasOf(name);
-    const contract = { title, description, annotations, inputSchema: input, outputSchema: output };
-    server.registerTool(name, contract, (args) => callTool(c, name, () => run(api, knownArgs(name, args))));
+    server.registerTool(name, { title, description, annotations, ...schemasOf(name) }, (args) =>
+      callTool(c, name, () => run(api, knownArgs(name, args))),
+    );
   }
   return server;
 }
@@ -112,13 +113,7 @@ type Schema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unk
 /** Disables the SDK's validation of arguments, since the API validates them with better messages. */
 const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
 
-const schemas = new Map<ToolName, { input: Schema; output: Schema }>();
-
-function schemasOf(name: ToolName): { input: Schema; output: Schema } {
-  const known = schemas.get(name);
-  if (known) return known;
-  const schema = (json: Record<string, unknown>) => fromJsonSchema<Record<string, unknown>>(json, UNCHECKED);
-  const made = { input: schema(toJsonSchema(inputs[name], "input")), output: schema(toJsonSchema(outputs[name], "output")) };
-  schemas.set(name, made);
-  return made;
-}
+const schemasOf = memoized((name: ToolName) => {
+  const schema = (json: Record<string, unknown>): Schema => fromJsonSchema(json, UNCHECKED);
+  return { inputSchema: schema(toJsonSchema(inputs[name], "input")), outputSchema: schema(toJsonSchema(outputs[name], "output")) };
+});

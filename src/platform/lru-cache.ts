@@ -37,3 +37,12 @@ export class LruCache<Key, Value> {
     this.old.clear();
   }
 }
+
+/** Remembers every result of a function by its argument, of which there must be few. */
+export function memoized<Key, Value>(create: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, create(key));
+    return known.get(key)!;
+  };
+}

@@ -1,3 +1,4 @@
+import { memoized } from "../platform/lru-cache.ts";
 import { type Language, languageCode, languageOf, LANGUAGES, possibleLanguages } from "./languages.ts";
 import { PhraseBook, phraseWords } from "./phrases.ts";
 
@@ -14,15 +15,7 @@ const CLAUSE_END = /[.!?;,:\n。！？!?、，；…؟،।¿¡]+|\s[-–—]\s/
 
 /** Creates the phrase book of a language when a message may be in that language, since all of them take some 40 ms. */
 function phraseBooks<Kind extends string>(tablesOf: (language: Language) => Readonly<Record<Kind, readonly string[]>>) {
-  const books = new Map<string, PhraseBook<Kind>>();
-  return (code: string): PhraseBook<Kind> => {
-    const known = books.get(code);
-    if (known) return known;
-    const language = LANGUAGES[code]!;
-    const made = new PhraseBook(tablesOf(language), language.common);
-    books.set(code, made);
-    return made;
-  };
+  return memoized((code: string) => new PhraseBook(tablesOf(LANGUAGES[code]!), LANGUAGES[code]!.common));
 }
 
 const requestsIn = phraseBooks(({ fillers, handoff }) => ({ fillers, ...handoff }));

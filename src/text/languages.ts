@@ -14,6 +14,7 @@ import pt from "./languages/pt.json" with { type: "json" };
 import sv from "./languages/sv.json" with { type: "json" };
 import tr from "./languages/tr.json" with { type: "json" };
 import zh from "./languages/zh.json" with { type: "json" };
+import { memoized } from "../platform/lru-cache.ts";
 import { phraseWords } from "./phrases.ts";
 
 /*
@@ -68,15 +69,7 @@ const MAX_DETECTED_LENGTH = 500;
 /** If a text has this many common words of one language, languages with less than half of that number are ruled out. */
 const MANY_COMMON_WORDS = 3;
 
-const commonWords = new Map<string, ReadonlySet<string>>();
-
-function commonWordsOf(code: string): ReadonlySet<string> {
-  const known = commonWords.get(code);
-  if (known) return known;
-  const made = new Set(LANGUAGES[code]!.common.flatMap(phraseWords));
-  commonWords.set(code, made);
-  return made;
-}
+const commonWordsOf = memoized((code: string) => new Set(LANGUAGES[code]!.common.flatMap(phraseWords)));
 
 /**
  * Detects the language of a text by its script or its common words.

@@ -51,7 +51,7 @@ interface Entry {
 
 /** Phrases of several kinds, looked up by their first word. */
 export class PhraseBook<Kind extends string> {
-  private readonly entries = new Map<string, Entry[]>();
+  private readonly entries: Map<string, Entry[]>;
   private readonly kinds: Kind[];
   private readonly otherWords: readonly string[];
   private vocabulary: Vocabulary | undefined;
@@ -63,9 +63,11 @@ export class PhraseBook<Kind extends string> {
   constructor(tables: Readonly<Record<Kind, readonly string[]>>, otherWords: readonly string[]) {
     this.otherWords = otherWords;
     this.kinds = Object.keys(tables) as Kind[];
-    for (const [at, kind] of this.kinds.entries()) {
-      for (const phrase of tables[kind]) this.add(phraseWords(phrase), 1 << at);
-    }
+    const entries = this.kinds.flatMap((kind, at) => tables[kind].map((phrase): Entry => ({ words: phraseWords(phrase), bit: 1 << at })));
+    this.entries = Map.groupBy(
+      entries.filter(({ words }) => words.length > 0),
+      ({ words }) => words[0]!,
+    );
   }
 
   /** The bit mask of a set of kinds, as in the result of `covers`. */
@@ -97,14 +99,6 @@ export class PhraseBook<Kind extends string> {
     return masks;
   }
 
-  private add(words: string[], bit: number): void {
-    const [first] = words;
-    if (first === undefined) return;
-    const entries = this.entries.get(first);
-    if (entries) entries.push({ words, bit });
-    else this.entries.set(first, [{ words, bit }]);
-  }
-
   /** The word of the book from which a word differs by one edit: a letter added, left out, changed or swapped; or the word itself. */
   private corrected(word: string): string {
     if (word.length < MIN_FUZZY_LENGTH - 1 || this.entries.has(word)) return word;
@@ -124,18 +118,12 @@ interface Vocabulary {
 }
 
 function vocabularyOf(phrases: Iterable<Entry[]>, otherWords: readonly string[]): Vocabulary {
-  const words = new Set<string>();
-  for (const entries of phrases) for (const entry of entries) for (const word of entry.words) words.add(word);
-  const long = new Map<string, string[]>();
-  for (const word of words) {
-    if (word.length < MIN_FUZZY_LENGTH) continue;
-    const key = `${word[0]}${word.length}`;
-    const known = long.get(key);
-    if (known) known.push(word);
-    else long.set(key, [word]);
-  }
-  for (const word of otherWords.flatMap(phraseWords)) words.add(word);
-  return { words, long };
+  const words = new Set([...phrases].flat().flatMap((entry) => entry.words));
+  const long = [...words].filter((word) => word.length >= MIN_FUZZY_LENGTH);
+  return {
+    words: new Set([...words, ...otherWords.flatMap(phraseWords)]),
+    long: Map.groupBy(long, (word) => `${word[0]}${word.length}`),
+  };
 }
 
 function isOneEditAway(a: string, b: string): boolean {

@@ -19,7 +19,7 @@ import { stopwords as norwegianStopWords } from "@orama/stopwords/norwegian";
 import { stopwords as portugueseStopWords } from "@orama/stopwords/portuguese";
 import { stopwords as swedishStopWords } from "@orama/stopwords/swedish";
 import { stopwords as turkishStopWords } from "@orama/stopwords/turkish";
-import { LruCache } from "../platform/lru-cache.ts";
+import { LruCache, memoized } from "../platform/lru-cache.ts";
 import { languageOf } from "./languages.ts";
 import { tokens } from "./terms.ts";
 
@@ -140,12 +140,5 @@ function termSet(words: readonly string[]): Set<string> {
   return new Set(tokens(words.join(" ")).map(({ term }) => term));
 }
 
-const made = new Map<string, LanguageWords>();
-
 /** The words of a language by its code; undefined for English, whose words terms.ts knows. */
-export function wordsOf(code: string): LanguageWords | undefined {
-  if (code === "en") return undefined;
-  const known = made.get(code) ?? new LanguageWords(code);
-  made.set(code, known);
-  return known;
-}
+export const wordsOf = memoized((code: string) => (code === "en" ? undefined : new LanguageWords(code)));
