@@ -87,7 +87,7 @@ function itemTable(ask: Usage, event: Usage): Table {
   };
   const rows = (Object.keys(LABELS) as Item[]).map((item) => [LABELS[item], ...cells(ask, item), ...cells(event, item)]);
   const sums = ["**all**", "", `**${dollars(priceOf(ask) * THOUSAND)}**`, "", `**${dollars(priceOf(event) * THOUSAND)}**`];
-  return { columns: ["", "1,000 asks use", "cost", "1,000 events use", "cost"], rows: [...rows, sums] };
+  return { columns: ["resource", "1,000 questions use", "cost", "1,000 events use", "cost"], rows: [...rows, sums] };
 }
 
 function planTable(ask: Usage, event: Usage): Table {
@@ -100,7 +100,15 @@ function planTable(ask: Usage, event: Usage): Table {
     const prices = [messages * model, rest, all, (all / messages) * THOUSAND].map(dollars);
     return [plan, count(messages), count(events), ...prices];
   });
-  const columns = ["plan, all of its messages used", "asks a month", "events", "model", "all else", "a month", "per 1,000 asks"];
+  const columns = [
+    "plan, with all of its messages used",
+    "questions a month",
+    "events",
+    "model",
+    "everything else",
+    "total a month",
+    "per 1,000 questions",
+  ];
   return { columns, rows };
 }
 
