@@ -5,7 +5,7 @@ const DATABASES = ["DB", "DB_1"] as const;
 
 type Call = (...args: never[]) => unknown;
 
-/** What stands before a binding, and sees each call of these methods. */
+/** Wraps a binding, and observes each call of some of its methods. */
 function watched<Binding extends object>(binding: Binding, methods: Record<string, (args: unknown[]) => void>): Binding {
   const get = (_: Binding, name: string) => {
     const value: unknown = Reflect.get(binding, name);

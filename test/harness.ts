@@ -194,7 +194,7 @@ export function sessionStorage(
 /** A trace expires after 30 days: an alarm so late is for that. */
 const TRACE_ALARM_MS = 28 * 24 * 60 * 60_000;
 
-/** What a conversation's session object has still to do: its storage without the traces of its answers. */
+/** The unfinished work of a conversation's session object: its storage without the traces of its answers. */
 export async function unfinishedIn(workspaceId: string, conversationId: string): Promise<Awaited<ReturnType<typeof sessionStorage>>> {
   const { entries, alarm } = await sessionStorage(workspaceId, conversationId);
   const isForTraces = alarm !== null && alarm > Date.now() + TRACE_ALARM_MS;

@@ -12,7 +12,7 @@ function refsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, part]) => (name === "$ref" ? [part as string] : refsIn(part)));
 }
 
-/** What a JSON pointer of the document leads to. */
+/** Resolves a JSON pointer in the document. */
 function follow(document: Record<string, any>, ref: string): unknown {
   return ref
     .slice(2)
@@ -87,7 +87,7 @@ const SURFACES = [
 describe.each(SURFACES)("the document of %s", (root, snapshot) => {
   const read = async (): Promise<Record<string, any>> => (await send("GET", `${root}/openapi.json`, { headers: newAddress() })).body;
 
-  /** What each schema of a document says, by where it is. */
+  /** The schemas of a document, by their location. */
   const schemasIn = (part: unknown, place = ""): [string, Record<string, any>][] => {
     if (typeof part !== "object" || part === null || place.endsWith(".example")) return [];
     const own: [string, Record<string, any>][] = "properties" in part ? [[place, part]] : [];

@@ -1,6 +1,6 @@
 import type { ServedMcp } from "./stand-ins/mcp.ts";
 
-/** What a host of the Internet does with a request. */
+/** The behaviour of another host. */
 export interface Behaviour {
   /** Is a server of the Model Context Protocol, whatever else is given. */
   mcp?: ServedMcp;
@@ -30,5 +30,5 @@ export interface Received {
   body: string;
 }
 
-/** Where tests say what a place does (`PUT /behaviours?at=`) and ask what a host got (`GET /received?at=`). */
+/** The host by which tests set the behaviour of an address (`PUT /behaviours?at=`) and read the requests of a host (`GET /received?at=`). */
 export const CONTROL_HOST = "control.outbound.invalid";

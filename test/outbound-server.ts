@@ -53,7 +53,7 @@ function receivedOf(host: string): Received[] {
   return received;
 }
 
-/** Each request takes the next behaviour; the last one stays. */
+/** Each request gets the next behaviour; the last one is repeated. */
 function nextBehaviour(places: string[]): Behaviour {
   const behaviours = places.map((place) => behavioursByPlace.get(place)).find((found) => found !== undefined) ?? [];
   return (behaviours.length > 1 ? behaviours.shift() : behaviours[0]) ?? { fails: "reset" };

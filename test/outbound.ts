@@ -25,7 +25,7 @@ export async function behaveAt(place: string, ...behaviours: [Behaviour, ...Beha
   await control("PUT", "/behaviours", place, JSON.stringify(behaviours));
 }
 
-/** What a host got so far, in order. */
+/** The requests that a host has received, in order. */
 export async function receivedBy(host: string): Promise<ReceivedRequest[]> {
   const received: Received[] = await (await control("GET", "/received", host)).json();
   return received.map((request) => ({ ...request, body: Uint8Array.fromBase64(request.body) }));
@@ -46,7 +46,7 @@ function lookupOf(host: string, type: number): string {
   return `${RESOLVER.replace("https://", "")}?name=${host}&type=${type}`;
 }
 
-/** As resolvers answer: the aliases first, then the records of the kind asked for. */
+/** The answer of a resolver: the aliases first, then the records of the requested type. */
 function dnsAnswer(host: string, asked: number, records: Records) {
   const recordsOf = (kind: keyof Records) => (records[kind] ?? []).map((data) => ({ name: host, type: RECORD_TYPES[kind], TTL: 60, data }));
   const addresses = asked === RECORD_TYPES.A ? recordsOf("A") : recordsOf("AAAA");

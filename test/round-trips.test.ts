@@ -711,7 +711,7 @@ test.for(OPERATIONS.filter(([name]) => !name.startsWith("the operator's")))(
     const trips = await distantTrips(REGION, async () => {
       ({ status: answered } = await request());
     });
-    // What is refused without storage does not leave the edge.
+    // A request that is refused without storage does not leave the edge.
     expect([answered, trips]).toEqual([status, status === 401 ? [] : ["ENTRY"]]);
   },
 );
@@ -733,7 +733,7 @@ test("a streamed question costs as much as a plain one, with one round trip befo
   const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
   log.mockRestore();
   expect(lines.findLast(({ event }) => event === "request")).toMatchObject({ status: 200, object_hops: 3, d1_trips: 1 });
-  // Without the gate and the session itself.
+  // The hops to the gate and to the session itself do not count.
   expect(lines.findLast(({ job }) => job === "turn")).toMatchObject({ outcome: "answered", object_hops: 1, d1_trips: 2 });
 });
 

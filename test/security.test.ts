@@ -210,7 +210,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
 
 /** Records that requests which are refused, or only read, leave unchanged. */
 let kept: Awaited<ReturnType<typeof createRecords>>;
-/** Such records of another workspace in the same database, where only the statements isolate it. */
+/** The same records in another workspace of the same database, where only the statements keep the two apart. */
 let neighbour: Awaited<ReturnType<typeof createRecords>>;
 beforeAll(async () => {
   kept = await createRecords();

@@ -57,7 +57,7 @@ export function readEvents(body: ReadableStream<Uint8Array> | null): Pick<OpenSt
   return { next, rest, drop: async () => reader?.cancel() };
 }
 
-/** What a client that follows the rules has of an answer: `start` begins it anew, deltas go on with it. */
+/** The text of an answer as a client assembles it: `start` empties it, and each `delta` is appended. */
 export class Follower {
   text = "";
   starts = 0;

@@ -119,7 +119,7 @@ test("stores nothing once the turn has ended", async () => {
   expect(storage.entries.size).toBe(1);
   close();
   expect(storage.entries.size).toBe(0);
-  // Nor what a dead run left.
+  // The entries that a dead run left are deleted too.
   await life().call("b");
   new CallJournal(storage).close("turn");
   expect(storage.entries.size).toBe(0);

@@ -28,7 +28,7 @@ test("unanswered questions are grouped by what they ask, with counts, times and 
   const first = await ask("Is there a student discount?");
   const second = await ask("is there a student discount");
   const third = await ask("Do students get a discount?");
-  // That it was not answered is counted already.
+  // The question has already been counted as unanswered.
   await rate(third, "down");
   await ask("How is bread baked?");
   await ask("When are refunds paid?");

@@ -44,10 +44,10 @@ function pick<Item>(random: Random, items: readonly Item[]): Item {
 
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
 const QUESTIONS = ["What is the capital of France", "Öffnungszeiten am Sonntag", "Do you ship to Mars", "¿Dónde está mi pedido", "???"];
-/** What lies between two things that happen to a conversation, some of them at the edge of what is counted. */
+/** The times between two events of a conversation. Some of them are at the limits of what is counted. */
 const GAPS_MS = [1, 900, 40_000, 3_600_000, 20 * 3_600_000, 2 * DAY_MS, 7 * DAY_MS - 1, 7 * DAY_MS, 7 * DAY_MS + 1, 12 * DAY_MS];
 
-/** How many steps lie between two looks at the present state. */
+/** The number of steps between two checks of the current state. */
 const STEPS_BETWEEN = 25;
 
 /** The same question in other words: its case and its signs. */
@@ -97,7 +97,7 @@ export class Histories {
     return steps;
   }
 
-  /** What the team, cron or the visitor does beside writing. */
+  /** An action of the team, the cron or the visitor other than a message. */
   private change(conversationId: string, nowMs: number): Step {
     const { random, workspaceId, db } = this;
     const op = { ...newOperation(env, new Meter(), workspaceId, nowMs), conversationId };

@@ -156,7 +156,7 @@ test("erasing a conversation keeps past numbers, and erases its question", async
   const question = { question: "what is the capital of france", count: 1 };
   const byStatus = { ...before.by_status, needs_human: 1 };
   expect(await overview(workspace)).toEqual({ ...before, by_status: byStatus, top_unanswered: [question] });
-  // Without identifiers, which may hold any three letters from a to f.
+  // The columns have no ids, in which any three letters from a to f may occur.
   const kept = await query(workspace.id, "SELECT question, question_key FROM unanswered_questions WHERE workspace_id = ?", workspace.id);
   expect(kept).toHaveLength(2);
   expect(JSON.stringify(kept)).not.toMatch(/ada|lovelace/i);
@@ -186,7 +186,7 @@ test("a question is deleted a year after it was last asked", async () => {
   expect(kept).toEqual([{ question: "again", asked: 1 }]);
 });
 
-/** How many days the conversations below are spread over. */
+/** The number of days over which the conversations below are spread. */
 const SPREAD_DAYS = 50;
 const QUESTIONS = 7;
 /** Its days at both ends of a range, by their index and in the table. */
@@ -231,12 +231,12 @@ test("an overview costs one round trip, and reads no more rows than the range ha
         costs.push(await costOf(look));
       }
       expect(costs.map((cost) => cost.d1_trips)).toEqual([1, 1]);
-      // Which questions are counted depends on how often they were asked.
+      // The number of rows varies with the questions that are counted, which depends on how often they were asked.
       expect(Math.abs(costs[1]!.rows_read - costs[0]!.rows_read)).toBeLessThanOrEqual(ROWS_PER_QUESTION * QUESTIONS);
       return costs[0]!.rows_read;
     };
     const [day, year] = [await read(1), await read(365)];
-    // Each day is read three times at most, for its entry, the sums and the counters by name; of the year before there are none.
+    // Each day is read at most three times: for its entry, the sums, and the counters by name. The year before has no days.
     expect(year - day).toBeLessThanOrEqual(3 * SPREAD_DAYS + ROWS_PER_SPAN * Math.floor(365 / 16) + ROWS_PER_QUESTION * QUESTIONS);
   }
 });
@@ -247,7 +247,7 @@ test("at most the hundred most frequent and the hundred latest unanswered questi
   const costs = [];
   for (const { workspace } of [some, many]) costs.push((await costOf(() => overview(workspace))).rows_read);
   expect(Math.abs(costs[1]! - costs[0]!)).toBeLessThanOrEqual(200);
-  // Of each its row, and two of its days.
+  // For each question, its row and two of its days are read.
   expect(costs[1]).toBeLessThan(2000);
   expect((await overview(some.workspace, "?days=365")).top_unanswered).toHaveLength(10);
 });

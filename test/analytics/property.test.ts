@@ -14,7 +14,7 @@ test.for([1, 2, 3])("the rollups equal a recount of random histories, seed %i", 
   const workspace = await createWorkspace();
   const agents = [(await createAgent(workspace)).id, (await createAgent(workspace, { name: "Second" })).id];
   const histories = new Histories(workspace.id, agents, seeded(seed));
-  // To the end of today, so that the same seed gives the same history at any hour.
+  // The history ends with today, so that the same seed gives the same history at any hour.
   const endMs = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS - 1;
   // Overviews on the way add up days that change later.
   const look = () => Promise.all(["", ...agents.map((id) => `&agent_id=${id}`)].map((of) => workspace.call("GET", `${YEAR}${of}`)));

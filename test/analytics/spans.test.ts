@@ -66,7 +66,7 @@ test("an overview adds up the spans of past days once, and reads them from then 
     { agent_id: "", first_responses: '{"101":2}', resolutions: "{}", channels: '{"api":2}' },
   ]);
   expect(await costOf(() => overview(workspace))).toMatchObject({ d1_trips: 1, rows_written: 0 });
-  // What is counted comes from them.
+  // The figures come from the spans.
   await query(workspace.id, `UPDATE analytics_spans SET channels = '{"api":70}' WHERE workspace_id = ?`, workspace.id);
   expect((await overview(workspace)).by_channel.api).toBe(141);
   await overview(workspace, `${YEAR}&agent_id=${agent.id}`);

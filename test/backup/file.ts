@@ -17,7 +17,7 @@ export interface ExportFile {
   header: Record<string, any>;
   records: Line[];
   end: Record<string, any>;
-  /** How many answers it came in. */
+  /** The number of responses that it was read from. */
   answers: number;
 }
 

@@ -107,7 +107,7 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   const unfinished = `SELECT id FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) AND (attempt_count = 0 OR lease_until IS NOT NULL)`;
   const ids = JSON.stringify(due.map(({ id }) => id));
   await vi.waitUntil(async () => (await query(workspace.id, unfinished, ids)).length === 0, { timeout: 40_000, interval: 100 });
-  // As if the first event had been committed late: the order of the ids is not that of the events.
+  // The first event becomes one that was committed late, so that the order of ids is not that of the events.
   const latest = "(SELECT max(sequence) FROM events WHERE workspace_id = ?1)";
   const first = "(SELECT min(id) FROM events WHERE workspace_id = ?1)";
   await query(workspace.id, `UPDATE events SET sequence = ${latest} + 1 WHERE id = ${first}`, workspace.id);
@@ -146,7 +146,7 @@ async function leaveMails({ id }: Workspace): Promise<void> {
   );
 }
 
-/** What the API answers about everything that there is, and what search finds. */
+/** The answers of the API about all records of the workspace, and the results of searches. */
 export async function answersOf(workspace: FullWorkspace): Promise<Record<string, unknown>> {
   const answers: Record<string, any> = {};
   const get = async (path: string) => {

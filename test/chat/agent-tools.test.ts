@@ -496,7 +496,7 @@ describe("a call that changes something is made once", () => {
           vi.spyOn(runner, step).mockRejectedValueOnce(new Error(`${step} failed`));
         }),
       until: async (isReached: () => boolean | Promise<boolean>) => {
-        // Each look is a round trip, so the object gets its turn.
+        // Each poll is a round trip, in which the object can run.
         while (!(await isReached())) await fixture.received();
       },
       /** The object dies; the next one runs what was left. */

@@ -29,7 +29,7 @@ async function createExpert(settings: Record<string, unknown> = {}) {
 
 const usedMessages = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body.usage.messages;
 
-/** What of a conversation a hand-off changes. */
+/** The hand-offs of a conversation. */
 async function handoffsOf(conversationId: string) {
   return query(conversationId, "SELECT * FROM handoffs WHERE conversation_id = ?", conversationId);
 }

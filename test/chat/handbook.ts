@@ -1,4 +1,4 @@
-/** What the agents of these tests know. */
+/** The knowledge of the agents in these tests. */
 export const HANDBOOK = `# Refunds
 
 Refunds are paid within five working days. The money goes back to the card that you paid with.

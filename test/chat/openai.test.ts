@@ -35,7 +35,7 @@ async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {
     client,
     connect,
     sent,
-    /** With the service's own fields beside. */
+    /** Asks, and returns the answer with the service's own fields. */
     ask: async (content: string, more: Partial<ChatCompletionCreateParamsNonStreaming> = {}) => {
       const answer = await client.chat.completions.create({ model: agent.id, messages: [asks(content)], ...more });
       return answer as typeof answer & Record<string, any>;
@@ -44,7 +44,7 @@ async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {
   };
 }
 
-/** What the client throws. */
+/** Returns the error that the client throws. */
 async function errorOf(request: Promise<unknown>): Promise<APIError & Record<string, any>> {
   const error = await request.catch((thrown: unknown) => thrown);
   if (!(error instanceof APIError)) throw new Error(`no error of the API, but ${JSON.stringify(error)}`);

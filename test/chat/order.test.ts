@@ -472,7 +472,7 @@ test("erasing a session deletes its stored turns", async () => {
   expect(await transcript()).toEqual([]);
 });
 
-/** As the erasure of a person does it: the object, then the rows. */
+/** Erases a conversation like the erasure of a person does: the object, then the rows. */
 async function eraseConversation(session: { erase(): Promise<void> }, workspaceId: string, id: string) {
   await session.erase();
   const { db } = newOperation(env, new Meter(), workspaceId);

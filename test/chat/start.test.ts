@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { sendMail } from "../../src/email/outbound.ts";
-import { arrive, conversations, createMailbox, type Mailbox, mailService, outbox } from "../email/mailbox.ts";
+import { conversations, createMailbox, type Mailbox, mailService, outbox, receive } from "../email/mailbox.ts";
 import { createAgent, createWorkspace, listen, query } from "../harness.ts";
 import { missing } from "../platform/http/items.ts";
 
 const GRACE = { id: "grace", name: "Grace Hopper" };
 
-/** What the mail service is given for each message that waits. */
+/** Sends the waiting mails, and returns them. */
 async function sendAll(mailbox: Mailbox) {
   const { mails, environment } = mailService();
   for (const row of await outbox(mailbox)) if (row.status === "pending") await sendMail(environment, { messageId: row.message_id });
@@ -36,7 +36,7 @@ test("a mail of the team starts a conversation, and the answer to it comes back 
   expect(mail!.headers).not.toHaveProperty("In-Reply-To");
 
   const replyTo = (mail!.replyTo as { email: string }).email;
-  await arrive({
+  await receive({
     from: "Ann <ann@example.net>",
     to: replyTo,
     subject: "Re: Your order",

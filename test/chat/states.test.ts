@@ -31,7 +31,7 @@ const usedMessages = async (workspace: Workspace) => (await workspace.call("GET"
 
 // --- Refused: nothing is stored --------------------------------------------------------------------------------------
 
-/** What a refused question is answered, while it changes no row and leaves nothing in the session's storage. */
+/** Asks a question that is refused, and expects that it changes no row and leaves nothing in the session's storage. */
 async function refused(workspace: Workspace, path: string, body: { conversation_id?: string } & Record<string, unknown>) {
   const before = await countRows();
   const visitors = await query(workspace.id, "SELECT * FROM visitors WHERE workspace_id = ? ORDER BY id", workspace.id);
@@ -273,7 +273,7 @@ test("messages from before a resolution are no context for later ones, in the sa
   expect(without.answer).toBe(fresh.answer);
   expect(without.confidence).toBe(fresh.confidence);
   expect(without.confidence).not.toBe(withContext.confidence);
-  // What came after the resolution is context again.
+  // The messages after the resolution are context again.
   const next = await ask("What is the price of the toaster?", id);
   expect(next.answer).toContain("25 euros");
   const [row] = await query<{ context_after: string }>(id, "SELECT context_after FROM conversations WHERE id = ?", id);

@@ -6,7 +6,7 @@ import { createAgent, createWorkspace, learn } from "../harness.ts";
 import { openStream } from "../stream-client.ts";
 import { HANDBOOK } from "./handbook.ts";
 
-/** A model that answers with the pieces that a test pushes. Everything but `model` is for inside the session's object. */
+/** A model that answers with the chunks that a test pushes. `push` must be called in the context of the session's object. */
 export class SteppedModel {
   private readonly queue: (string | Error | null)[] = [];
   private wake: () => void = () => undefined;
@@ -15,7 +15,7 @@ export class SteppedModel {
     answer: async () => ({ outcome: "answered", confidence: 0.9, cited: [], text: this.pieces() }),
   };
 
-  /** A piece of text, a fault, or null: the end. */
+  /** Pushes chunks of text, an error, or null for the end. */
   push(...what: (string | Error | null)[]): void {
     this.queue.push(...what);
     this.wake();
@@ -30,7 +30,7 @@ export class SteppedModel {
       else {
         const woken = new AbortController();
         this.wake = () => woken.abort();
-        // A model that waits for nothing of the platform would be taken for hung.
+        // The runtime takes code that waits without a timer or request for hung.
         await scheduler.wait(60_000, { signal: woken.signal }).catch(() => undefined);
       }
     }
@@ -68,7 +68,7 @@ export async function createStreamedConversation(settings: Parameters<typeof cre
         ...(lastEventId !== undefined && { headers: { "Last-Event-ID": lastEventId } }),
       }),
     resumePath,
-    /** Lets the live object answer by a model that the test steps. */
+    /** Makes the live object answer with a stepped model, and returns the function that pushes chunks. */
     step: async (bindings: Env = env) => {
       const stepped = new SteppedModel();
       await runInDurableObject(session(), (live) => void Object.assign(live, { runner: new TurnRunner(bindings, stepped.model) }));
@@ -79,7 +79,7 @@ export async function createStreamedConversation(settings: Parameters<typeof cre
       const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
       return messages.slice(2).map(({ role, content }: { role: string; content: string }) => [role, content]);
     },
-    /** What was counted, without the first question. */
+    /** The number of questions in the usage, without the first one. */
     used: async (): Promise<number> => (await workspace.call("GET", "/usage")).body.usage.messages - 1,
   };
 }

@@ -21,7 +21,7 @@ function answerOf(answer: string): ChatAnswer {
   return { answer, citations: [], confidence: 0.9, needs_human: false, ...ids };
 }
 
-/** Without a visitor no token is signed. */
+/** No token is signed for a caller who is not a visitor. */
 const read = (stream: AnswerStream, caller: StreamCaller = REQUEST, heartbeatMs?: number) =>
   readStream({ KEY_SECRET: "" }, stream, caller, heartbeatMs);
 

@@ -11,18 +11,18 @@ const ANSWER = "Bring the receipt. We open at nine.";
 /** A stream of ANSWER that was cut after its first sentence, while the model is still at it. */
 async function createCut() {
   const streamer = await createStreamedConversation();
-  const tell = await streamer.step();
+  const emit = await streamer.step();
   const cut = await streamer.stream();
-  await tell("Bring the receipt. ");
+  await emit("Bring the receipt. ");
   const follower = await new Follower().follow(cut, 19);
-  return { ...streamer, tell, cut, follower, messageId: follower.messageId! };
+  return { ...streamer, emit, cut, follower, messageId: follower.messageId! };
 }
 
-/** As createCut, but finished without the client. */
+/** Like createCut, but the answer is finished without the client. */
 async function createFinished() {
   const streamer = await createCut();
   await streamer.cut.drop();
-  await streamer.tell("We open ", "at nine.", null);
+  await streamer.emit("We open ", "at nine.", null);
   await (await streamer.resume(streamer.messageId)).rest();
   return streamer;
 }
@@ -30,12 +30,12 @@ async function createFinished() {
 // --- A stream that still runs ----------------------------------------------------------------------------------------
 
 test("a stream that broke off resumes after the last event", async () => {
-  const { cut, resume, tell, follower, messageId, workspace, id } = await createCut();
+  const { cut, resume, emit, follower, messageId, workspace, id } = await createCut();
   await cut.drop();
   const rest = await resume(messageId, follower.lastEventId);
   expect(rest.status).toBe(200);
   expect(rest.headers.get("Content-Type")).toBe("text/event-stream; charset=utf-8");
-  await tell("We open ", "at nine.", null);
+  await emit("We open ", "at nine.", null);
   const events = await rest.rest();
   expect(events.map(({ event }) => event)).not.toContain("start");
   for (const event of events) follower.take(event);
@@ -45,10 +45,10 @@ test("a stream that broke off resumes after the last event", async () => {
 });
 
 test("without an event id, or with an unknown one, it starts over", async () => {
-  const { resume, tell, messageId } = await createCut();
+  const { resume, emit, messageId } = await createCut();
   const ids = [undefined, "", "19", "0-0", "19-zzzzzz", "999999-1y2p0ij", "x".repeat(5000)];
   const streams = await Promise.all(ids.map((lastEventId) => resume(messageId, lastEventId)));
-  await tell("We open at nine.", null);
+  await emit("We open at nine.", null);
   for (const stream of streams) expect(await new Follower().follow(stream)).toMatchObject({ text: ANSWER, starts: 1 });
 });
 
@@ -98,10 +98,10 @@ test("a turn whose object is killed in the middle is answered again, and a clien
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
   // The new object's model says something else. Who asks for the stream does not wait for the alarm.
-  const tell = await step();
+  const emit = await step();
   await runInDurableObject(session(), (_, { storage }) => storage.deleteAlarm());
   const rest = await resume(messageId, follower.lastEventId);
-  await tell("With your receipt, ", "from nine on.", null);
+  await emit("With your receipt, ", "from nine on.", null);
   await follower.follow(rest);
   const text = "With your receipt, from nine on.";
   expect(follower).toMatchObject({ text, starts: 2, done: { answer: text, message_id: messageId } });
@@ -117,8 +117,8 @@ test("the alarm answers it without a client; the stream is then read from D1", a
   const { cut, resume, transcript, used, messageId, session, follower, step } = await createCut();
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
-  const tell = await step();
-  await tell("With your receipt.", null);
+  const emit = await step();
+  await emit("With your receipt.", null);
   await runDurableObjectAlarm(session());
   expect(await transcript()).toHaveLength(2);
   await follower.follow(await resume(messageId, follower.lastEventId));
@@ -134,8 +134,8 @@ test("when storing the answer fails, the stream ends with an error, and resuming
     batch: (statements: D1PreparedStatement[]) =>
       ++batches === 2 ? Promise.reject(new Error("D1_ERROR: it is down")) : database.batch(statements),
   });
-  const tell = await step(envWith({ DB: failsSecond(env.DB), DB_1: failsSecond(env.DB_1) }));
-  await tell("Bring the receipt.", null);
+  const emit = await step(envWith({ DB: failsSecond(env.DB), DB_1: failsSecond(env.DB_1) }));
+  await emit("Bring the receipt.", null);
   const broken = await stream();
   const events = await broken.rest();
   const requestId = broken.headers.get("X-Request-Id");
@@ -145,7 +145,7 @@ test("when storing the answer fails, the stream ends with an error, and resuming
   for (const event of events) follower.take(event);
   // The turn waits for the alarm; the stream waits for the turn.
   const rest = await resume(follower.messageId!, follower.lastEventId);
-  await tell("Bring the receipt.", null);
+  await emit("Bring the receipt.", null);
   await runDurableObjectAlarm(session());
   await follower.follow(rest);
   expect(follower).toMatchObject({ text: "Bring the receipt.", done: { answer: "Bring the receipt." } });
@@ -173,16 +173,16 @@ test("erasing a conversation ends the streams of its waiting turns", async () =>
 
 test("the same Idempotency-Key joins the running stream, and repeats it when it has ended", async () => {
   const { stream, step, used, transcript, workspace, id } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const body = { user: { id: "u-1" } };
   const first = await stream(body, { "Idempotency-Key": "k-1" });
-  await tell("Bring ");
+  await emit("Bring ");
   const follower = await new Follower().follow(first, 6);
   await first.drop();
   const second = await stream(body, { "Idempotency-Key": "k-1" });
   const other = await stream({ message: "Something else" }, { "Idempotency-Key": "k-1" });
   expect(other.status).toBe(409);
-  await tell("the receipt.", null);
+  await emit("the receipt.", null);
   const joined = await new Follower().follow(second);
   const third = await stream(body, { "Idempotency-Key": "k-1" });
   const replayed = await new Follower().follow(third);
@@ -213,9 +213,9 @@ test("ten requests at once with one key get one answer, streamed or not", async 
 
 test("a key outlives the object: the question is answered once", async () => {
   const { stream, step, used, transcript } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const first = await stream({}, { "Idempotency-Key": "k-1" });
-  await tell("Bring ");
+  await emit("Bring ");
   const follower = await new Follower().follow(first, 6);
   await abortAllDurableObjects();
   await expect(first.rest()).rejects.toThrow();

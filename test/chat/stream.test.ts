@@ -8,7 +8,7 @@ const HANDOFF = "A colleague takes over.";
 
 test("an answer streams: headers, start before the model's first word, deltas as they come, and done", async () => {
   const { stream, step, id, transcript } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const answer = await stream();
   expect(answer.status).toBe(200);
   expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -24,7 +24,7 @@ test("an answer streams: headers, start before the model's first word, deltas as
   expect(start).toMatchObject({ event: "start", data: { conversation_id: id, message_id: expect.any(String) } });
   const deltas = [];
   for (const word of ["Bring ", "the ", "receipt.\n\nWe open\u2028at nine – 9 → 😀"]) {
-    await tell(word);
+    await emit(word);
     deltas.push(await answer.next());
   }
   expect(deltas.map((delta) => [delta?.event, delta?.data])).toEqual([
@@ -32,7 +32,7 @@ test("an answer streams: headers, start before the model's first word, deltas as
     ["delta", { text: "the " }],
     ["delta", { text: "receipt.\n\nWe open\u2028at nine – 9 → 😀" }],
   ]);
-  await tell(null);
+  await emit(null);
   const [done, ...more] = await answer.rest();
   const text = "Bring the receipt.\n\nWe open\u2028at nine – 9 → 😀";
   expect(done).toMatchObject({
@@ -118,12 +118,12 @@ async function ask(path: string, token: string, body: Record<string, unknown>) {
 
 test("a client that hangs up does not stop the answer", async () => {
   const { stream, step, transcript, used, session } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const answer = await stream();
-  await tell("One, ");
+  await emit("One, ");
   await new Follower().follow(answer, 5);
   await answer.drop();
-  await tell("two.", null);
+  await emit("two.", null);
   // The turn that follows it waits for its end.
   await runInDurableObject(session(), (live) => (live as unknown as { turns: { tail: Promise<unknown> } }).turns.tail);
   expect(await transcript()).toEqual([
@@ -135,9 +135,9 @@ test("a client that hangs up does not stop the answer", async () => {
 
 test("an error in the middle ends the answer with the hand-off message, and the deltas joined are still the answer", async () => {
   const { stream, step, used, transcript } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const answer = await stream();
-  await tell("Refunds are ", new Error("The model broke off"));
+  await emit("Refunds are ", new Error("The model broke off"));
   const { text, done } = await new Follower().follow(answer);
   expect(text).toBe(`Refunds are \n\n${HANDOFF}`);
   expect(done).toMatchObject({ answer: text, needs_human: true, status: "needs_human" });
@@ -147,28 +147,28 @@ test("an error in the middle ends the answer with the hand-off message, and the 
 
 test("streamed and plain questions of one conversation are answered in the order of their arrival", async () => {
   const { stream, step, ask, transcript } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const first = await stream({ message: "first" });
   const second = ask("second");
   const third = stream({ message: "third" });
-  await tell("1", null, "2", null, "3", null);
+  await emit("1", null, "2", null, "3", null);
   expect((await new Follower().follow(first)).text).toBe("1");
   const answers = [(await second).body.answer, (await new Follower().follow(await third)).text];
   const spoken = await transcript();
   expect(spoken.map(([role]) => role)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
   expect(spoken.slice(0, 2).map(([, text]) => text)).toEqual(["first", "1"]);
-  // Which of the two arrived first at the session is the network's to say.
+  // The network decides which of the two reaches the session first.
   expect(answers.toSorted()).toEqual(["2", "3"]);
 });
 
 test("a hundred streams at once, and a hundred readers of one, get the same answer", async () => {
   const { stream, step, resume } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const answer = await stream();
   const start = await answer.next();
   const readers = await Promise.all(Array.from({ length: 100 }, () => resume(start!.data.message_id)));
   const followers = Promise.all(readers.map((reader) => new Follower().follow(reader)));
-  await tell("All ", "hear ", "this.", null);
+  await emit("All ", "hear ", "this.", null);
   for (const { text, done } of await followers) expect([text, done.answer]).toEqual(["All hear this.", "All hear this."]);
   const many = await Promise.all(
     Array.from({ length: 100 }, async () =>

@@ -144,7 +144,7 @@ describe("without a language model", () => {
     const asking = fixture.workspace.call("POST", `/agents/${fixture.agent.id}/messages`, body);
     const stored = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
     while ((await query<{ size: number }>(body.conversation_id, stored, body.conversation_id))[0]!.size < 3);
-    // As an erasure does it: the object first, while its rows are still there.
+    // An erasure empties the object first, while its rows still exist.
     await session.erase();
     await runInDurableObject(session, () => release());
     expect((await asking).status).toBe(200);

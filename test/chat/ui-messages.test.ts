@@ -71,7 +71,7 @@ test("a page is cited by its address", async () => {
 
 test("each piece arrives when it is written", async () => {
   const fixture = await createStreamedConversation();
-  const tell = await fixture.step();
+  const emit = await fixture.step();
   const reader = chunksOf(
     await open(fixture.workspace, `/api/v1${fixture.path}`, { message: "And now?", conversation_id: fixture.id }),
   ).getReader();
@@ -79,10 +79,10 @@ test("each piece arrives when it is written", async () => {
   expect(await next()).toMatchObject({ type: "start", messageMetadata: { conversation_id: fixture.id } });
   expect(await next()).toEqual({ type: "text-start", id: "answer" });
   for (const delta of ["Bring ", "the receipt."]) {
-    await tell(delta);
+    await emit(delta);
     expect(await next()).toEqual({ type: "text-delta", id: "answer", delta });
   }
-  await tell(null);
+  await emit(null);
   expect(await next()).toEqual({ type: "text-end", id: "answer" });
   expect(await next()).toMatchObject({ type: "finish", finishReason: "stop", messageMetadata: { needs_human: false } });
   expect(await next()).toBeUndefined();

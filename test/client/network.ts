@@ -9,10 +9,10 @@ export interface Sent {
   body: string | undefined;
 }
 
-/** What stands between the client and the service: it passes a request on, or answers of its own. */
+/** A proxy between the client and the service, which passes a request on or answers it. */
 type Between = (pass: () => Promise<Response>, sent: Sent) => Promise<Response>;
 
-/** What a client of the running service is made with; it notes what is sent, and what is waited for instead of waiting. */
+/** The options of a client of the running service. They record the requests, and the waits instead of waiting. */
 export function networkOf(between: Between = (pass) => pass()) {
   const sent: Sent[] = [];
   const waitedMs: number[] = [];

@@ -84,7 +84,7 @@ test("a visitor's answer is streamed, and taken up again with the token of its s
   const { agent_id, visitor, tokens, sent } = await createVisitor({}, async (pass, { path }) => {
     const response = await pass();
     if (!path.endsWith("/messages") || breaks++ > 0) return response;
-    // Only its first event arrives.
+    // The connection breaks after the first event.
     const [start] = (await response.text()).split("\n\n");
     return new Response(`${start!}\n\n`, response);
   });

@@ -165,12 +165,12 @@ function breakAfter(response: Response, text: string): Response {
 
 test("a stream that breaks goes on where it broke, and nothing comes twice", async () => {
   const { workspace, agent, id, step, resumePath } = await createStreamedConversation();
-  const tell = await step();
+  const emit = await step();
   const { client, sent } = clientOf(workspace.key, {}, async (pass, { method }) => {
-    if (method === "GET") await tell("We open ", "at nine.", null);
+    if (method === "GET") await emit("We open ", "at nine.", null);
     return method === "POST" ? breakAfter(await pass(), "the receipt. ") : pass();
   });
-  await tell("Bring ", "the receipt. ");
+  await emit("Bring ", "the receipt. ");
   const events = await Array.fromAsync(client.streamAnswer({ agent_id: agent.id, body: { message: "And now?", conversation_id: id } }));
   expect(events.map((event) => (event.type === "delta" ? event.text : "")).join("")).toBe("Bring the receipt. We open at nine.");
   expect(events.filter(({ type }) => type === "start")).toHaveLength(1);
@@ -184,15 +184,15 @@ test("a stream that breaks goes on where it broke, and nothing comes twice", asy
 
 test("a stream that never gets on is given up", async () => {
   const { workspace, agent, id, step } = await createStreamedConversation();
-  const tell = await step();
-  await tell("Bring the receipt. ");
+  const emit = await step();
+  await emit("Bring the receipt. ");
   const { client, sent } = clientOf(workspace.key, { retries: 2 }, async (pass, { method }) =>
     method === "POST" ? breakAfter(await pass(), "event: start") : new Response(": nothing\n\n"),
   );
   const read = Array.fromAsync(client.streamAnswer({ agent_id: agent.id, body: { message: "And now?", conversation_id: id } }));
   await expect(read).rejects.toThrow("The stream ended before the answer did.");
   expect(sent.filter(({ method }) => method === "GET")).toHaveLength(2);
-  await tell(null);
+  await emit(null);
 });
 
 test("a stream that waits to go on ends with its signal", async () => {

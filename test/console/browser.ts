@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { newAddress } from "../harness.ts";
 
-/** What a browser would do with a page of the console: it keeps cookies and sends the page's headers. */
+/** A browser with a page of the console: it keeps cookies and sends the page's headers. */
 export interface Browser {
   readonly cookie: string | undefined;
   call(

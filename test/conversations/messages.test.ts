@@ -12,7 +12,7 @@ async function createTranscript(length: number, workspace?: Workspace) {
   const random = () => crypto.getRandomValues(new Uint8Array(16));
   const ids = Array.from({ length }, (_, at) => seededId(shardOf(id), at < length / 2 ? 2_000 : 1_000, random()));
   const rows = ids.map((messageId, at) => ({ id: messageId, atMs: 1_000 + Math.floor(at / 3) }));
-  // Those of one moment are in the order of their identifiers.
+  // Messages of the same time are ordered by their ids.
   rows.sort((a, b) => a.atMs - b.atMs || (a.id < b.id ? -1 : 1));
   await query(
     id,

@@ -4,7 +4,7 @@ import { beginTurn } from "../../src/chat/store.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { questionOf } from "../chat/question.ts";
-import { arrive, conversations, createMailbox, mailService } from "../email/mailbox.ts";
+import { conversations, createMailbox, mailService, receive } from "../email/mailbox.ts";
 import { sendMail } from "../../src/email/outbound.ts";
 import { createAgent, createWorkspace, learn, listen, operate, query, send } from "../harness.ts";
 
@@ -87,14 +87,14 @@ test("a visitor's request is refused with the reason that the conversation is to
 test("a mail that has no room in its conversation begins a new one, once", async () => {
   const mailbox = await createMailbox();
   await operate("PATCH", `/workspaces/${mailbox.workspace.id}`, { limits: { messages_per_conversation: 2 } });
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const { mails, environment } = mailService();
   const [{ messages }] = await conversations(mailbox);
   await sendMail(environment, { messageId: messages[1].id });
   const to = (mails[0]!.replyTo as { email: string }).email;
   const again = { to, headers: { "Message-ID": "<second@example.net>" } };
-  expect(await arrive(again)).toBeUndefined();
-  expect(await arrive(again)).toBeUndefined();
+  expect(await receive(again)).toBeUndefined();
+  expect(await receive(again)).toBeUndefined();
   const talks = await conversations(mailbox);
   expect(talks.map(({ message_count: count }) => count)).toEqual([2, 2]);
 });
@@ -124,7 +124,7 @@ test("the team writes as many messages a day as the plan allows, in all conversa
   const refused = await reply(first, "d");
   expect([refused.status, refused.body.error.code, refused.headers.get("Retry-After")]).toEqual([429, "rate_limited", "7200"]);
   expect([await read(first), await read(second)]).toEqual(before);
-  // What was taken is answered again, whatever the day has room for.
+  // A repeated request for an accepted reply gets the same answer, although the limit is reached.
   const taken = replies.findIndex(({ status }) => status === 201);
   expect((await reply([first, second, first][taken], ["a", "b", "c"][taken]!)).body).toEqual(replies[taken]!.body);
   vi.setSystemTime(Date.UTC(2027, 3, 2));

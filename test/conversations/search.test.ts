@@ -49,7 +49,7 @@ const idsOf = ({ body }: { body: any }): string[] => body.data.map(({ id }: any)
 const marked = (parts: { text: string; is_match: boolean }[]) =>
   parts.map(({ text, is_match }) => (is_match ? `[${text}]` : text)).join("");
 
-/** Each text, a query that finds it, and what is marked. */
+/** Texts, each with a query that finds it, and the words that are marked. */
 const LANGUAGES: [text: string, q: string, marked: string][] = [
   ["Where is my refund? I sent it back.", "REFUND", "[refund]"],
   ["Where is my refund? I sent it back.", "refu", "[refund]"],
@@ -171,7 +171,7 @@ test("new messages, notes, assignees and statuses are found at once", async () =
   ]).toEqual([0, 1]);
 });
 
-/** What a workspace's index holds. */
+/** Reads the index of a workspace. */
 function indexStorage(workspace: Workspace) {
   return runInDurableObject(env.CONVERSATIONS.getByName(workspace.id), (_, { storage: { sql } }) => {
     const tables = sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray();
@@ -246,7 +246,7 @@ test("what was read is not read again, and a change that is committed late is fo
   expect((await find()).body.total).toBe(0);
   expect(await costOf(find)).toMatchObject({ d1_trips: 1 });
   const change = "UPDATE conversations SET status = 'human_active', updated_at = ? WHERE id = ?";
-  // From before the two minutes, and from within them.
+  // One of these was last updated before the two minutes, the other one within them.
   for (const [at, id] of [rows[649]!.id, rows[300]!.id].entries()) {
     await query(workspace.id, change, nowMs - 30_000 - at * 10_000, id);
     expect((await find()).body.total).toBe(at + 1);
@@ -266,7 +266,7 @@ test("new activity leaves what was read before unread", async () => {
   // A new one, and one of those that were read: the oldest ones are further back than two minutes by now.
   for (const [at, { id }] of [rows[449]!, rows[200]!].entries()) {
     await query(workspace.id, change, nowMs + (at + 1) * 30_000, id);
-    // What changed, its texts, and the page.
+    // The trips read the changes, their texts, and the page.
     expect(await costOf(find)).toMatchObject({ d1_trips: 3 });
     expect((await find()).body.total).toBe(at + 1);
   }

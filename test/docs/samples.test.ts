@@ -19,7 +19,7 @@ const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSam
 /** The operations that answer as JSON or as a stream. */
 const STREAMED = new Set(["askAgent", "createChatCompletion"]);
 
-/** What stands for an agent in the example of a body. */
+/** The id of an agent in the examples of bodies. */
 const EXAMPLE_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 /** Deletions come last, the deepest first, so that the records exist until then. */

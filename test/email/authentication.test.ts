@@ -2,13 +2,13 @@ import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
 import { authenticationOf } from "../../src/email/authentication.ts";
 import { jobIn, watch } from "../platform/telemetry/watch.ts";
-import { arrive, conversations, createMailbox, outbox } from "./mailbox.ts";
+import { conversations, createMailbox, outbox, receive } from "./mailbox.ts";
 
 const CLOUDFLARE = "mx.cloudflare.net";
 const PASS = "dkim=pass header.d=example.net; dmarc=pass header.from=example.net policy.dmarc=none";
 const FAIL = "dkim=none; dmarc=fail header.from=example.net policy.dmarc=none; spf=pass smtp.mailfrom=eve@example.org";
 
-/** What the headers of a mail from ada@example.net say, given as they stand in the mail. */
+/** Reads the authentication results in the given headers of a mail from ada@example.net. */
 async function read(...headers: string[]) {
   const mail = await PostalMime.parse(`${headers.join("\r\n")}\r\nFrom: Ada <ada@example.net>\r\n\r\nHello\r\n`);
   return authenticationOf(mail, "ada@example.net");
@@ -61,7 +61,7 @@ describe("what Email Routing found", () => {
 test("a mail that its sender's domain does not confirm is refused: it is neither answered nor kept", async () => {
   const mailbox = await createMailbox();
   const sent = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${FAIL}` } };
-  const watched = await watch(async () => expect(await arrive(sent)).toContain("cannot be verified"));
+  const watched = await watch(async () => expect(await receive(sent)).toContain("cannot be verified"));
   const logged = { outcome: "refused", reason: "unauthenticated", authentication: "fail", workspace_id: mailbox.workspace.id };
   expect(jobIn(watched, "inbound_email")).toMatchObject(logged);
   expect(await conversations(mailbox)).toEqual([]);
@@ -71,9 +71,9 @@ test("a mail that its sender's domain does not confirm is refused: it is neither
 test("a mail that its domain confirms is answered, and so is one without results", async () => {
   const mailbox = await createMailbox();
   const confirmed = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${PASS}` } };
-  const watched = await watch(() => arrive(confirmed));
+  const watched = await watch(() => receive(confirmed));
   expect(jobIn(watched, "inbound_email")).toMatchObject({ outcome: "taken", authentication: "pass" });
-  const unknown = await watch(() => arrive({ to: mailbox.address }));
+  const unknown = await watch(() => receive({ to: mailbox.address }));
   expect(jobIn(unknown, "inbound_email")).toMatchObject({ outcome: "taken", authentication: "none" });
   expect(await outbox(mailbox)).toHaveLength(2);
 });
@@ -81,14 +81,14 @@ test("a mail that its domain confirms is answered, and so is one without results
 test("while the domain's DNS cannot be queried, the sender's server is asked to try again", async () => {
   const mailbox = await createMailbox();
   const headers = { "Authentication-Results": `${CLOUDFLARE}; dmarc=temperror header.from=example.net` };
-  await expect(arrive({ to: mailbox.address, headers })).rejects.toThrow("DNS of the sender's domain");
+  await expect(receive({ to: mailbox.address, headers })).rejects.toThrow("DNS of the sender's domain");
   expect(await conversations(mailbox)).toEqual([]);
 });
 
 test("a refused mail is logged with its workspace", async () => {
   const mailbox = await createMailbox();
-  const refused = async (sent: Parameters<typeof arrive>[0], options?: Parameters<typeof arrive>[1]) =>
-    jobIn(await watch(() => arrive(sent, options)), "inbound_email");
+  const refused = async (sent: Parameters<typeof receive>[0], options?: Parameters<typeof receive>[1]) =>
+    jobIn(await watch(() => receive(sent, options)), "inbound_email");
   const workspace = { outcome: "refused", workspace_id: mailbox.workspace.id };
   const to = mailbox.address;
   expect(await refused({ to, from: "ada@example.net, bob@example.net" })).toMatchObject({ ...workspace, reason: "many_authors" });

@@ -11,7 +11,7 @@ export interface Mailbox {
 
 let made = 0;
 
-/** A workspace whose agent has a mail address and knows about refunds. */
+/** Creates a workspace whose agent has a mail address and knows about refunds. */
 export async function createMailbox(settings: Record<string, unknown> = {}): Promise<Mailbox> {
   const workspace = await createWorkspace();
   const address = `help-${Date.now()}-${++made}@example.com`;
@@ -23,7 +23,7 @@ export async function createMailbox(settings: Record<string, unknown> = {}): Pro
 export interface Sent {
   from?: string;
   to: string;
-  /** Of the envelope; the header's address when left out. */
+  /** The sender of the envelope; by default the address in the header. */
   envelopeFrom?: string;
   headers?: Record<string, string>;
   subject?: string;
@@ -40,8 +40,8 @@ export function mime({ from = "Ada Lovelace <ada@example.net>", to, headers = {}
   return `${head.join("\r\n")}\r\n${body}`;
 }
 
-/** Hands a mail to the service as the platform does. @returns what it was refused with, if it was. */
-export async function arrive(
+/** Delivers a mail to the service as the platform does. @returns the reason if the mail was rejected. */
+export async function receive(
   sent: Sent,
   { nowMs, bytes = mime(sent), environment = env }: { nowMs?: number; bytes?: string; environment?: Env } = {},
 ) {

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { sendMail } from "../../src/email/outbound.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createNeighbour, deliver, envWith, operate, query } from "../harness.ts";
-import { arrive, conversations, createMailbox, mailService, mime, outbox } from "./mailbox.ts";
+import { conversations, createMailbox, mailService, mime, outbox, receive } from "./mailbox.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What the mail service is given for each message that waits. */
+/** Sends the waiting mails, and returns them. */
 async function sendAll(mailbox: Awaited<ReturnType<typeof createMailbox>>) {
   const { mails, environment } = mailService();
   for (const row of await outbox(mailbox)) if (row.status === "pending") await sendMail(environment, { messageId: row.message_id });
@@ -16,13 +16,13 @@ async function sendAll(mailbox: Awaited<ReturnType<typeof createMailbox>>) {
 test("a thread of four mails is one conversation", async () => {
   const mailbox = await createMailbox();
   const { workspace, address } = mailbox;
-  await arrive({ to: address, subject: "My refund", headers: { "Message-ID": "<first@example.net>" } });
+  await receive({ to: address, subject: "My refund", headers: { "Message-ID": "<first@example.net>" } });
   const [answer] = await sendAll(mailbox);
   expect(answer).toMatchObject({ to: "ada@example.net", subject: "Re: My refund", headers: { "In-Reply-To": "<first@example.net>" } });
   expect(answer!.text).toContain("within five working days");
   const replyTo = (answer!.replyTo as { email: string }).email;
 
-  await arrive({
+  await receive({
     to: replyTo,
     subject: "Re: My refund",
     text: `I want to talk to a human.\n\nOn Tue, Nov 3, 2026 Help <${address}> wrote:\n> ${answer!.text}`,
@@ -38,7 +38,7 @@ test("a thread of four mails is one conversation", async () => {
   expect(human!.headers!["References"]!.split(" ").slice(1)).toEqual(["<first@example.net>", "<second@example.net>"]);
 
   // While a human has it the agent is silent, and no mail goes out.
-  await arrive({ to: replyTo, text: "Thank you!" });
+  await receive({ to: replyTo, text: "Thank you!" });
   expect(await sendAll(mailbox)).toEqual([]);
   const all = await conversations(mailbox);
   expect(all).toHaveLength(1);
@@ -62,10 +62,10 @@ test("a thread of four mails is one conversation", async () => {
 test("a thread of long ids is answered: References keeps the thread's id and the latest ones", async () => {
   const mailbox = await createMailbox();
   const id = (mail: number) => `<${mail}.${"x".repeat(700)}@example.net>`;
-  await arrive({ to: mailbox.address, headers: { "Message-ID": id(1) } });
+  await receive({ to: mailbox.address, headers: { "Message-ID": id(1) } });
   const [first] = await sendAll(mailbox);
   const to = (first!.replyTo as { email: string }).email;
-  for (const mail of [2, 3, 4]) await arrive({ to, headers: { "Message-ID": id(mail) } });
+  for (const mail of [2, 3, 4]) await receive({ to, headers: { "Message-ID": id(mail) } });
   const answers = await sendAll(mailbox);
   expect((await outbox(mailbox)).map(({ status }) => status)).toEqual(["sent", "sent", "sent", "sent"]);
   const [thread, ...others] = answers.at(-1)!.headers!["References"]!.split(" ");
@@ -75,7 +75,7 @@ test("a thread of long ids is answered: References keeps the thread's id and the
 
 test("a question's identifier sorts before its answer's", async () => {
   const mailbox = await createMailbox();
-  for (let mail = 0; mail < 8; mail++) await arrive({ to: mailbox.address, from: `sender-${mail}@example.net` });
+  for (let mail = 0; mail < 8; mail++) await receive({ to: mailbox.address, from: `sender-${mail}@example.net` });
   const { id } = mailbox.workspace;
   const rows = await query<{ role: string }>(id, "SELECT role FROM messages WHERE workspace_id = ? ORDER BY conversation_id, id", id);
   expect(rows.map(({ role }) => role)).toEqual(Array.from({ length: 8 }, () => ["user", "assistant"]).flat());
@@ -83,7 +83,7 @@ test("a question's identifier sorts before its answer's", async () => {
 
 test("a Message-ID that contains headers is not repeated in the answer", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address, headers: { "Message-ID": "=?utf-8?Q?<a@b>=0D=0ABcc:_eve@example.com?=" } });
+  await receive({ to: mailbox.address, headers: { "Message-ID": "=?utf-8?Q?<a@b>=0D=0ABcc:_eve@example.com?=" } });
   const [answer] = await sendAll(mailbox);
   expect(answer!.headers).not.toHaveProperty("In-Reply-To");
   expect(answer!.headers!["References"]).toMatch(/^<t\.[a-z2-7]{42}@example\.com>$/);
@@ -91,20 +91,20 @@ test("a Message-ID that contains headers is not repeated in the answer", async (
 
 test("a reply to the mailbox itself is recognized by the ids that it replies to", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
-  await arrive({ to: mailbox.address, headers: { References: `${answer!.headers!["References"]} <2@mail.example>` } });
+  await receive({ to: mailbox.address, headers: { References: `${answer!.headers!["References"]} <2@mail.example>` } });
   expect(await conversations(mailbox)).toHaveLength(1);
 });
 
 test("a token is ignored for another sender, another agent, or when it is forged", async () => {
   const [mailbox, other] = [await createMailbox(), await createMailbox()];
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
   const replyTo = (answer!.replyTo as { email: string }).email;
-  await arrive({ to: replyTo, from: "mallory@example.net" });
-  await arrive({ to: replyTo.replace(/.(?=@)/, (letter) => (letter === "a" ? "b" : "a")) });
-  await arrive({ to: other.address, headers: { References: answer!.headers!["References"]! } });
+  await receive({ to: replyTo, from: "mallory@example.net" });
+  await receive({ to: replyTo.replace(/.(?=@)/, (letter) => (letter === "a" ? "b" : "a")) });
+  await receive({ to: other.address, headers: { References: answer!.headers!["References"]! } });
   const [mine, others] = [await conversations(mailbox), await conversations(other)];
   expect(mine.map(({ messages }) => messages.length)).toEqual([2, 2, 2]);
   expect(others.map(({ messages }) => messages.length)).toEqual([2]);
@@ -114,8 +114,8 @@ test("a mail that is delivered twice, or ten times at once, is answered once", a
   const mailbox = await createMailbox();
   const sent = { to: mailbox.address };
   const bytes = mime(sent);
-  await Promise.all(Array.from({ length: 10 }, () => arrive(sent, { bytes })));
-  await arrive(sent, { bytes, nowMs: Date.now() + 5 * MINUTE_MS });
+  await Promise.all(Array.from({ length: 10 }, () => receive(sent, { bytes })));
+  await receive(sent, { bytes, nowMs: Date.now() + 5 * MINUTE_MS });
   const [conversation, ...none] = await conversations(mailbox);
   expect(none).toEqual([]);
   expect(conversation.messages).toHaveLength(2);
@@ -125,8 +125,8 @@ test("a mail that is delivered twice, or ten times at once, is answered once", a
 test("the same Message-ID from another sender is another mail", async () => {
   const mailbox = await createMailbox();
   const headers = { "Message-ID": "<1@example.net>" };
-  await arrive({ to: mailbox.address, headers });
-  await arrive({ to: mailbox.address, headers, from: "Bob <bob@example.net>" });
+  await receive({ to: mailbox.address, headers });
+  await receive({ to: mailbox.address, headers, from: "Bob <bob@example.net>" });
   const all = await conversations(mailbox);
   expect(all.map(({ visitor }) => visitor.email).toSorted()).toEqual(["ada@example.net", "bob@example.net"]);
   expect(await outbox(mailbox)).toHaveLength(2);
@@ -134,23 +134,23 @@ test("the same Message-ID from another sender is another mail", async () => {
 
 test("a mail with several senders is refused, and continues no conversation", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
   const to = (answer!.replyTo as { email: string }).email;
   const [envelopeFrom, several] = ["mallory@example.org", "names several senders"];
-  expect(await arrive({ to, envelopeFrom, from: "ada@example.net, mallory@example.org" })).toContain(several);
-  expect(await arrive({ to, envelopeFrom, from: "ada@example.net\r\nFrom: mallory@example.org" })).toContain(several);
+  expect(await receive({ to, envelopeFrom, from: "ada@example.net, mallory@example.org" })).toContain(several);
+  expect(await receive({ to, envelopeFrom, from: "ada@example.net\r\nFrom: mallory@example.org" })).toContain(several);
   expect((await conversations(mailbox)).map(({ messages }) => messages.length)).toEqual([2]);
 });
 
 test("automated mail gets no answer, and neither does a sender who exceeds the hourly limit", async () => {
   const mailbox = await createMailbox();
-  expect(await arrive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
-  expect(await arrive({ to: mailbox.address, envelopeFrom: "<>" })).toBeUndefined();
+  expect(await receive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
+  expect(await receive({ to: mailbox.address, envelopeFrom: "<>" })).toBeUndefined();
   expect(await conversations(mailbox)).toEqual([]);
-  for (let count = 0; count < 25; count++) await arrive({ to: mailbox.address, text: "Ping" });
+  for (let count = 0; count < 25; count++) await receive({ to: mailbox.address, text: "Ping" });
   expect(await conversations(mailbox)).toHaveLength(20);
-  await arrive({ to: mailbox.address, text: "Later" }, { nowMs: Date.now() + 61 * MINUTE_MS });
+  await receive({ to: mailbox.address, text: "Later" }, { nowMs: Date.now() + 61 * MINUTE_MS });
   expect((await workspaceTotal(mailbox)).total).toBe(21);
 });
 
@@ -159,23 +159,23 @@ const workspaceTotal = async ({ workspace }: Awaited<ReturnType<typeof createMai
 
 test("mail that cannot be accepted is refused with a reason", async () => {
   const mailbox = await createMailbox();
-  expect(await arrive({ to: "nobody-here@example.com" })).toBe("This mailbox does not exist.");
-  expect(await arrive({ to: "nonsense" })).toBe("This mailbox does not exist.");
-  expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` })).toContain("too large");
+  expect(await receive({ to: "nobody-here@example.com" })).toBe("This mailbox does not exist.");
+  expect(await receive({ to: "nonsense" })).toBe("This mailbox does not exist.");
+  expect(await receive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` })).toContain("too large");
   const nested = Array.from({ length: 30 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\r\n\r\n--b${at}\r\n`).join("");
-  expect(await arrive({ to: mailbox.address, raw: nested })).toContain("could not be read");
+  expect(await receive({ to: mailbox.address, raw: nested })).toContain("could not be read");
   const parted = (parts: number) => `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${"--b\r\n\r\na\r\n".repeat(parts)}--b--\r\n`;
-  expect(await arrive({ to: mailbox.address, raw: parted(10_001) })).toContain("could not be read");
-  expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` })).toContain("could not be read");
+  expect(await receive({ to: mailbox.address, raw: parted(10_001) })).toContain("could not be read");
+  expect(await receive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` })).toContain("could not be read");
   await operate("PATCH", `/workspaces/${mailbox.workspace.id}/agents/${mailbox.agentId}`, { status: "paused" });
-  expect(await arrive({ to: mailbox.address })).toContain("does not accept mail at the moment");
+  expect(await receive({ to: mailbox.address })).toContain("does not accept mail at the moment");
   expect(await conversations(mailbox)).toEqual([]);
   expect(await query(mailbox.workspace.id, "SELECT * FROM email_threads WHERE workspace_id = ?", mailbox.workspace.id)).toEqual([]);
 });
 
 test("a mail that the mail service refuses is retried, and given up in the end", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const { environment } = mailService(() => "E_RATE_LIMIT_EXCEEDED");
   const messageId = (await outbox(mailbox))[0]!.message_id;
   const waits: number[] = [];
@@ -198,7 +198,7 @@ test.each(["E_SENDER_NOT_VERIFIED", "E_SENDER_DOMAIN_NOT_AVAILABLE", "E_RECIPIEN
   "a mail that is refused for the configuration (%s) is sent once that is mended",
   async (code) => {
     const mailbox = await createMailbox();
-    await arrive({ to: mailbox.address });
+    await receive({ to: mailbox.address });
     const messageId = (await outbox(mailbox))[0]!.message_id;
     let fault: string | undefined = code;
     const { mails, environment } = mailService(() => fault);
@@ -220,7 +220,7 @@ test.each(["E_SENDER_NOT_VERIFIED", "E_SENDER_DOMAIN_NOT_AVAILABLE", "E_RECIPIEN
 
 test("a permanent error is not retried", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const { environment } = mailService(() => "E_RECIPIENT_SUPPRESSED");
   await sendMail(environment, { messageId: (await outbox(mailbox))[0]!.message_id });
   expect(await outbox(mailbox)).toMatchObject([{ status: "failed", attempt_count: 1 }]);
@@ -228,7 +228,7 @@ test("a permanent error is not retried", async () => {
 
 test("the same wake-up ten times at once sends one mail; the sweep wakes mails whose wake-up was lost", async () => {
   const mailbox = await createMailbox();
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   const messageId = (await outbox(mailbox))[0]!.message_id;
   const woken: unknown[] = [];
   const queue = { sendBatch: async (messages: { body: unknown }[]) => void woken.push(...messages.map(({ body }) => body)) };
@@ -251,7 +251,7 @@ test("no mail is sent for conversations of other channels", async () => {
 test("erasing a person leaves nothing of their mails", async () => {
   const mailbox = await createMailbox();
   const { workspace } = mailbox;
-  await arrive({ to: mailbox.address, subject: "Mark my words" });
+  await receive({ to: mailbox.address, subject: "Mark my words" });
   const erased = await workspace.call("DELETE", "/privacy/visitors?email=ADA@example.net");
   expect(erased.body.deleted).toMatchObject({ conversations: 1, email_outbox: 1, email_threads: 1 });
   for (const table of ["email_threads", "email_outbox"]) {
@@ -264,9 +264,9 @@ test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
   async (person) => {
     const mailbox = await createMailbox();
     const { workspace } = mailbox;
-    await arrive({ to: mailbox.address });
-    await arrive({ to: mailbox.address, from: "Bob <bob@example.net>" });
-    // As if the objects had died before they kept the questions.
+    await receive({ to: mailbox.address });
+    await receive({ to: mailbox.address, from: "Bob <bob@example.net>" });
+    // This is the state after the objects died before they stored the questions.
     await query(workspace.id, "DELETE FROM conversations WHERE workspace_id = ?", workspace.id);
     const erased = await workspace.call("DELETE", `/privacy/visitors?${person}`);
     expect(erased.body.deleted).toMatchObject({ conversations: 0, email_threads: 1 });
@@ -279,6 +279,6 @@ test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
 test("another workspace's mailbox gets its own conversations", async () => {
   const mailbox = await createMailbox();
   const neighbour = await createNeighbour(mailbox.workspace);
-  await arrive({ to: mailbox.address });
+  await receive({ to: mailbox.address });
   expect((await neighbour.call("GET", "/conversations")).body.total).toBe(0);
 });

@@ -30,7 +30,7 @@ async function expectOneAnswer(workspace: Workspace, { conversation_id: id, mess
   expect(await countBy("deliveries", "event_type", workspace.id)).toEqual(EVENTS);
 }
 
-/** That its curated answer is indexed is written some time after it was added: it is no call of the question. */
+/** Excludes the write that marks a curated answer as indexed, which happens at any time after it was added. */
 const only = /^(?!D1 writes answers )/;
 
 await withEachFault("a question", {
@@ -116,7 +116,7 @@ await withEachFault("a question whose answer needs tools", {
     expect((await workspace.call("GET", "/conversations")).body.data).toHaveLength(1);
     expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(reason === "model_failure" ? 0 : 1);
     const [requests, { data: leads }] = [await receivedBy(host), (await workspace.call("GET", "/leads")).body];
-    // What may or may not have been done is not done again: a human takes over.
+    // A call that may have been made is not made again: a human takes over.
     if (!isHandedOff) expect([answer, requests.length, leads.length]).toEqual(["It is cancelled.", 1, 1]);
     expect(Math.max(requests.length, leads.length)).toBeLessThanOrEqual(1);
     const events = { "message.ai_replied": 1, ...(leads.length > 0 && { "lead.created": 1 }) };

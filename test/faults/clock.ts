@@ -1,4 +1,4 @@
-/** How often a timer looks at the clock. */
+/** The interval at which a timer reads the clock. */
 const TICK_MS = 5;
 
 /** A clock that tests put forward: `Date.now`, timers and timeouts go by it. Each timer waits in the invocation that set it. */

@@ -4,10 +4,10 @@ import { sendDeliveryWakeUps } from "../../src/events/outbox.ts";
 import { createWorkspace } from "../harness.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { addEvent, addReceiver, attemptsOf, deliveryOf } from "../webhooks/world.ts";
+import { addEvent, addReceiver, attemptsOf, deliveryOf } from "../webhooks/simulation.ts";
 import { awaitWithClock, withEachFault } from "./scenario.ts";
 
-/** One delivery at a time: several share their writes, which ones depends on timing. */
+/** There is one delivery at a time, because several share writes in a way that depends on timing. */
 const CASES: { name: string; responses: [Behaviour, ...Behaviour[]] }[] = [
   { name: "a delivery", responses: [{}] },
   { name: "a delivery whose first attempt fails", responses: [{ status: 500 }, {}] },

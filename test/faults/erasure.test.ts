@@ -26,10 +26,10 @@ async function visit({ workspace, agentId }: Awaited<ReturnType<typeof createFix
   return asked.body.conversation_id;
 }
 
-/** How many records of a person there are. */
+/** Counts the records of a person. */
 const recordsOf = async (workspace: Workspace, email: string) => (await workspace.call("GET", `/privacy/visitors?email=${email}`)).body;
 
-/** What an object keeps. */
+/** The entries in the storage of an object. */
 function storedIn(stub: DurableObjectStub): Promise<unknown[]> {
   return runInDurableObject(stub, async (_, { storage }) => [...(await storage.list())]);
 }

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Clock } from "./clock.ts";
 
-/** What goes wrong at a point. */
+/** The kinds of faults. */
 export const KINDS = [
   "fails before it is done",
   "fails after it is done",
@@ -10,14 +10,14 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** One fault: the call's name, which of the calls with that name, and what goes wrong there. */
+/** A fault: the name of a call, the number among the calls with that name, and the kind. */
 export interface Fault {
   name: string;
   occurrence: number;
   kind: Kind;
 }
 
-/** What a call goes to: while it is busy, all of it is. */
+/** The resource that a call goes to. All calls to a busy resource fail. */
 type Resource = "D1" | "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY" | "queue" | "fetch";
 
 /** A message that the service sent to a queue. */
@@ -41,10 +41,10 @@ const BUSY_MS = 2 * 60_000;
 const HANG_MS = 10 * 60_000;
 /** After so long without a call, what follows from the last one has begun. */
 const CALM_MS = 5;
-/** Of the tests themselves, not of the service. */
+/** The host by which the tests configure other hosts. The service does not call it. */
 const CONTROL = "control.outbound.invalid";
 
-/** How each resource says that it is busy, as the platform words it; a host answers 503. */
+/** The error of each busy resource, in the words of the platform. A host answers 503. */
 const BUSY: Record<Resource, string> = {
   D1: "D1_ERROR: database is locked: SQLITE_BUSY",
   GATE: "Durable Object is overloaded. Requests queued for too long.",
@@ -227,7 +227,7 @@ export class Faults {
       if (messages.length === 0) return;
       // A scenario delivers its messages itself: the queue would deliver them in the midst of another one.
       await this.call("queue", name, async () => {
-        // What retention deletes is another matter, which comes up as the clock goes on.
+        // Deletions of retention are not part of the scenario; they come up because the clock advances.
         const own = messages.filter(({ body }) => !Object.hasOwn(body as object, "prune"));
         this.queued.push(...own.map(({ body }) => ({ queue: QUEUES[name], body })));
       });
@@ -250,7 +250,7 @@ async function refuseBusy(resource: Resource): Promise<Response> {
   throw Object.assign(new Error(BUSY[resource]), resource === "D1" ? {} : { overloaded: true });
 }
 
-/** What a batch does, in a few words: what it writes, or else reads. */
+/** Describes a batch by the tables that it writes or, if it writes none, reads. */
 function describe(texts: string[]): string {
   const tables = (pattern: RegExp) => [...new Set(texts.flatMap((text) => pattern.exec(text)?.[1] ?? []))];
   const written = tables(/^\s*(?:insert into|update|delete from)\s+"?(\w+)/i);

@@ -17,7 +17,7 @@ await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five work
 await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?", user: { id: "ann" } });
 await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { email: "ann@example.com" }, headers: newAddress() });
 
-/** What the API says of what there is. */
+/** Reads all records of the workspace through the API. */
 async function describe() {
   const found: Record<string, unknown> = {};
   for (const path of ["/me", "/privacy/visitors?external_id=ann", "/leads?q=ann", "/webhooks", `/agents/${agent.id}/sources`]) {

@@ -6,7 +6,7 @@ import { sweep } from "../../src/sweep/sweep.ts";
 import { type Answer, databases, deliver, query } from "../harness.ts";
 import { type Fault, Faults, type Kind, KINDS, type QueuedMessage } from "./faults.ts";
 
-/** What a client does, and what holds afterwards whatever went wrong meanwhile. */
+/** The actions of a client, and what holds afterwards whatever fault occurred. */
 export interface Scenario<Stage> {
   /** The queues whose messages belong to it. */
   queues?: readonly string[];
@@ -17,14 +17,14 @@ export interface Scenario<Stage> {
   check(stage: Stage): Promise<void>;
 }
 
-/** How long a client waits for an answer, and before it tries again. */
+/** The time that a client waits for an answer, and before it tries again. */
 const CLIENT_PATIENCE_MS = 60_000;
 const CLIENT_PAUSE_MS = 20_000;
 const MAX_TRIES = 20;
 /** More often than the platform delivers a message. */
 const MAX_ROUNDS = 40;
 const ROUND_MS = 6 * 60_000;
-/** How far the clock goes in a millisecond in which everything waits for a call that hangs. */
+/** The time by which the clock advances in each millisecond while everything waits for a call that hangs. */
 const HASTE_MS = 10_000;
 /** Milliseconds without a call after which some work waits for time to pass. */
 const CALM_TICKS = 30;
@@ -170,7 +170,7 @@ export async function evictGate({ id }: { id: string }): Promise<void> {
   await evictDurableObject(env.GATE.getByName(id));
 }
 
-/** How many rows of each kind a workspace has. */
+/** Counts the rows of each kind in a workspace. */
 export async function countBy(table: string, column: string, workspaceId: string): Promise<Record<string, number>> {
   const statement = `SELECT ${column} AS kind, count(*) AS count FROM ${table} WHERE workspace_id = ? GROUP BY 1`;
   const rows = await query<{ kind: string; count: number }>(workspaceId, statement, workspaceId);

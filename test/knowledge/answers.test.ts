@@ -62,7 +62,7 @@ test("past the plan's number of answers another is refused, and nothing of it is
   const other = await createAgent(workspace);
   const body = { question: QUESTION, answer: "Yes.", metadata: {} };
   expect((await workspace.call("POST", `/agents/${other.id}/answers`, body)).status).toBe(201);
-  // What is there stays, also beyond a smaller limit, and makes room when it is deleted.
+  // Existing answers stay when the limit becomes smaller, and deleting them makes room.
   await limitTo(1);
   expect((await list()).data).toHaveLength(2);
   const { question, answer } = (await list()).data[1];

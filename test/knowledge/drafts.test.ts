@@ -88,7 +88,7 @@ test("replies that say the same to the same question are one draft, and are acce
   const merged = data.find(({ count }: any) => count === 2);
   expect(merged).toMatchObject({ question: QUESTION, answer: REPLY, conversations: [second, first] });
   expect((await list("?limit=1&offset=1")).data).toEqual([data[1]]);
-  // By the id of either; a later one that says the same is dismissed with them.
+  // A group is dismissed by the id of either draft, together with a later one that says the same.
   expect((await decide(merged.id, "dismiss")).status).toBe(204);
   expect((await decide(merged.id, "dismiss")).status).toBe(204);
   await talk("Any discounts for students?", REPLY);

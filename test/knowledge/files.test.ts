@@ -103,7 +103,7 @@ test("a file that is renamed before or during its extraction is indexed under th
   const rename = (name: string) => workspace.call("PATCH", `${path}/sources/${source.id}`, { name });
   expect((await rename("Prices")).status).toBe(200);
   expect(await waiting()).toBeGreaterThan(0);
-  // What a run stores that began before the change.
+  // A run that began before the change stores this.
   await env.INDEX.getByName(`${workspace.id}/${agentId}`).stageText(source.id, "Draft", KETTLE, MIB);
   expect(await read(source.id)).toMatchObject({ status: "ready", name: "Prices" });
   expect((await found("What does the kettle cost?"))[0].title).toBe("Prices");

@@ -40,7 +40,7 @@ test("a text beyond the agent's limit is refused, and nothing of it is stored", 
   // Another agent has its own limit.
   const other = await createAgent({ id: reader.workspaceId } as never);
   expect((await reader.addText(1_000, "Other", other.id)).status).toBe(202);
-  // What is there stays in use below a smaller limit, and makes room when it is deleted.
+  // Existing sources stay in use when the limit becomes smaller, and deleting them makes room.
   await reader.limitTo(0);
   await deliver("support-agent-ingestion", reader.message(first.body.id));
   expect(await reader.find(first.body.id)).toMatchObject({ status: "ready" });
@@ -86,7 +86,7 @@ test("a crawl adds no pages beyond the limit and says why; what is in use stays"
   await reader.sync(source.id);
   expect(await reader.pages(source.id, "failed")).toEqual({ "/a": "failed: knowledge_limit" });
   expect((await reader.search("zebraa"))[0]).toMatchObject({ url: site.at("/a") });
-  // One that has become shorter makes room for those after it.
+  // A page that has become shorter makes room for those after it.
   await site.has("/a", { text: pageOf(20, "okapi") });
   await reader.sync(source.id);
   expect((await reader.search("okapi"))[0]).toMatchObject({ url: site.at("/a") });

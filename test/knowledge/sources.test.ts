@@ -46,7 +46,7 @@ async function createFixture(settings: Parameters<typeof createWorkspace>[0] & {
   };
 }
 
-/** How many rows each table of the agent's index object has; nothing when it was never written to. */
+/** Counts the rows in each table of the agent's index object. The result is empty if the object was never written to. */
 function indexRows(workspace: Workspace, agentId: string): Promise<Record<string, number>> {
   return runInDurableObject(env.INDEX.getByName(`${workspace.id}/${agentId}`), (_, { storage: { sql } }) => {
     const names = ["texts", "text_parts", "generations", "documents", "chunks"];
@@ -380,7 +380,7 @@ test.for(["before the text", "after the text"] as const)("a request that dies %s
   const { workspace, agent, list, message } = fixture;
   const id = await dieAt(fixture, step);
   expect((await list()).data).toMatchObject([{ id, status: "pending" }]);
-  // Until the request is surely dead, nobody touches its source.
+  // A source is left alone until its request must have ended.
   await deliver(QUEUE, message(id));
   await deliver(`${QUEUE}-dlq`, message(id));
   expect((await list()).data).toMatchObject([{ id, status: "pending", error: null }]);

@@ -73,7 +73,7 @@ function someQuery(leads: MadeUp[]): string {
 
 let workspace: Workspace;
 let agents: string[];
-/** In the order of the list. */
+/** The leads in the order of the list. */
 let leads: MadeUp[];
 
 beforeAll(async () => {

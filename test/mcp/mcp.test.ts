@@ -35,7 +35,7 @@ async function use(client: Client, name: string, args: Record<string, unknown> =
   return { isError, text: first!.text, value: structuredContent };
 }
 
-/** One message as anybody can send it, in the revisions of 2025. */
+/** Sends one message as any HTTP client can, by the protocol revisions of 2025. */
 function post(key: string | undefined, message: unknown, headers: Record<string, string> = {}) {
   const accept = { Accept: "application/json, text/event-stream", ...newAddress(), ...headers };
   return send("POST", "/mcp", { token: key, body: message, headers: accept });

@@ -196,7 +196,7 @@ describe("POST /workspaces/{id}/agents", () => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(403)]);
     expect((await operate("GET", agentsOf(workspace))).total).toBe(3);
-    // What a refused creation took is given back.
+    // The address that a refused creation claimed is free again.
     expect((await call("POST", agentsOf(workspace), { name: "Late", email_address: address })).status).toBe(403);
     const other = await createWorkspace();
     expect((await call("POST", agentsOf(other), { name: "Mine", email_address: address })).status).toBe(201);

@@ -28,7 +28,7 @@ async function entriesOf(workspaceId: string): Promise<any[]> {
 
 const operationsOf = async (workspaceId: string) => (await entriesOf(workspaceId)).map(({ operation }) => operation);
 
-/** What an operator does, by the operation's id: its method and path, and what is sent. */
+/** Sends each operation that changes something, by its operationId: its method, path and body. */
 async function doEverything(workspace: Workspace): Promise<void> {
   const path = `/workspaces/${workspace.id}`;
   await operate("PATCH", path, { plan: "pro", limits: { agents: 7 } });
@@ -70,7 +70,7 @@ test("everything that an operator does is recorded: who, what, which workspace, 
   const targets = entries.map(({ target_id: id }) => id);
   expect(targets[3]).toBe(targets[4]);
   expect(new Set(targets.slice(5, 9)).size).toBe(1);
-  // Of what was sent the names of the fields alone, since it outlives the workspace.
+  // The log has the names of the fields, but no values, since it outlives the workspace.
   expect(JSON.stringify(entries)).not.toContain("Grace");
 });
 

@@ -23,7 +23,7 @@ import {
 const QUEUE = "support-agent-erasure";
 /** The tables of shard 0 that cross workspaces: the service's own calls fill them, never a shard's own rows. */
 const DIRECTORIES = ["workspace_directory", "email_directory"];
-/** What operators did outlives the workspace that it is about. */
+/** The audit log outlives the workspaces that it names. */
 const AUDIT = "operator_audit";
 /** A trigger takes what is inserted here, so that it never holds a row. */
 const NEVER_FILLED = ["analytics_changes"];
@@ -44,7 +44,7 @@ async function workspaceTables(db: D1Database): Promise<Table[]> {
   return tables.filter(({ name, columns: own }) => name !== AUDIT && own.some((column) => column.name === "workspace_id"));
 }
 
-/** How many rows each table of each database has of a workspace, its own row under `workspaces`. */
+/** Counts the rows of a workspace in each table of each database; its own row counts under `workspaces`. */
 async function rowsOf(workspaceId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [shard, db] of databases.entries()) {
@@ -103,7 +103,7 @@ async function createFullWorkspace(shard: number): Promise<Workspace> {
     await storage.put("left-behind", "When are refunds paid?");
     await storage.setAlarm(Date.now() + 600_000);
   });
-  // What is asked in vain leaves nothing behind either.
+  // Questions to an agent or conversation that does not exist leave nothing behind either.
   await workspace.call("POST", `/agents/${crypto.randomUUID()}/messages`, { message: "Hi" });
   await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi", conversation_id: crypto.randomUUID() });
   await workspace.call("POST", `/agents/${crypto.randomUUID()}/search`, { query: "refunds" });

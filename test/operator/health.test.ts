@@ -6,7 +6,7 @@ import { checkQueue, checkWork } from "../../src/operator/health.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { costOf, createAgent, createWorkspaceOn, databases, envWith, operate, query } from "../harness.ts";
-import { addEvent, createReceiver } from "../webhooks/world.ts";
+import { addEvent, createReceiver } from "../webhooks/simulation.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -117,7 +117,7 @@ test("a delivery that is not sent degrades, even if the sweep woke it a minute a
   await set(`created_at = ${nowMs - 11 * MINUTE}, next_attempt_at = ${nowMs - MINUTE}`);
   const late = { ok: false, waiting: 1, oldest: { id, age_seconds: expect.any(Number) } };
   expect(await workOf("deliveries")).toMatchObject({ overall: "degraded", work: late });
-  // One that was tried waits since its next time.
+  // A delivery that was attempted has been waiting since its next attempt was due.
   await set("attempt_count = 1");
   expect(await workOf("deliveries")).toMatchObject({ overall: "ok", work: { ok: true, waiting: 1 } });
   // Somebody sends it.

@@ -16,7 +16,17 @@ import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createWorkspace, createWorkspaceOn, deliver, envWith, newAddress, operate, query, send } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { solve } from "../stand-ins/siteverify.ts";
-import { attemptsOf, changeEndpoint, createReceiver, deliveryOf, endpointOf, HOUR, MINUTE, verify, World } from "../webhooks/world.ts";
+import {
+  attemptsOf,
+  changeEndpoint,
+  createReceiver,
+  deliveryOf,
+  endpointOf,
+  HOUR,
+  MINUTE,
+  verify,
+  DeliverySimulation,
+} from "../webhooks/simulation.ts";
 import { hashOf } from "../widget/widget.ts";
 
 afterEach(() => {
@@ -271,7 +281,7 @@ describe("API keys that an old secret signed", () => {
     const named = { id: key.id, workspace_id: workspace.id, name: "Old", prefix: key.key.slice(0, 16) };
     const use = async () => {
       expect((await call(BOTH, "GET", "/me")).status).toBe(200);
-      // What it does beside its answers is done before it goes.
+      // Its background work is finished before it is evicted.
       await evictDurableObject(env.GATE.getByName(workspace.id));
     };
     expect(await outdatedKeysOf(workspace)).toEqual([{ ...named, last_used_at: null }]);
@@ -317,17 +327,17 @@ describe("without the old key", () => {
     const receiver = await createReceiver();
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
-    const world = new World(Date.now());
-    const [id] = (await world.cause([receiver])) as [string];
-    await world.runUntil(world.nowMs);
+    const simulation = new DeliverySimulation(Date.now());
+    const [id] = (await simulation.emit([receiver])) as [string];
+    await simulation.runUntil(simulation.nowMs);
     expect(await attemptsOf(id)).toMatchObject([{ error: "secret_unreadable", response_status: null, url: receiver.url }]);
     expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 1, lease_until: null });
     expect(await endpointOf(receiver)).toMatchObject({ enabled: 1, failure_streak: 0, failing_since: null });
     expect(await receivedBy(receiver.host)).toEqual([]);
     await walk(BOTH, "POST");
-    await world.runUntil(world.nowMs + MINUTE);
+    await simulation.runUntil(simulation.nowMs + MINUTE);
     expect(await deliveryOf(id)).toMatchObject({ status: "succeeded", attempt_count: 2 });
-    expect((await receivedBy(receiver.host)).map((request) => verify(receiver.secret, request, world.nowMs).type)).toEqual([
+    expect((await receivedBy(receiver.host)).map((request) => verify(receiver.secret, request, simulation.nowMs).type)).toEqual([
       "lead.created",
     ]);
   });
@@ -336,9 +346,9 @@ describe("without the old key", () => {
     const receiver = await createReceiver();
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
-    const world = new World(Date.now());
-    const [id] = (await world.cause([receiver])) as [string];
-    await world.runUntil(world.nowMs + 7 * HOUR);
+    const simulation = new DeliverySimulation(Date.now());
+    const [id] = (await simulation.emit([receiver])) as [string];
+    await simulation.runUntil(simulation.nowMs + 7 * HOUR);
     expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 9 });
     await walk(BOTH, "POST");
     const again = await receiver.workspace.call("POST", `/webhooks/deliveries/${id}/redeliver`);

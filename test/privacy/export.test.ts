@@ -5,7 +5,7 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { exportPerson } from "../../src/privacy/export.ts";
 import { createAgent, createWorkspace, query } from "../harness.ts";
 
-/** How many messages each conversation of a person has: few, exactly as many as are read with it, and more pages. */
+/** The number of messages in each conversation: few, exactly as many as are read at once, and several pages. */
 const LENGTHS = [...Array.from({ length: 118 }, (_, at) => at % 5), 20, 1_100];
 
 test("a person with many conversations is exported completely, in few round trips", async () => {

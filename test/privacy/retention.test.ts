@@ -61,7 +61,7 @@ async function leaveLead(agentId: string, email: string): Promise<string> {
 const age = (id: string, days: number) => query(id, "UPDATE conversations SET updated_at = ? WHERE id = ?", Date.now() - days * DAY, id);
 const ageLead = (id: string, days: number) => query(id, "UPDATE leads SET created_at = ? WHERE id = ?", Date.now() - days * DAY, id);
 
-/** Which workspaces a run of the sweep wakes for their retention. */
+/** Runs the sweep, and returns the workspaces whose retention it wakes. */
 async function sweepAt(nowMs: number): Promise<string[]> {
   const woken: string[] = [];
   const sendBatch = async (messages: { body: { workspaceId: string; prune?: true } }[]) =>
@@ -99,7 +99,7 @@ test("by default a workspace keeps everything except its event log", async () =>
   const read = async () => (await operate("GET", `/workspaces/${workspace.id}`)).retention;
   expect(await read()).toEqual({ conversations_days: null, leads_days: null, event_log_days: 30 });
   expect((await keep(workspace, { conversations_days: 90 })).retention).toEqual({ ...DEFAULT_RETENTION, conversations_days: 90 });
-  // What is not named stays; null is the default again.
+  // A field that is not named stays; null restores the default.
   await keep(workspace, { leads_days: 30, event_log_days: 1 });
   expect(await read()).toEqual({ conversations_days: 90, leads_days: 30, event_log_days: 1 });
   await keep(workspace, { conversations_days: null, event_log_days: null });
@@ -159,7 +159,7 @@ for (const shard of [0, 1]) {
     expect((await sessionStorage(workspace.id, old[0]!)).entries).toEqual([]);
     const eventsLeft = await query(workspace.id, "SELECT DISTINCT conversation_id AS id FROM events WHERE workspace_id = ?", workspace.id);
     expect(eventsLeft.map(({ id }) => id).filter((id) => old.includes(id as string))).toEqual([]);
-    // What was counted stays counted.
+    // Deleted records remain in the counters.
     expect(
       await query(workspace.id, "SELECT day, messages, conversations FROM analytics_days WHERE workspace_id = ?", workspace.id),
     ).toEqual(days);
@@ -221,7 +221,7 @@ test("a shorter event log deletes finished deliveries, but no pending ones and n
       SELECT id, workspace_id, 1, 1, 1, 'u' FROM deliveries WHERE workspace_id = ?`;
     await query(id, attempt, id);
   }
-  // One that waits for its next attempt.
+  // This delivery waits for its next attempt.
   const pending = `UPDATE deliveries SET status = 'pending', next_attempt_at = 9e15 WHERE id = (SELECT max(id) FROM deliveries WHERE workspace_id = ?)`;
   await query(workspace.id, pending, workspace.id);
   const [before, beside] = [await countsOf(workspace), await countsOf(neighbour)];
@@ -361,7 +361,7 @@ test("a question that is asked while its conversation is erased waits, and is re
   const id = await ask(workspace, agentId, "u");
   await age(id, 400);
   await keep(workspace, { conversations_days: 365 });
-  // As long as the conversation is there, the session cannot reach D1: it would keep the question for later.
+  // While the conversation exists, the session cannot reach D1, and would store the question for later.
   const batch = async (statements: D1PreparedStatement[]) => {
     if ((await query(id, "SELECT 1 FROM conversations WHERE id = ?", id)).length > 0) throw new Error("D1_ERROR: it is down");
     return env.DB.batch(statements);

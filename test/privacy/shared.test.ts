@@ -39,7 +39,7 @@ test("of a browser that two people used, a look-up by email takes what is the on
   expect(ids((await workspace.call("GET", "/leads")).body.data)).toEqual(ids([others, inBoth[1], byPhone]));
   expect((await workspace.call("GET", `/conversations/${bobs}`)).body.message_count).toBeGreaterThan(0);
   expect((await workspace.call("GET", `/conversations/${anns}`)).status).toBe(404);
-  // What nobody's email tells apart is found by the browser.
+  // Records that no email address assigns to one of the two people are found by their browser's id.
   const [visitor] = await query<{ anon_id: string }>(workspace.id, "SELECT anon_id FROM visitors WHERE workspace_id = ?", workspace.id);
   expect(await find({ anon_id: visitor!.anon_id })).toMatchObject({ visitors: 1, shared: 0, conversations: 3, leads: 3 });
 });

@@ -6,7 +6,7 @@ export interface ServedTool {
   description?: string;
   inputSchema?: Record<string, unknown>;
   annotations?: { readOnlyHint?: boolean };
-  /** What a call answers: content of the protocol, or a text. By default its arguments. */
+  /** The result of a call: content of the protocol, or a text. By default the arguments of the call. */
   answer?: string | object[];
   isError?: boolean;
 }

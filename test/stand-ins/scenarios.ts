@@ -17,13 +17,13 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   smalltalk: () => ({ text: ["@smalltalk\n", "You are welcome!"] }),
   "wrong-ids": () => ({ text: ["@sources p77 p99\n", "The moon is made of cheese."] }),
   "no-header": () => ({ text: ["The moon is made of cheese."] }),
-  /** As large models do that keep to a format of their own. */
+  /** Large models that reply in a format of their own. */
   structured: (request) => ({ text: [JSON.stringify({ answer: firstSentence(request), citations: ["p1"], confidence: 0.9 })] }),
   "structured-fenced": (request) => ({
     text: ["```json\n", JSON.stringify({ answer: firstSentence(request), sources: "p1" }, null, 2), "\n```"],
   }),
   plain: (request) => ({ text: words(firstSentence(request)) }),
-  /** As models of some three billion parameters do: politeness, the prompt's ids, Markdown, a link of its own making. */
+  /** Models of some three billion parameters: they add polite phrases, the ids of the prompt, Markdown, and a link that they made up. */
   small: (request) => ({
     text: words(
       `Great question! According to the passages, ${firstSentence(request)} (p1)\n\nFor more, see https://made-up.test/help.\n\n` +

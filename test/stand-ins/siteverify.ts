@@ -1,9 +1,9 @@
 import type { Behaviour } from "../outbound-protocol.ts";
 
-/** Where Cloudflare's siteverify is. */
+/** The address of Cloudflare's siteverify. */
 export const SITEVERIFY_PLACE = "challenges.cloudflare.com/turnstile/v0/siteverify";
 
-/** What a token of the stand-in was solved for, and what becomes of its verification. */
+/** The challenge that a token was issued for, and the outcome of its verification. */
 export interface Solved {
   /** The secret of the widget that issued it. */
   secret: string;
@@ -11,7 +11,7 @@ export interface Solved {
   action?: string;
   /** More than five minutes ago. */
   expired?: boolean;
-  /** What siteverify does in place of an answer. */
+  /** The behaviour of siteverify in place of its answer. */
   behaves?: Behaviour;
 }
 
@@ -39,7 +39,7 @@ export function verifyToken(contentType: string, body: string): Behaviour {
   return verdict({ success: true, "error-codes": [], ...facts });
 }
 
-/** It takes forms and JSON. */
+/** Reads a body that is a form or JSON. */
 function parametersOf(contentType: string, body: string): { secret?: string; response?: string } {
   if (!contentType.startsWith("application/json")) return Object.fromEntries(new URLSearchParams(body));
   try {

@@ -9,7 +9,7 @@ import { jobIn, watch } from "../platform/telemetry/watch.ts";
 
 const MINUTE = 60_000;
 
-/** What other tests left has its turns too. */
+/** Work that other tests left would take turns too. */
 beforeEach(async () => {
   for (const database of databases) {
     await database.batch([
@@ -108,7 +108,7 @@ test("where more workspaces wait than a run has rows, each gets its turn", async
     SELECT value, value, value, 'text', 'Handbook', 'pending', 'manual', 1, 1, key + 1 FROM json_each(?)`;
   await query(workspace.id, insert, JSON.stringify(ids));
   const woken = new Set<string>();
-  // Each is left out of a run with a chance of a third.
+  // Each of them is missing from a run with a probability of a third.
   for (let run = 0; run < 30; run++) for (const id of (await sweepAt(Date.now())).woken) woken.add(id);
   expect(woken.size).toBe(150);
   await query(workspace.id, "DELETE FROM sources WHERE workspace_id = id");
@@ -140,7 +140,7 @@ test("leads of a workspace whose index is down do not delay another's, and are p
   await sweepAt(now + 60 * MINUTE);
   await sweepAt(now + 61 * MINUTE);
   expect(await query(broken.id, indexed, broken.id)).toEqual([{ count: 1_100 }]);
-  // It is forgotten once nothing fails any more.
+  // The pause is forgotten once nothing fails any more.
   await sweepAt(now + 3 * 60 * MINUTE);
   expect(await query(broken.id, "SELECT * FROM sweep_backoffs")).toEqual([]);
 });

@@ -119,14 +119,14 @@ for (const shard of [0, 1]) {
     ]);
     const found = async (words: string) => (await workspace.call("POST", `/agents/${agent.id}/search`, { query: words })).body.data;
     expect(await found("Do you ship to Norway?")).toMatchObject([{ source_id: old, content: "Yes." }]);
-    // Only what was due went to the index.
+    // Only the answer that was due was sent to the index.
     expect(JSON.stringify(await found("Do you ship to Sweden?"))).not.toContain(fresh);
   });
 
   test(`shard ${shard}: one run takes up a hundred of a kind, the oldest first, and the next one goes on`, async () => {
     const workspace = await createWorkspaceOn(shard);
     const agent = await createAgent(workspace);
-    // What other tests left has its turns too.
+    // Work that other tests left would take turns too.
     await query(workspace.id, "UPDATE sources SET status = 'ready'");
     const ids = Array.from({ length: 130 }, () => newId(shard, Date.now()));
     await query(

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { humanRequestLanguage, smallTalkOf, withoutSmallTalk } from "../../src/text/intents.ts";
 import { LANGUAGES } from "../../src/text/languages.ts";
 
-/** What people type, written apart from the tables of phrases. */
+/** Messages that people type, written independently of the tables of phrases. */
 interface Messages {
   human: string[];
   not_human: string[];
@@ -14,7 +14,7 @@ const languages = Object.entries(files).map(([path, { default: messages }]) => (
 
 const asksForHuman = (message: string, agentLanguage: string) => humanRequestLanguage(message, agentLanguage) !== undefined;
 
-/** How many of the messages must be recognised. */
+/** The share of messages that must be recognised. */
 const MIN_SHARE = 0.95;
 
 test("every language has messages", () => {

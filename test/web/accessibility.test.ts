@@ -12,7 +12,7 @@ interface Axe {
   run: (context: unknown, options: unknown) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
 }
 
-/** What axe finds against WCAG 2.2 AA. */
+/** Lists the violations of WCAG 2.2 AA that axe finds. */
 async function findingsOn(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(async (standard) => {
@@ -62,7 +62,7 @@ test("everything is done by the keyboard, and the focus comes back", async () =>
   await page.keyboard.type(question("markdown"));
   await page.keyboard.press("Enter");
   await chat.answered();
-  // It is said once, when it is whole.
+  // The answer is announced once, when it is complete.
   await expect.poll(() => chat.window.getByRole("status").last().textContent()).toMatch(/^Here is how:/);
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");

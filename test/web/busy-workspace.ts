@@ -6,13 +6,13 @@ import { createOperator } from "../../scripts/backup/operator.ts";
 import { type Backup, readBackup, replaceWorkspace, writeBackup } from "../../scripts/backup/records.ts";
 import { call, type Client, createClient } from "../../scripts/shared/service.ts";
 
-/** How large the workspace of a busy shop is. */
+/** The size of the workspace of a busy shop. */
 export const BUSY = { conversations: 10_000, sources: 200 };
 const VISITORS = 200;
 const MINUTE_MS = 60_000;
 const STATUSES = ["needs_human", "ai_handled", "human_active", "resolved"];
 
-/** Whom it is restored for: its conversations are a minute apart, the latest first, and every fourth one waits. */
+/** A workspace with many conversations. They are a minute apart, and every fourth one waits for a human. */
 export interface BusyWorkspace {
   key: string;
   agentId: string;

@@ -19,11 +19,11 @@ export async function conversationOn(page: Page): Promise<string> {
   return (JSON.parse(kept ?? "{}") as { conversation: string }).conversation;
 }
 
-/** What a visitor sees and does. */
+/** The chat as a visitor sees and uses it. */
 export function chatOn(page: Page) {
   const window = page.getByRole("dialog", { name: "Chat with Demo agent" });
   const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
-  // Not of a chat that stands in the page beside it.
+  // A page may also have an inline chat, whose field this is not.
   const field = page.locator("support-agent[launcher], support-agent[page]").getByRole("textbox", { name: "Your message" });
   return {
     window,

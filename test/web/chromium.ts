@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 
-/** Where systems install it. Without the parts that only windows need, it takes half the time, so that one comes first. */
+/** The paths at which systems install it. The headless shell comes first, because it takes half the time. */
 const USUAL_PLACES = [
   "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { openPage, operate, send, serveSite, service } from "./browser.ts";
-import { createOffice, findBarriers, signIn } from "./office.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
-  const office = await createOffice();
-  const id = await office.ask("Do you deliver to Norway?");
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Do you deliver to Norway?");
   const { page, errors } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.getByRole("button", { name: /Ada Lovelace.*Do you deliver to Norway\?/s }).waitFor();
   await page.keyboard.press("j");
   await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
@@ -23,7 +23,7 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   await page.keyboard.press("e");
   await page.getByRole("status").getByText("Resolved", { exact: true }).waitFor();
   await page.getByText("Nobody is waiting").waitFor();
-  const { status, messages } = await office.call<{
+  const { status, messages } = await workspace.call<{
     status: string;
     messages: { role: string; content: string; author: { name: string } }[];
   }>("GET", `/conversations/${id}`);
@@ -37,9 +37,9 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
 });
 
 test("a lead that comes in while later ones are shown pushes none out of the list", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const leave = (number: number) =>
-    send("POST", `/widget/v1/agents/${office.agentId}/leads`, "none", { name: `Visitor ${number}.`, email: `v${number}@example.com` });
+    send("POST", `/widget/v1/agents/${workspace.agentId}/leads`, "none", { name: `Visitor ${number}.`, email: `v${number}@example.com` });
   for (let number = 0; number < 5; number++) await leave(number);
   const { page } = await openPage();
   // Pages of three: an address may leave few leads a minute.
@@ -48,7 +48,7 @@ test("a lead that comes in while later ones are shown pushes none out of the lis
     url.searchParams.set("limit", "3");
     return route.continue({ url: url.href });
   });
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/leads`);
   for (const number of [4, 2, 0]) await page.getByRole("cell", { name: `Visitor ${number}.` }).waitFor();
   await leave(5);
@@ -58,8 +58,8 @@ test("a lead that comes in while later ones are shown pushes none out of the lis
 });
 
 test("a sign-in link without a name asks for it, and signs in once", async () => {
-  const office = await createOffice();
-  const headers = { Authorization: `Bearer ${office.key}` };
+  const workspace = await createWorkspace();
+  const headers = { Authorization: `Bearer ${workspace.key}` };
   const link = async () =>
     ((await (await fetch(`${service.url}/console/links`, { method: "POST", headers })).json()) as { url: string }).url;
   const [{ page }, { page: late }] = await Promise.all([openPage(), openPage()]);
@@ -77,9 +77,9 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
 });
 
 test("signing out in one window tells the others at once", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   const other = await page.context().newPage();
   const isLive = new Promise((resolve) => other.once("websocket", (socket) => socket.once("framesent", resolve)));
   // Nothing on this page asks by itself.
@@ -90,13 +90,13 @@ test("signing out in one window tells the others at once", async () => {
 });
 
 test("the team sees what was asked in vain, and teaches the agent a colleague's reply", async () => {
-  const office = await createOffice();
-  const id = await office.ask("Is there a student discount?");
-  await office.ask("Do students get a discount?");
-  await office.ask("Do you deliver to Norway?");
-  await office.reply(id, "Hello Ada, students pay 15 percent less.");
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Is there a student discount?");
+  await workspace.ask("Do students get a discount?");
+  await workspace.ask("Do you deliver to Norway?");
+  await workspace.reply(id, "Hello Ada, students pay 15 percent less.");
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/knowledge`);
   await page.getByRole("link", { name: "Gaps" }).click();
   const gaps = page.getByRole("region", { name: "Gaps" });
@@ -114,24 +114,26 @@ test("the team sees what was asked in vain, and teaches the agent a colleague's 
   await drafts.getByText("Students pay 15 percent less.", { exact: true }).waitFor();
   await drafts.getByRole("button", { name: "Accept" }).click();
   await drafts.getByText("No drafts").waitFor();
-  const asked = await office.call<{ answer: string }>("POST", `/agents/${office.agentId}/messages`, { message: "Any student discount?" });
+  const asked = await workspace.call<{ answer: string }>("POST", `/agents/${workspace.agentId}/messages`, {
+    message: "Any student discount?",
+  });
   expect(asked.answer).toBe("Students pay 15 percent less.");
 });
 
 test("a conversation that comes in appears by itself", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.getByText("Nobody is waiting").waitFor();
-  await office.ask("Is anybody there?", "Alan Turing");
+  await workspace.ask("Is anybody there?", "Alan Turing");
   await page.getByRole("button", { name: /Alan Turing.*Is anybody there\?/s }).waitFor();
 });
 
 test("two people on one conversation see each other, and are asked before both reply", async () => {
-  const office = await createOffice();
-  const id = await office.ask("Who answers?");
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Who answers?");
   const [{ page: ada }, { page: grace }] = await Promise.all([openPage(), openPage()]);
-  await Promise.all([signIn(ada, office.key, "Ada"), signIn(grace, office.key, "Grace")]);
+  await Promise.all([signIn(ada, workspace.key, "Ada"), signIn(grace, workspace.key, "Grace")]);
   for (const page of [ada, grace]) await page.goto(`${service.url}/console/#/inbox/${id}`);
   await ada.getByText("Grace is looking at this too.").waitFor();
   await grace.getByLabel("Reply to the visitor").fill("I do");
@@ -143,18 +145,18 @@ test("two people on one conversation see each other, and are asked before both r
 });
 
 test("what was written is kept when the session ends, and after a reload", async () => {
-  const office = await createOffice();
-  const id = await office.ask("Are you open on Sunday?");
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Are you open on Sunday?");
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByLabel("Reply to the visitor").fill("From nine on.");
-  await operate("DELETE", `/workspaces/${office.workspaceId}/keys/${office.keyId}`);
-  // Not a click: the page may learn of the end by itself, and its dialog then covers the button.
+  await operate("DELETE", `/workspaces/${workspace.id}/keys/${workspace.keyId}`);
+  // The form is submitted without a click, because the dialog may already cover the button.
   await page.locator("form.composer").evaluate((form: HTMLFormElement) => form.requestSubmit());
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });
   await dialog.waitFor();
-  const { key } = await operate<{ key: string }>("POST", `/workspaces/${office.workspaceId}/keys`, { name: "New", scopes: ["*"] });
+  const { key } = await operate<{ key: string }>("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["*"] });
   await dialog.getByLabel("API key or operator token").fill(key);
   await dialog.getByRole("button", { name: "Sign in" }).click();
   await dialog.waitFor({ state: "hidden" });
@@ -165,12 +167,12 @@ test("what was written is kept when the session ends, and after a reload", async
 });
 
 test("what visitors write is text, whatever it looks like", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script> [click](javascript:alert(3))";
-  const id = await office.ask(hostile, "<b>Mallory</b>");
-  await office.call("POST", `/conversations/${id}/messages`, { content: hostile });
+  const id = await workspace.ask(hostile, "<b>Mallory</b>");
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: hostile });
   const { page, errors } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("log").getByText("onerror=alert(1)").first().waitFor();
   expect(await page.locator("[href^='javascript:'], .bubble img, .bubble script, strong b").count()).toBe(0);
@@ -178,18 +180,18 @@ test("what visitors write is text, whatever it looks like", async () => {
 });
 
 test("a key without the scope of a page reads which one it needs, and does not see the page in the menu", async () => {
-  const office = await createOffice(["conversations:read"]);
+  const workspace = await createWorkspace(["conversations:read"]);
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   expect(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts()).toEqual(["Inbox"]);
   await page.goto(`${service.url}/console/#/webhooks`);
   await page.getByText("webhooks:read").waitFor();
 });
 
 test("the same holds for a part of a page", async () => {
-  const office = await createOffice(["agents:read", "knowledge:read"]);
+  const workspace = await createWorkspace(["agents:read", "knowledge:read"]);
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   const tabs = page.getByRole("navigation", { name: "Knowledge" });
   await tabs.getByRole("link", { name: "Drafts" }).waitFor();
   expect(await tabs.getByRole("link", { name: "Gaps" }).count()).toBe(0);
@@ -198,10 +200,10 @@ test("the same holds for a part of a page", async () => {
 });
 
 test("an engineer sees why an answer was given, teaches another one, and runs the questions again", async () => {
-  const office = await createOffice();
-  const id = await office.ask("Do you deliver to Norway?");
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Do you deliver to Norway?");
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("button", { name: "Why this answer" }).click();
   const why = page.getByRole("dialog", { name: "Why this answer" });
@@ -222,7 +224,7 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
     .toBe("Do you deliver to Norway? => five days\nWho won, then? => refuse");
   await dialog.getByRole("button", { name: "Run" }).click();
   await page.getByText("2 of 2 asked: 1 right, 0 wrong, 1 refused").waitFor();
-  await office.call("POST", `/agents/${office.agentId}/answers`, {
+  await workspace.call("POST", `/agents/${workspace.agentId}/answers`, {
     question: "Do you deliver to Norway?",
     answer: "Yes, within five days.",
   });
@@ -237,10 +239,10 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
 });
 
 test("an operator sees workspaces, their keys, health and the audit log", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
   await signIn(page, service.operatorToken);
-  await page.goto(`${service.url}/console/#/workspaces/${office.workspaceId}`);
+  await page.goto(`${service.url}/console/#/workspaces/${workspace.id}`);
   await page.getByRole("region", { name: "API keys" }).getByText("Team").waitFor();
   await page.getByRole("link", { name: "Health" }).click();
   await page.getByRole("heading", { name: "Databases" }).waitFor();
@@ -249,21 +251,21 @@ test("an operator sees workspaces, their keys, health and the audit log", async 
 });
 
 test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)", async (colorScheme) => {
-  const office = await createOffice();
-  const id = await office.ask("Do you deliver to Norway?");
-  await office.reply(await office.ask("Is there a student discount?"), "Yes, 15 percent.");
-  await office.call("POST", `/agents/${office.agentId}/sources`, {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Do you deliver to Norway?");
+  await workspace.reply(await workspace.ask("Is there a student discount?"), "Yes, 15 percent.");
+  await workspace.call("POST", `/agents/${workspace.agentId}/sources`, {
     type: "text",
     name: "Delivery",
     text: "We deliver to Norway within five days.",
   });
   const cases = [{ question: "Do you deliver to Norway?", expect: { refusal: true } }];
-  const { id: evaluationId } = await office.call<{ id: string }>("POST", `/agents/${office.agentId}/evaluations`, { cases });
+  const { id: evaluationId } = await workspace.call<{ id: string }>("POST", `/agents/${workspace.agentId}/evaluations`, { cases });
   const { page } = await openPage({ colorScheme });
   await page.goto(`${service.url}/console/`);
   await page.getByLabel("API key or operator token").waitFor();
   const barriers: Record<string, string[]> = { "sign in": await findBarriers(page) };
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   const pages = [
     `inbox/${id}`,
     "playground",
@@ -278,7 +280,7 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     "people",
     "webhooks",
     "settings",
-    `settings/agents/${office.agentId}`,
+    `settings/agents/${workspace.agentId}`,
     "settings/keys",
     "settings/usage",
   ];
@@ -296,10 +298,10 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
 });
 
 test("an agent is changed in the settings, and a key is made that is shown once", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
-  await signIn(page, office.key);
-  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   await page.getByLabel("Instructions").fill("Be brief.");
   await page.getByRole("button", { name: "Save" }).first().click();
   await page.getByText("Saved").waitFor();
@@ -333,9 +335,9 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   const key = await page.getByRole("dialog", { name: "API key" }).locator("pre").innerText();
   await page.getByRole("button", { name: "I have stored it" }).click();
   await page.getByRole("cell", { name: "Shop backend" }).waitFor();
-  const agents = await fetch(`${service.url}/api/v1/agents/${office.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
+  const agents = await fetch(`${service.url}/api/v1/agents/${workspace.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
   expect(agents.status).toBe(200);
-  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({
+  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({
     instructions: "Be brief.",
     appearance: { greeting: "Hello there", launcher: "label" },
     contact_form: { fields: [{ name: "email", required: true }] },
@@ -344,10 +346,10 @@ test("an agent is changed in the settings, and a key is made that is shown once"
 });
 
 test("the languages of the chat are chosen in the settings, with texts in the team's own words, and a visitor reads them", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
-  await signIn(page, office.key);
-  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   const form = page.locator("form", { has: page.getByRole("heading", { name: "Languages of the chat" }) });
   await form.getByLabel("French").check();
   await form.getByLabel("German").check();
@@ -361,24 +363,24 @@ test("the languages of the chat are chosen in the settings, with texts in the te
   expect(await findBarriers(page)).toEqual([]);
   await form.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
-  const { languages } = await office.call<{ languages: object }>("GET", `/agents/${office.agentId}`);
+  const { languages } = await workspace.call<{ languages: object }>("GET", `/agents/${workspace.agentId}`);
   expect(JSON.stringify(languages)).toBe('{"fr":{},"de":{"message_placeholder":"Was wollen Sie wissen?"}}');
   await page.reload();
   expect(await text.inputValue()).toBe("Was wollen Sie wissen?");
   const { page: chat } = await openPage({ locale: "de" });
-  await chat.goto(`${service.url}/chat/${office.agentId}`);
+  await chat.goto(`${service.url}/chat/${workspace.agentId}`);
   await chat.getByPlaceholder("Was wollen Sie wissen?").waitFor();
 });
 
 test("a tool is called from the settings, and what the model would read is shown", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const site = await serveSite({ "/orders/4711": "It is on its way." });
   const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
   const tool = { name: "order_status", description: "Says where an order is.", parameters, method: "GET", url: `${site}/orders/{order}` };
-  await office.call("PATCH", `/agents/${office.agentId}`, { tools: [tool] });
+  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { tools: [tool] });
   const { page } = await openPage();
-  await signIn(page, office.key);
-  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   await page.getByRole("button", { name: "Test order_status" }).click();
   const dialog = page.getByRole("dialog", { name: "Test order_status" });
   await dialog.getByLabel("Arguments").fill('{"order": "4711"}');
@@ -390,10 +392,10 @@ test("a tool is called from the settings, and what the model would read is shown
 });
 
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {
-  const office = await createOffice();
-  await office.ask("Do you deliver to Norway?");
+  const workspace = await createWorkspace();
+  await workspace.ask("Do you deliver to Norway?");
   const { page } = await openPage({ viewport: { width: 375, height: 720 } });
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.getByRole("button", { name: /Ada Lovelace/ }).click();
   await page.getByLabel("Reply to the visitor").waitFor();
   expect(await page.getByRole("heading", { name: "Inbox" }).isVisible()).toBe(false);

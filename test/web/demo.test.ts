@@ -35,7 +35,7 @@ test("the samples are there once, though the starts that added them were killed"
       return client.send(method, path, body);
     },
   });
-  // In the past days, and after them.
+  // The start is killed while the past days are filled, and after them.
   for (const person of ["sample-radia", "sample-alan"]) await expect(start(killedAt(person))).rejects.toThrow("killed");
   await start(client);
   expect(existsSync(file)).toBe(false);

@@ -47,7 +47,7 @@ test("a visitor who writes too much reads when to go on", async () => {
   await page.getByText(/^That was a lot of messages\. Please try again in \d+ (?:minutes?|hours?)\.$/).waitFor();
 });
 
-/** What https://challenges.cloudflare.com/turnstile/v0/api.js offers, for a challenge that ends at once. */
+/** A stand-in for https://challenges.cloudflare.com/turnstile/v0/api.js, whose challenge ends at once. */
 const challengeThat = (outcome: "succeeds" | "fails") => `window.turnstile = {
   render(element, options) {
     setTimeout(() => ${outcome === "succeeds" ? 'options.callback("solved-token")' : "options['error-callback']()"});

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { openPage, send, service } from "./browser.ts";
 import { BUSY, type BusyWorkspace, restoreBusyWorkspace } from "./busy-workspace.ts";
-import { signIn } from "./office.ts";
+import { signIn } from "./workspace.ts";
 
 let busy: BusyWorkspace;
 

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 
-/** What the model answers to a question that holds one of these words in brackets, such as "Tell me [slow]". */
+/** The answers to questions with one of these words in brackets, such as "Tell me [slow]". */
 const ANSWERS: Record<string, string> = {
   slow: Array.from({ length: 60 }, (_, at) => `Word${at}.`).join(" "),
   markdown: `Here is **how**:
@@ -35,7 +35,7 @@ ${">".repeat(200)} deep
 ${"- ".repeat(100)}nested`,
 };
 
-/** How long the slow answer waits before each word. */
+/** The pause of the slow answer before each word. */
 const WORD_MS = 60;
 
 function scriptOf({ messages }: ChatRequest): Script {

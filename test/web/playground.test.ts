@@ -1,12 +1,12 @@
 import type { BrowserContextOptions } from "playwright-core";
 import { expect, test } from "vitest";
 import { openPage, service } from "./browser.ts";
-import { createOffice, findBarriers, type Office, signIn } from "./office.ts";
+import { createWorkspace, findBarriers, type ConsoleWorkspace, signIn } from "./workspace.ts";
 
 /** A signed-in colleague in the playground. */
-async function openPlayground(office: Office, options?: BrowserContextOptions) {
+async function openPlayground(workspace: ConsoleWorkspace, options?: BrowserContextOptions) {
   const { page } = await openPage(options);
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/playground`);
   const ask = async (question: string) => {
     await page.getByLabel("Question").fill(question);
@@ -15,25 +15,25 @@ async function openPlayground(office: Office, options?: BrowserContextOptions) {
   return { page, ask };
 }
 
-/** An office whose agent knows something, and is never sure enough of it. */
-async function createStrictOffice(): Promise<Office> {
-  const office = await createOffice();
-  const agent = `/agents/${office.agentId}`;
-  await office.call("PATCH", agent, { confidence_threshold: 1 });
+/** An workspace whose agent knows something, and is never sure enough of it. */
+async function createStrictOffice(): Promise<ConsoleWorkspace> {
+  const workspace = await createWorkspace();
+  const agent = `/agents/${workspace.agentId}`;
+  await workspace.call("PATCH", agent, { confidence_threshold: 1 });
   const source = { type: "text", name: "Delivery", text: "We deliver to Norway within five days." };
-  const { id } = await office.call<{ id: string }>("POST", `${agent}/sources`, source);
-  const statusOf = async () => (await office.call<{ status: string }>("GET", `${agent}/sources/${id}`)).status;
+  const { id } = await workspace.call<{ id: string }>("POST", `${agent}/sources`, source);
+  const statusOf = async () => (await workspace.call<{ status: string }>("GET", `${agent}/sources/${id}`)).status;
   await expect.poll(statusOf).toBe("ready");
-  return office;
+  return workspace;
 }
 
 test("a question of the playground becomes a case of an evaluation, with the questions before it", async () => {
-  const office = await createOffice();
-  const { id: answerId } = await office.call<{ id: string }>("POST", `/agents/${office.agentId}/answers`, {
+  const workspace = await createWorkspace();
+  const { id: answerId } = await workspace.call<{ id: string }>("POST", `/agents/${workspace.agentId}/answers`, {
     question: "Do you deliver to Norway?",
     answer: "Yes, within five days.",
   });
-  const { page, ask } = await openPlayground(office);
+  const { page, ask } = await openPlayground(workspace);
   const saveCase = page.getByRole("button", { name: "Save as a case" });
   await ask("Do you deliver to Norway?");
   await saveCase.click();
@@ -52,9 +52,12 @@ test("a question of the playground becomes a case of an evaluation, with the que
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("link", { name: "Saved in “Delivery”" }).last().click();
   await page.getByText("2 of 2 asked: 2 right, 0 wrong, 0 refused").waitFor();
-  const { data, total } = await office.call<{ data: { id: string }[]; total: number }>("GET", `/agents/${office.agentId}/evaluations`);
+  const { data, total } = await workspace.call<{ data: { id: string }[]; total: number }>(
+    "GET",
+    `/agents/${workspace.agentId}/evaluations`,
+  );
   expect(total).toBe(1);
-  expect(await office.call("GET", `/agents/${office.agentId}/evaluations/${data[0]!.id}`)).toMatchObject({
+  expect(await workspace.call("GET", `/agents/${workspace.agentId}/evaluations/${data[0]!.id}`)).toMatchObject({
     name: "Delivery",
     cases: [
       { question: "Do you deliver to Norway?", previous: [], expect: { answer_contains: "FIVE days", source_id: answerId } },
@@ -64,9 +67,9 @@ test("a question of the playground becomes a case of an evaluation, with the que
 });
 
 test("a question that is sent while the agents are being read is asked once they are there", async () => {
-  const office = await createOffice();
+  const workspace = await createWorkspace();
   const { page } = await openPage();
-  await signIn(page, office.key);
+  await signIn(page, workspace.key);
   const answered = Promise.withResolvers<void>();
   await page.route("**/api/v1/agents?*", async (route) => {
     await answered.promise;
@@ -82,8 +85,8 @@ test("a question that is sent while the agents are being read is asked once they
 });
 
 test("two settings are compared by their answers, and the better ones are saved to the agent", async () => {
-  const office = await createStrictOffice();
-  const { page, ask } = await openPlayground(office);
+  const workspace = await createStrictOffice();
+  const { page, ask } = await openPlayground(workspace);
   await ask("Do you deliver to Norway?");
   await page.getByText("Would be handed to the team").waitFor();
   await page.getByRole("button", { name: "Compare settings" }).click();
@@ -98,18 +101,18 @@ test("two settings are compared by their answers, and the better ones are saved 
   await other.getByRole("button", { name: "Why this answer" }).click();
   await page.getByRole("dialog").getByText("Tried with other settings: confidence threshold").waitFor();
   await page.keyboard.press("Escape");
-  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({ confidence_threshold: 1 });
+  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 1 });
   await page.getByRole("button", { name: "Save to the agent" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
-  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({ confidence_threshold: 0 });
+  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 0 });
   await ask("Do you deliver to Norway?");
   await own.last().getByText("Here is how").waitFor();
 });
 
 test("where one of two answers fails the other one stands, and it is asked again alone", async () => {
-  const office = await createStrictOffice();
-  const { page, ask } = await openPlayground(office);
+  const workspace = await createStrictOffice();
+  const { page, ask } = await openPlayground(workspace);
   await page.getByRole("button", { name: "Compare settings" }).click();
   await page.getByLabel("Confidence threshold").fill("0");
   await page.route("**/messages", (route) => (route.request().postDataJSON().settings ? route.abort() : route.continue()));
@@ -121,17 +124,17 @@ test("where one of two answers fails the other one stands, and it is asked again
   await other.getByRole("button", { name: "Ask again" }).click();
   await other.getByText("Here is how").waitFor();
   expect(await other.getByRole("alert").count()).toBe(0);
-  const { total } = await office.call<{ total: number }>("GET", "/conversations");
+  const { total } = await workspace.call<{ total: number }>("GET", "/conversations");
   expect(total).toBe(2);
 });
 
 test("a key that may not change agents compares nothing, and the inbox says what would have become of its question", async () => {
-  const office = await createOffice(["agents:read", "chat:write", "conversations:read"]);
-  const { page, ask } = await openPlayground(office);
+  const workspace = await createWorkspace(["agents:read", "chat:write", "conversations:read"]);
+  const { page, ask } = await openPlayground(workspace);
   await ask("Do you deliver to Norway?");
   await page.getByText("Would be handed to the team").waitFor();
   expect(await page.getByRole("button", { name: "Compare settings" }).count()).toBe(0);
-  const { data } = await office.call<{ data: { id: string }[] }>("GET", "/conversations");
+  const { data } = await workspace.call<{ data: { id: string }[] }>("GET", "/conversations");
   await page.goto(`${service.url}/console/#/inbox/${data[0]!.id}`);
   await page.getByRole("log").getByText("Would be handed to the team").waitFor();
 });
@@ -139,8 +142,8 @@ test("a key that may not change agents compares nothing, and the inbox says what
 test.each(["light", "dark"] as const)(
   "two answers on a phone stand one below the other, without a barrier that axe finds (%s)",
   async (colorScheme) => {
-    const office = await createStrictOffice();
-    const { page, ask } = await openPlayground(office, { colorScheme, viewport: { width: 375, height: 720 } });
+    const workspace = await createStrictOffice();
+    const { page, ask } = await openPlayground(workspace, { colorScheme, viewport: { width: 375, height: 720 } });
     await page.getByRole("button", { name: "Compare settings" }).click();
     await page.getByLabel("Confidence threshold").fill("0");
     await ask("Do you deliver to Norway?");

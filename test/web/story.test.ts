@@ -88,7 +88,7 @@ test("while a visitor waits for a person, a reply is there at once, and the page
   expect(socket.url()).toBe(`${service.url.replace("http", "ws")}/widget/v1/conversations/${id}/live`);
   const frame = (isPong: boolean) =>
     socket.waitForEvent("framereceived", { predicate: ({ payload }) => (payload === "pong") === isPong, timeout: 100_000 });
-  // It reads what was said so far, and what came before the socket was open. Then half a minute passes without a read.
+  // It reads the earlier messages, and those from before the socket was open. Then half a minute passes without a read.
   await expect.poll(() => reads.length).toBeGreaterThan(1);
   for (let before = -1; before !== reads.length;) {
     before = reads.length;
@@ -114,7 +114,7 @@ const setVisible = (page: Page, state: "hidden" | "visible") =>
     document.dispatchEvent(new Event("visibilitychange"));
   }, state);
 
-/** What the page's scripts have asked for, and how many of its sockets have opened, since it was loaded. */
+/** Counts the requests of the page's scripts and its open sockets since it was loaded. */
 async function countInPage(page: Page) {
   await page.addInitScript(() => {
     const counts = { asked: 0, opened: 0 };
@@ -166,7 +166,7 @@ test("a socket that answers no ping is replaced, and what it did not tell is rea
   });
   await page.reload();
   await chat.open();
-  // What was said so far, and what came before the socket was open.
+  // It reads the earlier messages, and those from before the socket was open.
   await expect.poll(() => reads.length).toBeGreaterThan(1);
   await expect.poll(() => sockets.length).toBe(1);
   dead.add(sockets[0]);

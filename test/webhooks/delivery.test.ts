@@ -17,20 +17,20 @@ import {
   type Receiver,
   SECOND,
   verify,
-  World,
-} from "./world.ts";
+  DeliverySimulation,
+} from "./simulation.ts";
 
 const FAST = "support-agent-deliveries";
 const DAY = 24 * HOUR;
 
-/** One delivery to one receiver that behaves as told, tried once. */
+/** Attempts one delivery to a receiver with the given behaviour. */
 async function tryOnce(behaviour: Parameters<typeof behaveAt>[1], changes: Record<string, unknown> = {}) {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, behaviour);
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver], changes)) as [string];
-  await world.runUntil(world.nowMs);
-  return { receiver, world, id, delivery: await deliveryOf(id), attempts: await attemptsOf(id), endpoint: await endpointOf(receiver) };
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver], changes)) as [string];
+  await simulation.runUntil(simulation.nowMs);
+  return { receiver, simulation, id, delivery: await deliveryOf(id), attempts: await attemptsOf(id), endpoint: await endpointOf(receiver) };
 }
 
 const countOf = async ({ host }: Receiver) => (await receivedBy(host)).length;
@@ -60,8 +60,8 @@ test("the same wake-up twice, and ten at once, send one request", async () => {
   const [id] = await addEvent([receiver], Date.now());
   await Promise.all(Array.from({ length: 10 }, () => deliver(FAST, { deliveryId: id })));
   await deliver(FAST, { deliveryId: id });
-  const world = new World(Date.now());
-  await world.batch("fast", [id!, id!, id!]);
+  const simulation = new DeliverySimulation(Date.now());
+  await simulation.batch("fast", [id!, id!, id!]);
   expect(await countOf(receiver)).toBe(1);
   expect(await attemptsOf(id!)).toHaveLength(1);
 });
@@ -70,11 +70,11 @@ test("an attempt that outlasts its lease is not recorded beside the one of the n
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const [id] = await addEvent([receiver], Date.now());
-  const world = new World(Date.now());
+  const simulation = new DeliverySimulation(Date.now());
   // While the first one sends, another takes over and records.
-  await world.batch("fast", [id!], async (delivery) => {
+  await simulation.batch("fast", [id!], async (delivery) => {
     await query(id!, "UPDATE deliveries SET lease_until = lease_until + 1, attempt_count = 1 WHERE id = ?", id);
-    return world.send(delivery);
+    return simulation.send(delivery);
   });
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending", attempt_count: 1 });
   expect(await attemptsOf(id!)).toEqual([]);
@@ -84,31 +84,31 @@ test("an attempt that outlasts its lease is not recorded beside the one of the n
 test("after a crash between the request and its record, the same bytes are sent again with the same id when the lease has expired", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  world.crash();
-  const startMs = world.nowMs;
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  simulation.crash();
+  const startMs = simulation.nowMs;
   const dying = envWith({ DB: failingBatches(env.DB, 1), DB_1: failingBatches(env.DB_1, 1) });
-  const alive = world.env;
-  Object.assign(world, { env: { ...alive, DB: dying.DB, DB_1: (dying as any).DB_1 } });
-  await world.batch("fast", [id], async (delivery) => world.send(delivery).catch(() => "finished" as const));
-  Object.assign(world, { env: alive });
+  const alive = simulation.env;
+  Object.assign(simulation, { env: { ...alive, DB: dying.DB, DB_1: (dying as any).DB_1 } });
+  await simulation.batch("fast", [id], async (delivery) => simulation.send(delivery).catch(() => "finished" as const));
+  Object.assign(simulation, { env: alive });
   expect(await countOf(receiver)).toBe(1);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 0, lease_until: startMs + 90 * SECOND });
   // Neither a wake-up nor the sweep sends it while it is leased.
-  await world.runUntil(startMs + 80 * SECOND);
-  await world.batch("fast", [id]);
-  await world.sweep();
-  await world.runUntil(startMs + 85 * SECOND);
+  await simulation.runUntil(startMs + 80 * SECOND);
+  await simulation.batch("fast", [id]);
+  await simulation.sweep();
+  await simulation.runUntil(startMs + 85 * SECOND);
   expect(await countOf(receiver)).toBe(1);
-  await world.runUntil(startMs + 91 * SECOND);
-  await world.sweep();
-  await world.runUntil(startMs + 92 * SECOND);
+  await simulation.runUntil(startMs + 91 * SECOND);
+  await simulation.sweep();
+  await simulation.runUntil(startMs + 92 * SECOND);
   const [first, second, ...more] = await receivedBy(receiver.host);
   expect(more).toEqual([]);
   expect(second!.headers["webhook-id"]).toBe(first!.headers["webhook-id"]);
   expect(second!.body).toEqual(first!.body);
-  verify(receiver.secret, second!, world.nowMs);
+  verify(receiver.secret, second!, simulation.nowMs);
   expect(await deliveryOf(id)).toMatchObject({ status: "succeeded", attempt_count: 1 });
 });
 
@@ -125,9 +125,9 @@ test("a delivery is attempted nine times, each with a new signature, and then fa
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500, body: "no" });
   const startMs = Date.now();
-  const world = new World(startMs);
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.runUntil(startMs + 12 * HOUR);
+  const simulation = new DeliverySimulation(startMs);
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(startMs + 12 * HOUR);
   expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 9, next_attempt_at: null });
   const attempts = await attemptsOf(id);
   expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -145,23 +145,23 @@ test("a delivery is attempted nine times, each with a new signature, and then fa
   }
   expect(new Set(requests.map(({ headers }) => headers["webhook-signature"]))).toHaveLength(9);
   // Nothing more comes of it, whoever wakes it.
-  await world.batch("slow", [id]);
+  await simulation.batch("slow", [id]);
   expect(await countOf(receiver)).toBe(9);
 });
 
 test("a receiver that was down for three hours gets every event", async () => {
   const receiver = await createReceiver();
   const startMs = Date.now();
-  const world = new World(startMs);
+  const simulation = new DeliverySimulation(startMs);
   await behaveAt(receiver.host, { fails: "reset" });
   const ids: string[] = [];
   for (let at = 0; at < 12; at++) {
-    ids.push(...(await world.cause([receiver])));
-    await world.runUntil(startMs + (at + 1) * 15 * MINUTE);
+    ids.push(...(await simulation.emit([receiver])));
+    await simulation.runUntil(startMs + (at + 1) * 15 * MINUTE);
   }
   for (const id of ids) expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
   await behaveAt(receiver.host, {});
-  await world.runUntil(startMs + 7 * HOUR);
+  await simulation.runUntil(startMs + 7 * HOUR);
   for (const id of ids) expect(await deliveryOf(id)).toMatchObject({ status: "succeeded" });
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 1, failure_streak: 0, failing_since: null, pending_count: 0 });
 });
@@ -186,14 +186,14 @@ test.each([
   ["an error", { status: 500, body: "oh" }, { error: "http_error", response_status: 500, response_body: "oh" }],
   ["an answer to nothing asked", { status: 404 }, { error: "http_error", response_status: 404 }],
 ])("%s is a failure, and the next attempt is on the slow queue", async (_, behaviour, attempt) => {
-  const { world, id, delivery, attempts, endpoint } = await tryOnce(behaviour);
+  const { simulation, id, delivery, attempts, endpoint } = await tryOnce(behaviour);
   expect(attempts).toMatchObject([attempt]);
   expect(delivery).toMatchObject({ status: "pending", attempt_count: 1, completed_at: null, lease_until: null });
   expect(delivery.next_attempt_at! - attempts[0]!["started_at"] - attempts[0]!["duration_ms"]).toBe(5 * SECOND);
   expect(endpoint).toMatchObject({ failure_streak: 1, failing_since: attempts[0]!["started_at"], enabled: 1 });
-  const [, queued] = world.queued;
+  const [, queued] = simulation.queued;
   expect(queued).toMatchObject({ queue: "slow", id });
-  // Not before it is due.
+  // It is not sent before it is due.
   expect(queued!.atMs).toBeGreaterThanOrEqual(delivery.next_attempt_at!);
 });
 
@@ -204,9 +204,9 @@ test("a TLS error is a failed connection", async () => {
     if (new Request(input).url.includes(receiver.host)) return Promise.reject(new TypeError("TLS peer's certificate is not trusted"));
     return real(input, init);
   });
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.runUntil(world.nowMs);
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(simulation.nowMs);
   spy.mockRestore();
   expect(await attemptsOf(id)).toMatchObject([{ error: "connection_failed", response_status: null }]);
   expect(JSON.stringify(await attemptsOf(id))).not.toContain("certificate");
@@ -236,9 +236,9 @@ test("a redirect is not followed, and fails", async () => {
 
 test("a blocked URL is not called, and the log says so", async () => {
   const receiver = await createReceiver({ url: "https://10.0.0.1/hooks" });
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.runUntil(world.nowMs);
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(simulation.nowMs);
   expect(await attemptsOf(id)).toMatchObject([{ error: "blocked_url", url: "https://10.0.0.1/hooks" }]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
 });
@@ -251,12 +251,12 @@ test("Retry-After lengthens the delay, at most twofold", async () => {
 test("410 disables the endpoint immediately and cancels its pending deliveries", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 });
-  const world = new World(Date.now());
-  const [waiting] = (await world.cause([receiver])) as [string];
-  await world.runUntil(world.nowMs + SECOND);
+  const simulation = new DeliverySimulation(Date.now());
+  const [waiting] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(simulation.nowMs + SECOND);
   await behaveAt(receiver.host, { status: 410 });
-  const [last] = (await world.cause([receiver])) as [string];
-  await world.batch("slow", [last]);
+  const [last] = (await simulation.emit([receiver])) as [string];
+  await simulation.batch("slow", [last]);
   const endedMs = (await deliveryOf(last)).completed_at;
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 0, disabled_reason: "gone", disabled_at: endedMs, pending_count: 0 });
   expect(await deliveryOf(last)).toMatchObject({ status: "failed", attempt_count: 1, next_attempt_at: null });
@@ -264,7 +264,7 @@ test("410 disables the endpoint immediately and cancels its pending deliveries",
   expect((await attemptsOf(last)).map(({ error }) => error)).toEqual(["http_error"]);
   expect((await attemptsOf(waiting)).map(({ error }) => error)).toEqual(["http_error", "endpoint_disabled"]);
   const sent = await countOf(receiver);
-  await world.runUntil(world.nowMs + HOUR);
+  await simulation.runUntil(simulation.nowMs + HOUR);
   expect(await countOf(receiver)).toBe(sent);
 });
 
@@ -277,9 +277,9 @@ test.each([
   const now = Date.now();
   const receiver = await createReceiver({ failure_streak: streak, failing_since: now - failingMs });
   await behaveAt(receiver.host, { status: 500 });
-  const world = new World(now);
-  const [id, other] = (await world.cause([receiver, receiver])) as [string, string];
-  await world.batch("slow", [id]);
+  const simulation = new DeliverySimulation(now);
+  const [id, other] = (await simulation.emit([receiver, receiver])) as [string, string];
+  await simulation.batch("slow", [id]);
   const disabled = { enabled: 0, disabled_reason: "failing", failure_streak: streak + 1 };
   expect(await endpointOf(receiver)).toMatchObject(enabled ? { enabled: 1, disabled_reason: null, disabled_at: null } : disabled);
   expect((await deliveryOf(id)).status).toBe(enabled ? "pending" : "failed");
@@ -289,21 +289,21 @@ test.each([
 test("a success resets the failure streak", async () => {
   const receiver = await createReceiver({ failure_streak: 30, failing_since: 1 });
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.batch("slow", [id]);
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.batch("slow", [id]);
   expect(await endpointOf(receiver)).toMatchObject({ failure_streak: 0, failing_since: null, enabled: 1 });
   expect((await endpointOf(receiver))["last_success_at"]).toBe((await deliveryOf(id)).completed_at);
 });
 
 test("a due delivery of a disabled endpoint fails without a request", async () => {
   const receiver = await createReceiver();
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
   await changeEndpoint(receiver, { enabled: 0 });
-  await world.runUntil(world.nowMs);
+  await simulation.runUntil(simulation.nowMs);
   expect(await countOf(receiver)).toBe(0);
-  expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 1, completed_at: world.nowMs, lease_until: null });
+  expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 1, completed_at: simulation.nowMs, lease_until: null });
   expect(await attemptsOf(id)).toMatchObject([{ number: 1, error: "endpoint_disabled", duration_ms: 0, url: receiver.url }]);
 });
 
@@ -311,15 +311,15 @@ test("a due delivery fails without a request where the plan no longer has webhoo
   const workspace = await createWorkspace({ plan: "pro" });
   const receiver = await addReceiver(workspace);
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
   await operate("PATCH", `/workspaces/${workspace.id}`, { plan: "starter" });
-  await world.runUntil(world.nowMs);
+  await simulation.runUntil(simulation.nowMs);
   expect(await countOf(receiver)).toBe(0);
   expect(await attemptsOf(id)).toMatchObject([{ error: "endpoint_disabled" }]);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { webhooks: true } });
-  const [other] = (await world.cause([receiver])) as [string];
-  await world.runUntil(world.nowMs);
+  const [other] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(simulation.nowMs);
   expect(await deliveryOf(other)).toMatchObject({ status: "succeeded" });
 });
 
@@ -327,11 +327,11 @@ test("a retry goes to the endpoint's new URL, and each attempt shows its URL", a
   const receiver = await createReceiver();
   const moved = await createReceiver();
   await behaveAt(moved.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.runUntil(world.nowMs);
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.runUntil(simulation.nowMs);
   await changeEndpoint(receiver, { url: moved.url });
-  await world.runUntil(world.nowMs + MINUTE);
+  await simulation.runUntil(simulation.nowMs + MINUTE);
   expect((await attemptsOf(id)).map(({ url, error }) => [url, error])).toEqual([
     [receiver.url, "connection_failed"],
     [moved.url, null],
@@ -341,11 +341,11 @@ test("a retry goes to the endpoint's new URL, and each attempt shows its URL", a
 test("a failure at the old URL does not disable an endpoint that has moved", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 410 });
-  const world = new World(Date.now());
-  const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (delivery) => {
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = await addEvent([receiver], simulation.nowMs);
+  await simulation.batch("fast", [id!], async (delivery) => {
     await changeEndpoint(receiver, { url: "https://new.example.com/" });
-    return world.send(delivery);
+    return simulation.send(delivery);
   });
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 1, failure_streak: 0 });
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending" });
@@ -354,11 +354,11 @@ test("a failure at the old URL does not disable an endpoint that has moved", asy
 test("an attempt that is running when its endpoint is disabled is recorded, and is the last", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 });
-  const world = new World(Date.now());
-  const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (delivery) => {
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = await addEvent([receiver], simulation.nowMs);
+  await simulation.batch("fast", [id!], async (delivery) => {
     await changeEndpoint(receiver, { enabled: 0 });
-    return world.send(delivery);
+    return simulation.send(delivery);
   });
   expect(await deliveryOf(id!)).toMatchObject({ status: "failed", attempt_count: 1, next_attempt_at: null });
   expect(await attemptsOf(id!)).toMatchObject([{ error: "http_error" }]);
@@ -367,16 +367,16 @@ test("an attempt that is running when its endpoint is disabled is recorded, and 
 test("an attempt that is running when its endpoint is deleted leaves nothing", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (delivery) => {
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = await addEvent([receiver], simulation.nowMs);
+  await simulation.batch("fast", [id!], async (delivery) => {
     const answer = await receiver.workspace.call("DELETE", `/webhooks/${receiver.id}`);
     expect(answer.status).toBe(204);
-    return world.send(delivery);
+    return simulation.send(delivery);
   });
   expect(await query(id!, "SELECT * FROM deliveries WHERE id = ?", id)).toEqual([]);
   expect(await attemptsOf(id!)).toEqual([]);
-  expect(await world.batch("fast", [id!])).toEqual([]);
+  expect(await simulation.batch("fast", [id!])).toEqual([]);
 });
 
 test("an early wake-up does nothing", async () => {
@@ -384,13 +384,13 @@ test("an early wake-up does nothing", async () => {
   await behaveAt(receiver.host, {});
   const now = Date.now();
   const [id] = await addEvent([receiver], now, { next_attempt_at: now + 5 * SECOND });
-  const world = new World(now);
-  for (const queue of ["fast", "slow"] as const) await world.batch(queue, [id!]);
+  const simulation = new DeliverySimulation(now);
+  for (const queue of ["fast", "slow"] as const) await simulation.batch(queue, [id!]);
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending", attempt_count: 0, lease_until: null });
-  expect(world.queued).toEqual([]);
+  expect(simulation.queued).toEqual([]);
   // Clocks of two machines may differ by a second.
-  world.nowMs = now + 4 * SECOND;
-  await world.batch("fast", [id!]);
+  simulation.nowMs = now + 4 * SECOND;
+  await simulation.batch("fast", [id!]);
   expect(await countOf(receiver)).toBe(1);
 });
 
@@ -402,11 +402,11 @@ test("during a rotation both secrets sign, and afterwards only the new one", asy
   const [row] = await query<{ secret: string }>(receiver.id, "SELECT secret FROM webhook_endpoints WHERE id = ?", receiver.id);
   const secret = await sealSecret(env, next, receiver.id);
   await changeEndpoint(receiver, { secret, previous_secret: row!.secret, previous_secret_until: startMs + HOUR });
-  const world = new World(startMs);
-  await world.cause([receiver]);
-  await world.runUntil(startMs + HOUR);
-  await world.cause([receiver]);
-  await world.runUntil(startMs + HOUR + 1);
+  const simulation = new DeliverySimulation(startMs);
+  await simulation.emit([receiver]);
+  await simulation.runUntil(startMs + HOUR);
+  await simulation.emit([receiver]);
+  await simulation.runUntil(startMs + HOUR + 1);
   const [during, after] = await receivedBy(receiver.host);
   for (const valid of [receiver.secret, next]) verify(valid, during!, startMs);
   verify(next, after!, startMs + HOUR);

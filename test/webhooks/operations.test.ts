@@ -352,7 +352,7 @@ describe("GET /webhooks/{id}/deliveries", () => {
       const page = await list(`?limit=5${cursor === "" ? "" : `&cursor=${cursor}`}`);
       walked.push(...page.data.map(({ id }: any) => id));
       for (const { attempts } of page.data) expect(attempts).toHaveLength(2);
-      // What comes in between is newer, and moves nothing.
+      // Deliveries that are added between two pages are newer, and do not shift them.
       await addDelivery(workspace, endpoint.id, { eventId, status: "failed", atMs: 1_790_000_100_000 });
       cursor = page.next_cursor ?? "";
     } while (cursor !== "");

@@ -39,7 +39,7 @@ async function resolveWithTags(workspace: Workspace, id: string, tags: string[])
   return workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
 }
 
-/** What a character costs in the payload: a quote two bytes, an emoji four, a control character six. */
+/** Characters of different sizes in the payload: a quote has two bytes, an emoji four, a control character six. */
 const KINDS: [name: string, character: string][] = [
   ["letters", "a"],
   ["umlauts", "ü"],
@@ -70,7 +70,7 @@ describe.each(KINDS)("%s", (_, character) => {
     const isTooLong = bytesOf(JSON.stringify(changed.body)) > MAX_BYTES;
     expect(data.truncated).toBe(isTooLong ? true : undefined);
     for (const [at, tag] of long.entries()) expect(tag.startsWith(data.tags[at])).toBe(true);
-    // Only the longest are cut, and no further than by half too much.
+    // Only the longest tags are cut, and the payload stays near its limit.
     const { tags: _, truncated: __, ...rest } = data;
     const { tags: ___, ...untouched } = changed.body;
     expect(rest).toEqual(untouched);

@@ -5,18 +5,18 @@ import type { SendableDelivery } from "../../src/webhooks/attempt.ts";
 import { sendDeliveries } from "../../src/webhooks/consumer.ts";
 import { createWorkspace, createWorkspaceOn } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, World } from "./world.ts";
+import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, DeliverySimulation } from "./simulation.ts";
 
-/** As long as the batch's other deliveries take, so that the endpoint could start further ones meanwhile. */
+/** The time that the other deliveries of a batch take, in which the endpoint could start further ones. */
 const MAX_WAIT_MS = 500;
 
 const idsOf = (queued: { id: string }[]) => queued.map(({ id }) => id).sort();
 
 /** Answers at once but for one endpoint, which is still under way when maxWait ends. */
-const hangingAt = (world: World, webhookId: string, started: string[] = []) =>
+const hangingAt = (simulation: DeliverySimulation, webhookId: string, started: string[] = []) =>
   async function send(delivery: SendableDelivery) {
     started.push(delivery.id);
-    if (delivery.webhookId !== webhookId) return world.send(delivery);
+    if (delivery.webhookId !== webhookId) return simulation.send(delivery);
     await new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS));
     return "running" as const;
   };
@@ -29,10 +29,10 @@ test.each([
 ])("a delivery to an endpoint that %s goes to the right queue", async (_, row, queue) => {
   const receiver = await createReceiver(row);
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.batch("fast", [id]);
-  expect(world.queued.map((message) => [message.queue, message.id])).toEqual(
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.batch("fast", [id]);
+  expect(simulation.queued.map((message) => [message.queue, message.id])).toEqual(
     queue === "slow"
       ? [
           ["fast", id],
@@ -43,10 +43,10 @@ test.each([
   expect(await receivedBy(receiver.host)).toHaveLength(queue === "slow" ? 0 : 1);
   expect((await deliveryOf(id)).lease_until).toBeNull();
   // The slow queue takes everyone, and who answers at once is served on the fast one again.
-  await world.batch("slow", [id]);
+  await simulation.batch("slow", [id]);
   expect(await receivedBy(receiver.host)).toHaveLength(1);
-  const [next] = (await world.cause([receiver])) as [string];
-  await world.batch("fast", [next]);
+  const [next] = (await simulation.emit([receiver])) as [string];
+  await simulation.batch("fast", [next]);
   expect(await receivedBy(receiver.host)).toHaveLength(2);
 });
 
@@ -55,36 +55,36 @@ test("a hanging endpoint delays no other, neither in its batch nor in the next o
   const hanging = await addReceiver(workspace);
   const others = await Promise.all(Array.from({ length: 20 }, () => addReceiver(workspace)));
   for (const { host } of others) await behaveAt(host, {});
-  const world = new World(Date.now());
-  const first = await world.cause([hanging, ...others]);
-  const second = await world.cause([hanging, ...others]);
-  const third = await world.cause([hanging, ...others]);
+  const simulation = new DeliverySimulation(Date.now());
+  const first = await simulation.emit([hanging, ...others]);
+  const second = await simulation.emit([hanging, ...others]);
+  const third = await simulation.emit([hanging, ...others]);
   const started: string[] = [];
-  await world.batch("fast", [...first, ...second, ...third], hangingAt(world, hanging.id, started));
+  await simulation.batch("fast", [...first, ...second, ...third], hangingAt(simulation, hanging.id, started));
   for (const { host } of others) expect(await receivedBy(host)).toHaveLength(3);
   // Two were open at a time; the third moves to the slow queue.
   expect(started.filter((id) => [first[0], second[0], third[0]].includes(id))).toHaveLength(2);
   const left = [first[0]!, second[0]!, third[0]!].filter((id) => !started.includes(id));
-  expect(idsOf(world.queued.filter(({ queue }) => queue === "slow"))).toEqual(left);
+  expect(idsOf(simulation.queued.filter(({ queue }) => queue === "slow"))).toEqual(left);
   expect((await deliveryOf(left[0]!)).lease_until).toBeNull();
   expect(await endpointOf(hanging)).toMatchObject({ last_duration_ms: 1001 });
   // The next batch does not start it.
-  const next = await world.cause([hanging, ...others]);
+  const next = await simulation.emit([hanging, ...others]);
   started.length = 0;
-  await world.batch("fast", next, hangingAt(world, hanging.id, started));
+  await simulation.batch("fast", next, hangingAt(simulation, hanging.id, started));
   expect(started).not.toContain(next[0]);
-  expect(world.queued.filter(({ queue, id }) => queue === "slow" && id === next[0])).toHaveLength(1);
+  expect(simulation.queued.filter(({ queue, id }) => queue === "slow" && id === next[0])).toHaveLength(1);
 });
 
 test("at most six requests are open, and two to one endpoint", async () => {
   const workspace = await createWorkspace();
   const receivers = await Promise.all(Array.from({ length: 5 }, () => addReceiver(workspace)));
-  const world = new World(Date.now());
+  const simulation = new DeliverySimulation(Date.now());
   const ids: string[] = [];
-  for (let at = 0; at < 8; at++) ids.push(...(await world.cause(receivers)));
+  for (let at = 0; at < 8; at++) ids.push(...(await simulation.emit(receivers)));
   const open: string[] = [];
   const most = { all: 0, ofOne: 0 };
-  await world.batch("fast", ids, async ({ webhookId }) => {
+  await simulation.batch("fast", ids, async ({ webhookId }) => {
     open.push(webhookId);
     most.all = Math.max(most.all, open.length);
     most.ofOne = Math.max(most.ofOne, open.filter((id) => id === webhookId).length);
@@ -98,42 +98,42 @@ test("at most six requests are open, and two to one endpoint", async () => {
 test("when all connections hang, the remaining deliveries are woken again", async () => {
   const workspace = await createWorkspace();
   const receivers = await Promise.all(Array.from({ length: 8 }, () => addReceiver(workspace)));
-  const world = new World(Date.now());
-  const ids = await world.cause(receivers);
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit(receivers);
   const started: string[] = [];
-  await world.batch("fast", ids, async ({ id }) => {
+  await simulation.batch("fast", ids, async ({ id }) => {
     started.push(id);
     return "running";
   });
   expect(started).toHaveLength(6);
   const left = ids.filter((id) => !started.includes(id)).sort();
-  expect(idsOf(world.queued.slice(ids.length))).toEqual(left);
-  expect(world.queued.slice(ids.length).map(({ queue }) => queue)).toEqual(["fast", "fast"]);
+  expect(idsOf(simulation.queued.slice(ids.length))).toEqual(left);
+  expect(simulation.queued.slice(ids.length).map(({ queue }) => queue)).toEqual(["fast", "fast"]);
   for (const id of left) expect((await deliveryOf(id)).lease_until).toBeNull();
 });
 
 test("a delivery that cannot be attempted within the lease is released", async () => {
   const receiver = await createReceiver();
-  const world = new World(Date.now());
-  const ids = await world.cause([receiver, receiver, receiver]);
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit([receiver, receiver, receiver]);
   const started: string[] = [];
-  await world.batch("slow", ids, async ({ id }) => {
+  await simulation.batch("slow", ids, async ({ id }) => {
     started.push(id);
-    world.nowMs += 61 * SECOND;
+    simulation.nowMs += 61 * SECOND;
     return "finished";
   });
   expect(started.length).toBeLessThan(3);
   const left = ids.filter((id) => !started.includes(id));
-  expect(world.queued.slice(ids.length).map(({ queue, id }) => [queue, id])).toEqual(left.map((id) => ["slow", id]));
+  expect(simulation.queued.slice(ids.length).map(({ queue, id }) => [queue, id])).toEqual(left.map((id) => ["slow", id]));
 });
 
 test("a batch of a hundred deliveries is claimed in one round trip for each database", async () => {
-  const world = new World(Date.now());
+  const simulation = new DeliverySimulation(Date.now());
   const ids: string[] = [];
   for (const shard of [0, 1]) {
     const workspace = await createWorkspaceOn(shard);
     const receivers = await Promise.all(Array.from({ length: 50 }, () => addReceiver(workspace)));
-    ids.push(...(await addEvent(receivers, world.nowMs)));
+    ids.push(...(await addEvent(receivers, simulation.nowMs)));
   }
   const meter = new Meter();
   const sent = new Set<string>();
@@ -141,7 +141,7 @@ test("a batch of a hundred deliveries is claimed in one round trip for each data
     sent.add(id);
     return "finished" as const;
   };
-  await sendDeliveries({ env: world.env, meter, queue: "fast", now: () => world.nowMs, send }, ids);
+  await sendDeliveries({ env: simulation.env, meter, queue: "fast", now: () => simulation.nowMs, send }, ids);
   expect(sent).toHaveLength(100);
   expect(meter.cost.d1Trips).toBe(2);
 });
@@ -173,8 +173,8 @@ test("the sender returns after the maximum wait, and the attempt continues in th
 test("a slow endpoint that responds quickly is fast again", async () => {
   const receiver = await createReceiver({ last_duration_ms: 9000 });
   await behaveAt(receiver.host, {});
-  const world = new World(Date.now());
-  const [id] = (await world.cause([receiver])) as [string];
-  await world.batch("slow", [id]);
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = (await simulation.emit([receiver])) as [string];
+  await simulation.batch("slow", [id]);
   expect((await endpointOf(receiver))["last_duration_ms"]).toBeLessThan(1000);
 });

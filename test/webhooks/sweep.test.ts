@@ -2,7 +2,17 @@ import { expect, test, vi } from "vitest";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { createWorkspace, createWorkspaceOn, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { addEvent, addReceiver, attemptsOf, createReceiver, deliveryOf, MINUTE, type Receiver, SECOND, World } from "./world.ts";
+import {
+  addEvent,
+  addReceiver,
+  attemptsOf,
+  createReceiver,
+  deliveryOf,
+  MINUTE,
+  type Receiver,
+  SECOND,
+  DeliverySimulation,
+} from "./simulation.ts";
 
 const DAY = 24 * 60 * MINUTE;
 
@@ -12,18 +22,18 @@ for (const shard of [0, 1]) {
     await behaveAt(receiver.host, {});
     const startMs = Date.now();
     const [id] = (await addEvent([receiver], startMs)) as [string];
-    const world = new World(startMs + MINUTE, new Set([id]));
-    await world.sweep();
-    expect(world.queued).toEqual([]);
-    world.nowMs++;
-    await world.sweep();
-    expect(world.queued).toMatchObject([{ queue: "fast", id }]);
-    await world.runUntil(world.nowMs);
+    const simulation = new DeliverySimulation(startMs + MINUTE, new Set([id]));
+    await simulation.sweep();
+    expect(simulation.queued).toEqual([]);
+    simulation.nowMs++;
+    await simulation.sweep();
+    expect(simulation.queued).toMatchObject([{ queue: "fast", id }]);
+    await simulation.runUntil(simulation.nowMs);
     expect(await deliveryOf(id)).toMatchObject({ status: "succeeded" });
     expect(await receivedBy(receiver.host)).toHaveLength(1);
-    world.nowMs += 10 * MINUTE;
-    await world.sweep();
-    expect(world.queued).toHaveLength(1);
+    simulation.nowMs += 10 * MINUTE;
+    await simulation.sweep();
+    expect(simulation.queued).toHaveLength(1);
   });
 }
 
@@ -35,26 +45,26 @@ test("wakes the deliveries of a dead consumer once their lease has expired, and 
   const [held] = (await addEvent([receiver], now, { ...old, lease_until: now })) as [string];
   const [later] = (await addEvent([receiver], now, { next_attempt_at: now + MINUTE })) as [string];
   const [over] = (await addEvent([receiver], now, { ...old, status: "failed" })) as [string];
-  const world = new World(now, new Set([dead, held, later, over]));
-  await world.sweep();
-  expect(world.queued.map(({ id }) => id)).toEqual([dead]);
+  const simulation = new DeliverySimulation(now, new Set([dead, held, later, over]));
+  await simulation.sweep();
+  expect(simulation.queued.map(({ id }) => id)).toEqual([dead]);
 });
 
 test("no delivery is lost when a queue is down", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 }, {});
-  const world = new World(Date.now());
-  world.isQueueDown = true;
-  const [id] = (await addEvent([receiver], world.nowMs)) as [string];
-  world.track(id);
-  await world.batch("fast", [id]);
+  const simulation = new DeliverySimulation(Date.now());
+  simulation.isQueueDown = true;
+  const [id] = (await addEvent([receiver], simulation.nowMs)) as [string];
+  simulation.track(id);
+  await simulation.batch("fast", [id]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 1 });
-  world.isQueueDown = false;
-  await world.runUntil(world.nowMs + 2 * MINUTE);
-  await world.sweep();
-  // It fails, so the slow queue has it.
-  expect(world.queued).toMatchObject([{ queue: "slow", id }]);
-  await world.runUntil(world.nowMs);
+  simulation.isQueueDown = false;
+  await simulation.runUntil(simulation.nowMs + 2 * MINUTE);
+  await simulation.sweep();
+  // The endpoint fails, so that the slow queue gets the delivery.
+  expect(simulation.queued).toMatchObject([{ queue: "slow", id }]);
+  await simulation.runUntil(simulation.nowMs);
   expect(await deliveryOf(id)).toMatchObject({ status: "succeeded", attempt_count: 2 });
 });
 
@@ -84,12 +94,12 @@ test("an endpoint with thousands of orphaned deliveries does not delay the other
   const crowded = await strand(crowd, 1500, 1_000_000);
   const failed = await strand(failing, 600, 1_001_000);
   const [single] = (await addEvent([other], 1_002_600)) as [string];
-  const world = new World(Date.now(), new Set([...crowded, ...failed, single]));
+  const simulation = new DeliverySimulation(Date.now(), new Set([...crowded, ...failed, single]));
   const woken = async () => {
-    const before = world.queued.length;
-    await world.sweep();
-    const messages = world.queued.slice(before);
-    world.nowMs += MINUTE + SECOND;
+    const before = simulation.queued.length;
+    await simulation.sweep();
+    const messages = simulation.queued.slice(before);
+    simulation.nowMs += MINUTE + SECOND;
     const of = (ids: string[]) => messages.filter(({ id }) => ids.includes(id));
     return { crowd: of(crowded), failing: of(failed), other: of([single]) };
   };
@@ -125,8 +135,8 @@ test("finished deliveries are deleted after thirty days with their attempts, and
       "INSERT INTO delivery_attempts (delivery_id, workspace_id, number, started_at, duration_ms, url) VALUES (?, ?, 1, 1, 1, 'u')";
     await query(id, attempt, id, receiver.workspace.id);
   }
-  const world = new World(now);
-  await world.sweep();
+  const simulation = new DeliverySimulation(now);
+  await simulation.sweep();
   const idsOf = async (table: string) =>
     (await query<{ id: string }>(old, `SELECT id FROM ${table} WHERE workspace_id = ?`, receiver.workspace.id)).map(({ id }) => id);
   expect((await idsOf("deliveries")).sort()).toEqual([pending, fresh, again].sort());
@@ -139,7 +149,7 @@ test("the sweep logs how many deliveries it found", async () => {
   const receiver = await createReceiver();
   await addEvent([receiver], Date.now() - 2 * MINUTE);
   const log = vi.spyOn(console, "log");
-  await new World(Date.now()).sweep();
+  await new DeliverySimulation(Date.now()).sweep();
   const line = log.mock.calls.map(([text]) => JSON.parse(String(text))).find(({ job }) => job === "sweep");
   log.mockRestore();
   expect(line.deliveries).toBeGreaterThanOrEqual(1);

@@ -6,7 +6,7 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sendTest } from "../../src/webhooks/redeliver.ts";
 import { costOf, createNeighbour, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiver, verify, World } from "./world.ts";
+import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiver, verify, DeliverySimulation } from "./simulation.ts";
 
 const sendTo = ({ workspace, id }: Receiver, headers?: Record<string, string>) =>
   workspace.call("POST", `/webhooks/${id}/test`, undefined, headers);
@@ -101,9 +101,9 @@ test("a test whose sender died is sent once by the sweep", async () => {
   await query(body.id, "DELETE FROM delivery_attempts WHERE delivery_id = ?", body.id);
   const died = "UPDATE deliveries SET status = 'pending', attempt_count = 0, next_attempt_at = ?, lease_until = ? WHERE id = ?";
   await query(body.id, died, now - 2 * MINUTE, now - 1, body.id);
-  const world = new World(now, new Set([body.id]));
-  await world.sweep();
-  await world.runUntil(now + 10 * MINUTE);
+  const simulation = new DeliverySimulation(now, new Set([body.id]));
+  await simulation.sweep();
+  await simulation.runUntil(now + 10 * MINUTE);
   expect(await receivedBy(receiver.host)).toHaveLength(2);
   expect(await deliveryOf(body.id)).toMatchObject({ status: "failed", attempt_count: 1 });
   expect(await attemptsOf(body.id)).toMatchObject([{ error: "http_error" }]);

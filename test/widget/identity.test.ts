@@ -90,7 +90,7 @@ describe("an identity token", () => {
     expect(await read(token, ["new", SECRET])).toHaveProperty("identity");
     expect(await read(token, ["new"])).toHaveProperty("problem");
     expect(await read(token, [])).toEqual({ problem: expect.stringContaining("no identity secret") });
-    // What is wrong with it is told, whichever secret signed it.
+    // The problem is reported whichever secret signed the token.
     expect(await read(await signed({ exp: NOW - 60 }), ["new", SECRET])).toEqual({ problem: expect.stringContaining("has expired") });
   });
 });
@@ -230,7 +230,7 @@ describe("a visitor who identifies later", () => {
     const begun = (await ada.write({ visitor_token: oldToken })).body;
     expect((await conversationOf(workspace, begun.conversation_id)).visitor.id).toBe(person!["id"]);
     expect((await ada.on(begun.visitor_token, begun.conversation_id, "GET", "messages")).status).toBe(200);
-    // So does the new one, without the identity.
+    // The new token opens both conversations without the identity.
     for (const mine of [id, begun.conversation_id]) {
       expect((await ada.on(named.body.visitor_token, mine, "GET", "messages")).status).toBe(200);
       expect((await ada.write({ conversation_id: mine, visitor_token: named.body.visitor_token })).status).toBe(200);
@@ -251,7 +251,7 @@ describe("a visitor who identifies later", () => {
       expect((await phone.on(joined.visitor_token, id, "GET", "messages")).status).toBe(200);
       expect((await desktop.on(known.visitor_token, id, "GET", "messages")).status).toBe(200);
     }
-    // What was proven on no device opens nothing of the person but its own: whoever kept the token may be another.
+    // A token of an unidentified visitor only opens its own conversation, since somebody else may have it.
     expect((await phone.on(anonymous.visitor_token, anonymous.conversation_id, "GET", "messages")).status).toBe(200);
     for (const id of [known.conversation_id, joined.conversation_id]) {
       expect((await phone.on(anonymous.visitor_token, id, "GET", "messages")).status).toBe(404);

@@ -94,7 +94,7 @@ describe("messages", () => {
     const third = await ada.write({ visitor_token: second.body.visitor_token, channel: "hosted" });
     expect(third.body.conversation_id).not.toBe(id);
     expect(await conversationOf(workspace, third.body.conversation_id)).toMatchObject({ channel: "hosted", visitor: conversation.visitor });
-    // It stays on its channel, whatever the page that goes on with it says.
+    // A conversation keeps its channel, whichever page continues it.
     const fourth = await ada.write({ visitor_token: token, conversation_id: third.body.conversation_id });
     expect(fourth).toMatchObject({ status: 200, body: { conversation_id: third.body.conversation_id } });
   });
@@ -231,7 +231,7 @@ describe("polls", () => {
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token, message_id: answerId } = body;
     const { body: reply } = await workspace.call("POST", `/conversations/${id}/messages`, { content: "A human here." });
-    // As when the human replied while the agent was still thinking: its answer's identifier was given before.
+    // This is the state if a human replied while the agent was answering: the id of the answer is older than the reply.
     await query(workspace.id, "UPDATE messages SET created_at = ? WHERE id = ?", Date.parse(reply.created_at) + 1000, answerId);
     expect((await ada.on(token, id, "GET", `messages?after=${reply.id}`)).body.data).toMatchObject([{ id: answerId }]);
     expect((await ada.on(token, id, "GET", `messages?after=${answerId}`)).body.data).toEqual([]);

@@ -17,7 +17,7 @@ const later = (ms = 1) => vi.setSystemTime(Date.now() + ms);
 const end = (agentId: string, token: string, headers: Record<string, string> = {}) =>
   visitorOf(agentId).send("POST", "/sessions/end", undefined, { Authorization: `Bearer ${token}`, ...headers });
 
-/** What a token is answered with on every route that takes one. */
+/** The statuses of all routes that take a token. */
 async function statusesOf(agentId: string, token: string, conversationId: string): Promise<number[]> {
   const visitor = visitorOf(agentId);
   const answers = [
@@ -111,7 +111,7 @@ describe("rotate-identity-secret with revoke", () => {
     expect(await statusesOf(agent.id, verified.visitor_token, verified.conversation_id)).toEqual(REFUSED);
     expect(await statusesOf(agent.id, anonymous.visitor_token, anonymous.conversation_id)).toEqual(REFUSED);
     expect(await statusesOf(other.id, elsewhere.visitor_token, elsewhere.conversation_id)).toEqual(VALID);
-    // What the old secrets signed is no proof any more.
+    // Tokens that the old secrets signed are no longer valid.
     expect((await visitor().write({ identity_token })).body.error.code).toBe("invalid_identity");
     later();
     const again = (await visitor().write({ identity_token: await signJwt(newest, claimsOf("u-1")) })).body;

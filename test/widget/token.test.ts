@@ -13,7 +13,7 @@ describe("a token", () => {
     const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     expect(await verifyVisitorToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM, issuedAtMs: NOW_MS });
     expect(await verifyVisitorToken(token, ["other"], NOW_MS)).toEqual({ outcome: "forged" });
-    // While the secret is rotated both are good.
+    // Both secrets are valid during a rotation.
     expect(await verifyVisitorToken(token, ["new", "secret"], NOW_MS)).toMatchObject({ outcome: "genuine" });
   });
 
@@ -132,7 +132,7 @@ describe("a visitor", () => {
       expect((await ada.on(token, theirs, "POST", "csat", { score: 1 })).status).toBe(404);
       expect((await ada.write({ conversation_id: theirs, visitor_token: token })).status).toBe(404);
     }
-    // Nor does the API go on with a visitor's.
+    // Nor can the API continue a visitor's conversation.
     const taken = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi", conversation_id: body.conversation_id });
     expect(taken.status).toBe(409);
   });

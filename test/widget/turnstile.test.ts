@@ -27,7 +27,7 @@ async function createGuarded() {
 
 type Guarded = Awaited<ReturnType<typeof createGuarded>>;
 
-/** What is stored of visitors. */
+/** Counts the rows that are stored about visitors. */
 const storedIn = async ({ workspace: { id } }: Guarded) => {
   const tables = ["visitors", "conversations", "messages", "leads", "visitor_counts"];
   return Promise.all(tables.map(async (table) => (await query(id, `SELECT 1 FROM ${table} WHERE workspace_id = ?`, id)).length));
@@ -158,7 +158,7 @@ describe("an agent's Turnstile keys", () => {
     expect((await operate("PATCH", path, { turnstile: null })).turnstile).toBeNull();
     expect((await visitor().write({})).status).toBe(200);
     expect((await visitor().send("GET", `/agents/${agent.id}`)).body.turnstile_site_key).toBeNull();
-    // One key alone is none.
+    // One of the two keys is not enough.
     const incomplete = { token: env.OPERATOR_TOKEN, body: { turnstile: { site_key: "0x4other" } } };
     expect((await send("PATCH", `/operator/v1${path}`, incomplete)).status).toBe(422);
     expect((await createAgent(workspace, { name: "Other" }))["turnstile"]).toBeNull();

@@ -6,7 +6,7 @@ import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { arrive, conversations, createMailbox } from "../email/mailbox.ts";
+import { conversations, createMailbox, receive } from "../email/mailbox.ts";
 import { questionOf } from "../chat/question.ts";
 import { countRows, operate, query, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, type Visitor, visitorOf } from "./widget.ts";
@@ -160,8 +160,8 @@ describe("visitors' messages a day", () => {
   test("mails count too, and one beyond the limit goes back to its sender", async () => {
     const mailbox = await createMailbox();
     await operate("PATCH", `/workspaces/${mailbox.workspace.id}`, { limits: { visitor_messages_per_day: 1 } });
-    expect(await arrive({ to: mailbox.address })).toBeUndefined();
-    expect(await arrive({ to: mailbox.address })).toContain("Try again later");
+    expect(await receive({ to: mailbox.address })).toBeUndefined();
+    expect(await receive({ to: mailbox.address })).toContain("Try again later");
     expect(await conversations(mailbox)).toHaveLength(1);
     expect((await visitorOf(mailbox.agentId).write({})).status).toBe(429);
   });

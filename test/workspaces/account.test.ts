@@ -64,7 +64,7 @@ const NOTHING_USED = {
   answers: 0,
   knowledge_mb_per_agent: 0,
 };
-/** Of a text of some sentences. */
+/** The usage of a text of some sentences. */
 const A_LITTLE = { knowledge_mb_per_agent: 0.01 };
 
 describe("GET /me", () => {

@@ -12,7 +12,7 @@ afterEach(() => {
 const me = (token: string, headers = newAddress()) => send("GET", "/api/v1/me", { token, headers });
 const remaining = ({ headers }: Answer) => Number(headers.get("X-RateLimit-Remaining"));
 const times = <Result>(count: number, call: () => Promise<Result>) => Promise.all(Array.from({ length: count }, call));
-/** How many answers had each status. */
+/** Counts the answers of each status. */
 function statuses(answers: Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -145,7 +145,7 @@ describe("a change takes effect on the next request", () => {
     await runInDurableObject(env.GATE.getByName(workspace.id), async (gate) => {
       const object = gate as unknown as { env: Env };
       const bound = object.env;
-      // Without any database.
+      // The object has no database.
       object.env = {} as Env;
       await expect(gate.reload()).rejects.toThrow("No D1 database is bound");
       object.env = bound;

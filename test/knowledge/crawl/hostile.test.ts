@@ -145,7 +145,7 @@ test("pages of a batch that were not fetched for lack of time do not count as fa
   const step = { pauseMs: 0, isLast: false, isFirst: true };
   let nowMs = Date.now();
   let next = await index.crawl(source, { ...step, results: [], unfetched: [], nowMs });
-  // Each time there is time for one page alone.
+  // Each run has time for one page only.
   for (let round = 0; round < 50 && next && !next.done; round++) {
     const [first, ...unfetched] = next.fetch;
     nowMs += 60_000;

@@ -9,7 +9,7 @@ import { catching, createReader, createSite, indexStub, type Reader, type Site, 
 
 const unmodified: Behaviour = { status: 304, headers: { ETag: '"1"' } };
 
-/** What the index holds: documents with their identifiers, so that one that was made anew shows. */
+/** The documents in the index with their ids, which show whether a document was created again. */
 async function documentsOf(reader: Reader) {
   return runInDurableObject(indexStub(reader), (_, { storage: { sql } }) =>
     sql.exec<{ id: number; url: string; chunks_count: number }>("SELECT id, url, chunks_count FROM documents ORDER BY url").toArray(),
@@ -143,7 +143,7 @@ test("a site that goes down during a sync keeps the pages that were not reached"
   const asked = (await site.requested()).length;
   expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 36 });
   expect(await documentsOf(reader)).toEqual(before);
-  // It was not asked for everything that it could not give.
+  // The crawl gives up before it has requested all pages that fail.
   expect((await site.requested()).length - asked).toBeLessThan(30);
 });
 

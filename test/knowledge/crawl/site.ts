@@ -59,7 +59,7 @@ export interface Reader {
   /** Syncs a source again, to the end. */
   sync(id: string): Promise<any>;
   find(id: string): Promise<any>;
-  /** Each page as `status path`, with its reason. */
+  /** The pages as `status path`, each with its reason. */
   pages(id: string, status?: string): Promise<Record<string, string>>;
   search(query: string): Promise<any[]>;
   message(id: string): IngestionMessage;
@@ -139,7 +139,7 @@ export async function work(message: IngestionMessage, bindings: Record<string, u
   return { nowMs, waits: waits.slice(1) };
 }
 
-/** What the agent's object holds of sites. */
+/** The knowledge index of the agent. */
 export function indexStub(reader: Reader) {
   return env.INDEX.getByName(`${reader.workspaceId}/${reader.agentId}`);
 }

@@ -41,7 +41,7 @@ describe("URLs that are skipped", () => {
     expect(reasonToSkip(at("/en/docs/en/api"))).toBeNull();
   });
 
-  // With a pattern that backtracks this never ends.
+  // A pattern that backtracks would not end here.
   test("keeps a long path that almost repeats", () => {
     expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`))).toBe("looks_endless");
   });

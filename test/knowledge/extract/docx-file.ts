@@ -9,7 +9,7 @@ const NAMESPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2
 const xml = (root: string, content: string) =>
   `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><w:${root} ${NAMESPACE}>${content}</w:${root}>`;
 
-/** As German Word writes them: the ids are translated, the names are not. */
+/** The styles that a German Word writes: their ids are translated, their names are not. */
 const STYLES = `
 <w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style>
 <w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style>

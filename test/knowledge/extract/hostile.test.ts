@@ -58,7 +58,7 @@ describe("hostile pages", () => {
       const parts = Array.from({ length: 1 + next(80) }, () => {
         const tag = tags[next(tags.length)]!;
         const kind = next(9);
-        // What began before, a comment or a tag, ends here: else the script would be its text.
+        // This ends a comment or tag that began before, of which the script would otherwise be a part.
         const end = '">-->]]>';
         if (kind === 0) return `</${tag}>`;
         if (kind === 1) return `${end}<script>SECRET("<${tag}>")</script>`;

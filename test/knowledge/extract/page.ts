@@ -1,7 +1,7 @@
 import { extract } from "../../../src/knowledge/extract/extract.ts";
 import type { ExtractedPage, Extraction } from "../../../src/knowledge/extract/response.ts";
 
-/** What a response with these headers says. */
+/** Extracts the text of a response with these headers. */
 export function read(
   body: string | Uint8Array,
   contentType: string | null,

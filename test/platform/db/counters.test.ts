@@ -134,7 +134,7 @@ test("a message is counted in its conversation once, and is its preview and last
   await insert("messages", first);
   await insert("messages", first, "ON CONFLICT DO NOTHING");
   expect(await conversation()).toEqual({ message_count: 1, preview: "x".repeat(200), last_message_at: 30, updated_at: 30 });
-  // One of a clock that is behind does not turn the activity back.
+  // A message with an earlier time, from a clock that is behind, does not move the activity back.
   await insert("messages", message({ content: "Late", created_at: 25 }));
   expect(await conversation()).toEqual({ message_count: 2, preview: "Late", last_message_at: 30, updated_at: 30 });
 });
@@ -216,7 +216,7 @@ test("a message says when its conversation is idle, and the agent's first one wh
   await insert("messages", message({ role: "assistant", author_type: "agent", created_at: 40 }));
   await insert("messages", message({ role: "assistant", author_type: "agent", created_at: 50 }));
   expect(await times()).toEqual({ idle_at: 60_050, first_ai_reply_at: 40 });
-  // One of a clock that is behind does not turn it back.
+  // A message with an earlier time, from a clock that is behind, does not move it back.
   await insert("messages", message({ created_at: 45 }));
   expect(await times()).toEqual({ idle_at: 60_050, first_ai_reply_at: 40 });
 });

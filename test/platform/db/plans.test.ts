@@ -242,7 +242,7 @@ function queriesOf(result: unknown): Query[] {
 /** All queries of a store function. */
 async function listQueries(name: string, call: StoreFunction, parameters: string[]): Promise<Query[]> {
   const queries: Query[] = [];
-  // What runs its batch itself finds nothing.
+  // A function that runs its batch itself finds no rows.
   const batch = async (statements: readonly unknown[]) => {
     queries.push(...queriesOf(statements));
     return statements.map(() => []);
@@ -277,7 +277,7 @@ function scansOf(plan: string[]): string[] {
 
 /** Scans that are meant, each with its reason. */
 const MEANT_SCANS: Record<string, string[]> = {
-  // One row a shard.
+  // It has one row per shard.
   "platform/db/shards.listShards": ["SCAN shards"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
@@ -355,7 +355,7 @@ const MEANT_WIDE: Record<string, string[]> = {
   // At most three.
   "evaluations/store.addCase": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
   "evaluations/store.createEvaluation": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
-  // What is unfinished, in the order of the index: it ends with what a run takes.
+  // These read unfinished rows in the order of the index, and stop after as many as a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
   // A page in the order of the index: it ends at the page's end.
@@ -364,11 +364,11 @@ const MEANT_WIDE: Record<string, string[]> = {
   "webhooks/event-store.findLatestEvent": ["SEARCH events USING INDEX events_sequence (workspace_id=?)"],
 };
 
-/** What may read all that a workspace has of a kind: lists of it, its export, and its erasure. */
+/** Functions that may read all rows of a kind in a workspace: its lists, its export and its erasure. */
 const READS_A_WORKSPACE =
   /^(?:workspaces\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|backup\/store\.(?:listRows|clearCounts))$/;
 
-/** One row a workspace, a row for each kind that an agent has (what is kept so that nothing need be counted), or at most a hundred endpoints. */
+/** Tables with one row per workspace, one per kind and agent (counters), or at most a hundred endpoints. */
 const FEW_OF_A_WORKSPACE =
   /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
 
@@ -399,7 +399,7 @@ test("no statement of a trigger scans a table or sorts", async () => {
   for (const { name, sql: source } of results) {
     const [, head, body] = /^([\s\S]*?)\bBEGIN\b([\s\S]*)\bEND\b/.exec(source)!;
     const condition = /\bWHEN\b([\s\S]*)$/.exec(head!)?.[1];
-    // What stops the row of a table that stays empty reads nothing, and may stand in triggers alone.
+    // A statement that keeps a table empty reads nothing, and may be the only one of a trigger.
     const statements = body!.split(";").filter((statement) => statement.trim() !== "" && !statement.includes("SELECT RAISE(IGNORE)"));
     expect(statements.length).toBeGreaterThan(0);
     if (condition !== undefined) statements.push(`SELECT 1 WHERE ${condition}`);

@@ -13,7 +13,7 @@ import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, lear
 const bindings = env as unknown as Record<string, D1Database | undefined>;
 const MINUTE = 60_000;
 
-/** What the service logs as errors while a test runs. */
+/** The errors that the service logs while a test runs. */
 let errors: Record<string, unknown>[];
 
 beforeEach(() => {
@@ -85,7 +85,7 @@ test("when a third shard is added to two full ones, new workspaces go there and 
   const { agent, conversation } = await converse(fresh[0]!);
   for (const id of [agent.id, conversation.id, conversation.visitor.id]) expect(shardOf(id)).toBe(2);
   expect(conversation.status).toBe("ai_handled");
-  // Neither of the others was written to, but for the directory in shard 0.
+  // The other databases were not written to, except for the directory in shard 0.
   expect([await snapshot(env.DB), await snapshot(env.DB_1)]).toEqual(held);
   expect((await old[0]!.call("GET", `/conversations/${before.conversation.id}`)).body).toEqual(before.conversation);
   // Once it has as many as the others, they take turns again.
@@ -221,7 +221,7 @@ test("a shard that lacks migrations gets no new workspaces, causes 503, and does
     return (await workspace.call("POST", `/agents/${agent.id}/sources`, { type: "text", name: "Text", text: "Some text." })).body.id;
   };
   const waiting = await source(await createWorkspaceOn(0));
-  // One migration short, as a database to which the newest was not applied.
+  // A database to which the newest migration has not been applied.
   await env.SPARE.batch([env.SPARE.prepare("DROP TABLE IF EXISTS sources"), env.SPARE.prepare("DROP TABLE IF EXISTS workspaces")]);
   await withShard(1, env.SPARE, async () => {
     const answer = await lost.call("GET", "/agents/018f0000-0000-7000-8000-000000000001/sources");

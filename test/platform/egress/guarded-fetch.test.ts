@@ -6,9 +6,9 @@ import { envWith } from "../../harness.ts";
 import { behaveAt, newHost, receivedBy, RESOLVER, resolverBehaves, resolveTo } from "../../outbound.ts";
 
 const KIB = 1024;
-/** For exchanges that end by themselves: far beyond what a busy machine needs. */
+/** The timeout of exchanges that end by themselves, far longer than a busy machine needs. */
 const AMPLE_MS = 20_000;
-/** For exchanges that only the deadline ends. */
+/** The timeout of exchanges that only the timeout ends. */
 const SHORT_MS = 50;
 
 function post(url: string, change: Partial<OutgoingRequest> = {}, scope: Env = env) {

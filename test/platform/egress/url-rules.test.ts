@@ -111,7 +111,7 @@ const REFUSED: [url: string, reason: string][] = [
   ["https://:@example.com/", USER],
   ["https://example.com@127.0.0.1/", USER],
   ["https://example.com%40@127.0.0.1/", USER],
-  // What the parser mends without a word
+  // URLs that the parser corrects silently
   ["https:example.com", INCOMPLETE],
   ["https:/example.com/", INCOMPLETE],
   ["https:///example.com/", INCOMPLETE],

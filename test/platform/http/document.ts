@@ -1,10 +1,10 @@
 import { newAddress, send } from "../../harness.ts";
 
-/** One operation of the published document. */
+/** An operation of the published document. */
 export interface Operation {
   operationId: string;
   method: string;
-  /** As documented: "/agents/{agent_id}". */
+  /** The path as documented, such as "/agents/{agent_id}". */
   path: string;
   definition: Record<string, any>;
 }

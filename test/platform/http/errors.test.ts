@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What every answer under /api/v1 carries. */
+/** Expects the headers of every answer under /api/v1. */
 function expectHeaders({ headers }: Pick<Answer, "headers">, limit: number) {
   expect(headers.get("X-Request-Id")).toMatch(UUID_V7);
   expect(headers.get("X-RateLimit-Limit")).toBe(String(limit));
@@ -173,7 +173,7 @@ describe("every kind of response under /api/v1 has the four headers", () => {
       expectError(answer, 500, "internal_error", 1200);
       expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|D1_ERROR|worker\.js|Error:/);
       const logged = log.mock.calls.map(([line]) => String(line)).find((line) => line.includes(answer.body.error.request_id));
-      // What D1 and the runtime write of themselves; of any other text see test/telemetry/describe-error.test.ts.
+      // These texts are from D1 and the runtime; test/platform/telemetry/describe-error.test.ts has others.
       expect(logged).toContain("hunter2");
     }
   });

@@ -28,12 +28,12 @@ function database({ id }: Workspace): D1Database {
   return databases[shardOf(id)]!;
 }
 
-/** As if the service had died after doing the work and before answering. */
+/** Restores the state of a service that died after doing the work and before answering. */
 function forgetAnswer(workspace: Workspace, key: string) {
   return holdKey(workspace, key, 0);
 }
 
-/** As if the request were not answered, and its key held until then. */
+/** Restores the state of a request that has not been answered, whose key is held until a time. */
 function holdKey(workspace: Workspace, key: string, untilMs: number) {
   const hold =
     "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = ? WHERE workspace_id = ? AND key = ?";
@@ -178,7 +178,7 @@ test("4xx responses are replayed too; keys belong to a workspace; invalid keys a
   expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([404, "true"]);
   const { request_id: requestId, ...error } = second.body.error;
   expect(first.body.error).toMatchObject(error);
-  // Each answer is named by its own request, a replayed one too.
+  // Each answer has the id of its own request, even if it is replayed.
   expect(requestId).toBe(second.headers.get("X-Request-Id"));
   expect(requestId).not.toBe(first.body.error.request_id);
   const other = await prepare();
@@ -208,7 +208,7 @@ test("a search keeps nothing: it changes nothing", async () => {
   expect(await kept(workspace)).toEqual([]);
 });
 
-/** What is stored for repeated requests, and the counted size of it. */
+/** The rows that are stored for repeated requests, and their counted size. */
 const kept = ({ id }: Workspace) =>
   query(
     id,

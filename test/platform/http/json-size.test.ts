@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { JsonSize } from "../../../src/platform/http/json-size.ts";
 
-/** What is counted of a JSON text that arrives in pieces of a length. */
+/** The sizes that are counted for a JSON text that is read in pieces of a given length. */
 function sizeOf(json: string | Uint8Array, pieceLength = 1_000): { longest: number; others: number } {
   const size = new JsonSize();
   const bytes = typeof json === "string" ? new TextEncoder().encode(json) : json;

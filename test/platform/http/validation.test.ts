@@ -140,7 +140,7 @@ const BODIES: BadInput[] = [
   { operation: ASK, body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]), detail: [notJson(0, "the body is not valid UTF-8")] },
   // A surrogate half in UTF-8's form is not UTF-8.
   { operation: ASK, body: new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), detail: [notJson(0, "the body is not valid UTF-8")] },
-  // As gzip begins.
+  // The first bytes of gzip.
   {
     operation: ASK,
     body: new Uint8Array([0x1f, 0x8b, 0x08, 0x00]),
@@ -358,7 +358,7 @@ const OPERATOR: BadInput[] = [
   },
 ];
 
-/** What is refused as invalid changes nothing, so one workspace does for all of it. */
+/** Invalid requests change nothing, so that one workspace is enough for all of them. */
 let refusing: Promise<{ workspace: Workspace; agent: { id: string } }> | undefined;
 
 function refusingWorkspace() {
@@ -405,7 +405,7 @@ describe("URLs that no source may have", () => {
   const RAW = "it holds white space, a control character or a backslash";
   const SCHEME = "its scheme is not https or http";
   const INCOMPLETE = "it is not a complete URL such as https://www.example.com/";
-  /** What a developer may allow on their machine. */
+  /** The problems of URLs that a developer may allow on their machine. */
   const isPrivate = (problem: string) => [IP, SINGLE].includes(problem) || problem.endsWith("which is not public");
   const reserved = (suffix: string) => `its host ends in .${suffix}, which is not public`;
 

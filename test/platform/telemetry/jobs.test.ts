@@ -8,11 +8,11 @@ import { newId } from "../../../src/platform/db/ids.ts";
 import { consume } from "../../../src/queues.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import wrangler from "../../../wrangler.toml?raw";
-import { arrive, createMailbox, mailService, outbox } from "../../email/mailbox.ts";
+import { receive, createMailbox, mailService, outbox } from "../../email/mailbox.ts";
 import { questionOf } from "../../chat/question.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../../harness.ts";
 import { behaveAt } from "../../outbound.ts";
-import { addEvent, createReceiver } from "../../webhooks/world.ts";
+import { addEvent, createReceiver } from "../../webhooks/simulation.ts";
 import { jobIn, watch, type Watched } from "./watch.ts";
 
 const FAILING_D1 = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
@@ -166,13 +166,13 @@ test("inbound and outbound mails are reported", async () => {
   const mailbox = await createMailbox();
   const { workspace } = mailbox;
   const { environment } = mailService();
-  const arrival = await watch(() => arrive({ to: mailbox.address }, { environment }));
+  const arrival = await watch(() => receive({ to: mailbox.address }, { environment }));
   expect(jobIn(arrival, "inbound_email")).toMatchObject({ outcome: "taken", reason: null, workspace_id: workspace.id, messages: 1 });
   expect(jobIn(arrival, "turn")).toMatchObject({ outcome: "answered", channel: "email" });
   const [mail] = await outbox(mailbox);
   const sent = await watch(() => consume(batchOf("support-agent-email", { messageId: mail!.message_id }).batch, environment));
   expect(jobIn(sent, "email")).toMatchObject({ outcome: "sent", message_id: mail!.message_id, d1_trips: 2 });
-  const refused = await watch(() => arrive({ to: "nobody@example.com" }));
+  const refused = await watch(() => receive({ to: "nobody@example.com" }));
   expect(jobIn(refused, "inbound_email")).toMatchObject({ outcome: "refused", reason: "no_mailbox", workspace_id: null });
 });
 

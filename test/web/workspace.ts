@@ -3,34 +3,34 @@ import type { Page } from "playwright-core";
 import { operate, send, service } from "./browser.ts";
 
 /** A workspace whose team works in the console. */
-export interface Office {
-  workspaceId: string;
+export interface ConsoleWorkspace {
+  id: string;
   key: string;
   keyId: string;
   agentId: string;
   call<Body>(method: string, path: string, body?: unknown): Promise<Body>;
-  /** A visitor's question; the conversation's id. */
+  /** Asks a visitor's question, and returns the conversation's id. */
   ask(message: string, name?: string): Promise<string>;
-  /** A colleague's reply. */
+  /** Replies as a colleague. */
   reply(conversationId: string, content: string): Promise<unknown>;
 }
 
-/** A workspace with an agent that knows nothing, so that each question waits for a human. */
-export async function createOffice(scopes: string[] = ["*"]): Promise<Office> {
+/** Creates a workspace with an agent without knowledge, so that each question waits for a human. */
+export async function createWorkspace(scopes: string[] = ["*"]): Promise<ConsoleWorkspace> {
   const slug = `console-${crypto.randomUUID().slice(0, 8)}`;
-  const { id: workspaceId } = await operate<{ id: string }>("POST", "/workspaces", { name: "Acme", slug, plan: "enterprise" });
-  const { id: keyId, key } = await operate<{ id: string; key: string }>("POST", `/workspaces/${workspaceId}/keys`, {
+  const { id } = await operate<{ id: string }>("POST", "/workspaces", { name: "Acme", slug, plan: "enterprise" });
+  const { id: keyId, key } = await operate<{ id: string; key: string }>("POST", `/workspaces/${id}/keys`, {
     name: "Team",
     scopes,
   });
-  const { id: agentId } = await operate<{ id: string }>("POST", `/workspaces/${workspaceId}/agents`, { name: "Acme agent" });
+  const { id: agentId } = await operate<{ id: string }>("POST", `/workspaces/${id}/agents`, { name: "Acme agent" });
   const call = <Body>(method: string, path: string, body?: unknown) => send<Body>(method, `/api/v1${path}`, key, body);
   const ask = async (message: string, name = "Ada Lovelace") => {
     const user = { id: crypto.randomUUID(), name, email: "ada@example.com" };
     return (await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message, user })).conversation_id;
   };
   const reply = (conversationId: string, content: string) => call("POST", `/conversations/${conversationId}/messages`, { content });
-  return { workspaceId, key, keyId, agentId, call, ask, reply };
+  return { id, key, keyId, agentId, call, ask, reply };
 }
 
 /** Signs in to the console. */
@@ -42,9 +42,9 @@ export async function signIn(page: Page, key: string, name = "Grace Hopper"): Pr
   await page.getByRole("navigation", { name: "Console" }).waitFor();
 }
 
-/** What axe finds, in words. */
+/** Lists the accessibility problems that axe finds. */
 export async function findBarriers(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in; the browser's own way past it is for tools like this one.
+  // The policy of the page blocks other scripts, but not those that the debugger evaluates.
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: axe.source });
   const { result } = await session.send("Runtime.evaluate", {

@@ -82,7 +82,7 @@ export async function addEvent(receivers: Receiver[], atMs: number, changes: Rec
   return ids;
 }
 
-/** An id with that timestamp. */
+/** Creates an id with that timestamp. */
 function idAt(workspace: { id: string }, atMs: number): string {
   return seededId(shardOf(workspace.id), atMs, crypto.getRandomValues(new Uint8Array(16)));
 }
@@ -136,13 +136,13 @@ interface Message {
   id: string;
 }
 
-/** A platform with a clock that the test controls: its queues deliver messages when the clock reaches them. */
-export class World {
+/** Simulates the delivery of events with a clock that the test controls. Queues deliver messages when the clock reaches their time. */
+export class DeliverySimulation {
   readonly env: Env;
   /** Every message that was ever queued. */
   readonly queued: Message[] = [];
   private waiting: Message[] = [];
-  /** While true, sending to a queue fails. */
+  /** Whether sending to a queue fails. */
   isQueueDown = false;
   random = 0.5;
 
@@ -155,7 +155,7 @@ export class World {
   }
 
   /** Adds an event and wakes its deliveries. */
-  async cause(receivers: Receiver[], changes: Record<string, unknown> = {}): Promise<string[]> {
+  async emit(receivers: Receiver[], changes: Record<string, unknown> = {}): Promise<string[]> {
     const ids = await addEvent(receivers, this.nowMs, changes);
     this.track(...ids);
     await this.env.DELIVERY_QUEUE.sendBatch(ids.map((deliveryId) => ({ body: { deliveryId } })));
