@@ -13,7 +13,7 @@ export const listAgents = compiled((db, workspaceId: string, { limit, offset }: 
   db.select().from(agents).where(eq(agents.workspaceId, workspaceId)).orderBy(agents.id).limit(limit).offset(offset),
 );
 
-/** How many agents the workspace has; no row when there is no such workspace. */
+/** How many agents the workspace has; no row if there is no such workspace. */
 export const findAgentsCount = compiled((db, workspaceId: string) =>
   db.select({ count: workspaces.agentsCount }).from(workspaces).where(isWorkspace(workspaceId)),
 );

@@ -14,7 +14,7 @@ const MAX_RESPONSE_BYTES = 65_536;
 export const MAX_TEXT_LENGTH = 8_000;
 const MAX_FAILURE_LENGTH = 1_000;
 
-/** Error statuses that tell something about the request, for example that an order does not exist. A model may answer from them. */
+/** Error statuses that say something about the request, for example that an order does not exist. A model may answer from them. */
 const MEANINGFUL_ERRORS = new Set([400, 404, 409, 410, 422]);
 
 /** The result of a call, in the form in which `CallJournal` stores it. */

@@ -1,7 +1,7 @@
-/* Starts the documentation viewer: the three APIs and the guides, each a document of its own, with one search. */
+/* Starts the documentation viewer. The three APIs and the guides are documents of their own, with a common search. */
 /* global Scalar */
 
-/** A question that the demo's agent answers from the guides. */
+/** A question that the demo agent can answer from the guides. */
 const QUESTION = "How are webhooks signed?";
 
 const SOURCES = [
@@ -11,10 +11,7 @@ const SOURCES = [
   { title: "Operators' API", slug: "operators", url: "/operator/v1/openapi.json" },
 ];
 
-// Former versions of this page kept the API key here.
-localStorage.removeItem("authorized");
-
-/** The key in the link that `npm run dev` prints. What stands behind # is never sent, and leaves the address at once. */
+/** The API key in the link that `npm run dev` prints. Browsers never send the part after #, and it is removed from the address bar. */
 const KEY_LINK = /^#key=([\w-]+)$/;
 const key = KEY_LINK.exec(location.hash)?.[1];
 if (key) {
@@ -24,7 +21,7 @@ if (key) {
 
 const read = async (url) => (await fetch(url)).json();
 
-/** Fills in what `npm run dev` made, so that the first click answers something. */
+/** Fills in the id of the demo agent and a question, so that the first request gets an answer. */
 function prefill(document, { agent_id }) {
   if (!agent_id) return document;
   for (const operations of Object.values(document.paths ?? {})) {
@@ -42,10 +39,10 @@ async function start() {
 
   Scalar.createApiReference("#viewer", {
     sources: SOURCES.map((source, at) => ({ ...source, url: undefined, content: prefill(documents[at], demo) })),
-    // An API key that is entered stays in memory: it is gone when the page is closed.
+    // An API key stays in memory only, until the page is closed.
     persistAuth: false,
     baseServerURL: location.origin,
-    // Nothing is loaded from elsewhere, and nothing is told to anybody.
+    // Nothing is loaded from, or sent to, other hosts.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
