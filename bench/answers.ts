@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { errorText } from "../scripts/shared/cli.ts";
+import { runMain } from "../scripts/shared/cli.ts";
 import { askAll, type Outcome } from "./answers/ask.ts";
 import { readData, readTrades } from "./answers/questions.ts";
-import { type Service, withService } from "./answers/service.ts";
 import { measureSpeed } from "./answers/speed.ts";
-import { tableOf } from "./answers/table.ts";
+import { notesOf, tableOf } from "./answers/table.ts";
 import { publishReport, type Report } from "./report.ts";
+import { buildService, useTemporaryFolder, withService } from "./service.ts";
+import { createTenant, type Tenant } from "./tenant.ts";
 
 /*
  * `npm run bench:answers`: how good search and answers are. The questions of bench/trades, and of each `-- --data FILE`, go
@@ -18,20 +19,14 @@ interface Run {
   outcomes: Outcome[];
 }
 
-async function measureQuality(service: Service, data: readonly string[], compare: string | undefined): Promise<Report> {
+async function measureQuality(tenant: Tenant, data: readonly string[], compare: string | undefined): Promise<Report> {
   const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as Run).outcomes;
   const outcomes: Outcome[] = [];
   for (const set of [...(await Promise.all(data.map(readData))), ...(await readTrades())]) {
     console.error(`Teaching and asking: ${set.name} …`);
-    outcomes.push(...(await askAll(service, set)));
+    outcomes.push(...(await askAll(tenant, set)));
   }
-  const { table, notes } = tableOf(outcomes, before);
-  return { tables: [table], notes, data: { outcomes } satisfies Run };
-}
-
-async function reportSpeed(service: Service): Promise<Report> {
-  const rows = await measureSpeed(service);
-  return { tables: [{ columns: ["Search", ""], rows }], notes: [], data: { results: Object.fromEntries(rows) } };
+  return { tables: [tableOf(outcomes, before)], notes: notesOf(before), data: { outcomes } satisfies Run };
 }
 
 async function main(): Promise<void> {
@@ -43,14 +38,13 @@ async function main(): Promise<void> {
       compare: { type: "string" },
     },
   });
+  useTemporaryFolder();
   console.error("Building …");
-  const report = await withService((service) =>
-    values.speed ? reportSpeed(service) : measureQuality(service, values.data, values.compare),
-  );
+  const report = await withService(await buildService(), {}, async ({ port, operatorToken }) => {
+    const tenant = await createTenant(port, operatorToken, "answers");
+    return values.speed ? measureSpeed(tenant) : measureQuality(tenant, values.data, values.compare);
+  });
   await publishReport(report, values.json);
 }
 
-main().catch((error: unknown) => {
-  console.error(errorText(error));
-  process.exit(1);
-});
+await runMain(main);

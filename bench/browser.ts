@@ -2,10 +2,10 @@ import { type Browser, type BrowserContextOptions, type CDPSession, chromium, ty
 import { UserError } from "../scripts/shared/cli.ts";
 import { findChromium } from "../test/web/chromium.ts";
 
-/** How much slower a visitor's processor is than this one. */
+/** How many times slower a visitor's processor is than this one. */
 export const SLOWDOWN = 4;
 const FRAME_MS = 1000 / 60;
-/** A frame that takes longer was dropped. */
+/** A frame that takes longer counts as dropped. */
 const DROPPED_MS = FRAME_MS * 1.5;
 
 export function launchChromium(): Promise<Browser> {
@@ -14,7 +14,7 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
 
-/** A page whose processor is slowed. */
+/** Opens a page whose processor is slowed. */
 export async function openSlowPage(browser: Browser, options: BrowserContextOptions = {}): Promise<{ page: Page; session: CDPSession }> {
   const page = await browser.newPage(options);
   const session = await page.context().newCDPSession(page);
@@ -26,20 +26,20 @@ export async function slowDown(session: CDPSession): Promise<void> {
   await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
 }
 
-/** Of the browser's own trace. */
+/** An event of the browser's own trace. */
 export interface TraceEvent {
   name: string;
   cat: string;
   pid: number;
   tid: number;
-  /** Microseconds: when it began, how long it took, and how much of that its thread ran. */
+  /** Microseconds: when it began, how long it took, and how much CPU time of its thread. */
   ts: number;
   dur?: number;
   tdur?: number;
   args: { data?: { url?: string }; url?: string; name?: string };
 }
 
-/** What the browser traces while something is done. */
+/** Returns what the browser traces while the work is done. */
 export async function trace(browser: Browser, page: Page, categories: string[], work: () => Promise<unknown>): Promise<TraceEvent[]> {
   await browser.startTracing(page, { categories });
   await work();
@@ -47,7 +47,7 @@ export async function trace(browser: Browser, page: Page, categories: string[], 
   return traceEvents;
 }
 
-/** Of events that lie within each other, those around the others. */
+/** Returns the events that do not lie within another one. */
 export function outermost(events: readonly TraceEvent[]): TraceEvent[] {
   let endsAt = 0;
   return events
@@ -59,7 +59,10 @@ export function outermost(events: readonly TraceEvent[]): TraceEvent[] {
     });
 }
 
-/** The times between frames while an element is scrolled by steps of a notch of the wheel. @param path selectors, each but the first one within the shadow root of the one before. */
+/**
+ * Returns the times between frames while an element is scrolled by steps of a notch of the wheel.
+ * @param path selectors, each but the first one within the shadow root of the one before.
+ */
 export async function measureScrolling(page: Page, path: string[], steps: number, notch: number): Promise<number[]> {
   return page.evaluate(
     ({ path, steps, notch }) =>
@@ -81,7 +84,7 @@ export async function measureScrolling(page: Page, path: string[], steps: number
   );
 }
 
-/** How many of these frames were dropped. */
+/** Returns how many of the frames were dropped, by the times between them. */
 export function droppedOf(frames: readonly number[]): number {
   return frames.filter((ms) => ms > DROPPED_MS).length;
 }

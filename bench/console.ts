@@ -3,10 +3,11 @@ import { startService } from "../scripts/docs/service.ts";
 import { buildWeb } from "../scripts/web.ts";
 import { BUSY, restoreBusyWorkspace } from "../test/web/busy-workspace.ts";
 import { droppedOf, launchChromium, measureScrolling, openSlowPage, SLOWDOWN, trace, type TraceEvent } from "./browser.ts";
-import { median, type Report } from "./report.ts";
+import { median } from "./measure.ts";
+import type { Report } from "./report.ts";
 
 /*
- * `npm run bench -- --console`: how quickly the console of a busy workspace answers to a hand, in Chromium with its processor slowed,
+ * `npm run bench -- --console`: how quickly the console of a busy workspace responds, in Chromium with its processor slowed,
  * against the service as `npm run dev` starts it.
  */
 
@@ -14,20 +15,22 @@ const ROUNDS = 5;
 const SCROLL_STEPS = 60;
 const LIST = ".conversation-list .scroll";
 
-/** From what a person does to the frame with its result, and how long the main thread was held at most meanwhile. */
 interface Measured {
+  /** The time from an action to the frame with its result. */
   ms: number;
-  heldMs: number;
+  /** The longest task of the main thread meanwhile. */
+  longestMs: number;
 }
 
-/** What a person does, and the text that an element then has. */
+/** An action of a person, and its result. */
 interface Step {
   label: string;
-  /** Where the page is before. */
+  /** Prepares the page. */
   before: (page: Page) => Promise<unknown>;
   act: (page: Page) => Promise<unknown>;
-  /** The event that it begins with. */
+  /** The event with which the action begins. */
   event: "click" | "input" | "keydown" | "scroll";
+  /** The text that an element then contains. */
   result: [selector: string, text: string];
 }
 
@@ -108,7 +111,7 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** Does a step, and says when its result was painted. */
+/** Does a step, and measures when its result is painted. */
 async function measure(browser: Browser, page: Page, { before, act, event, result }: Step): Promise<Measured> {
   await before(page);
   let ms = 0;
@@ -132,10 +135,10 @@ async function measure(browser: Browser, page: Page, { before, act, event, resul
     await act(page);
     ms = await painted.evaluate((handle) => handle.ms);
   });
-  return { ms, heldMs: longestTask(events) };
+  return { ms, longestMs: longestTask(events) };
 }
 
-/** How long the page's main thread was held by one task, at most: by the processor's time, which others do not lengthen. */
+/** Returns the longest task of the page's main thread, in CPU time, which other processes do not lengthen. */
 function longestTask(events: readonly TraceEvent[]): number {
   const threads = new Set(
     events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(({ pid, tid }) => `${pid} ${tid}`),
@@ -144,7 +147,6 @@ function longestTask(events: readonly TraceEvent[]): number {
   return Math.max(0, ...tasks.map(({ dur = 0, tdur = dur }) => tdur)) / 1000;
 }
 
-/** Runs all of it. */
 export async function benchConsole(): Promise<Report> {
   await buildWeb();
   const service = startService();
@@ -175,26 +177,13 @@ async function measureAll(browser: Browser, url: string, key: string): Promise<R
   await showAll(page);
   const frames = await measureScrolling(page, [LIST], SCROLL_STEPS, 120);
   const rows = await page.locator(`${LIST} li`).count();
-  const figures = [...found].map(([{ label }, all]) => ({
-    label,
-    ms: median(all.map(({ ms }) => ms)),
-    heldMs: median(all.map(({ heldMs }) => heldMs)),
+  const size = `${BUSY.conversations} conversations, ${BUSY.sources} sources, the processor slowed ${SLOWDOWN} times`;
+  const table = [...found].map(([{ label }, all]) => ({
+    [size]: label,
+    "to the painted result": `${median(all.map(({ ms }) => ms)).toFixed(0)} ms`,
+    "longest task": `${median(all.map(({ longestMs }) => longestMs)).toFixed(0)} ms`,
   }));
-  const steps = figures.map(({ label, ms, heldMs }) => [label, `${ms.toFixed(0)} ms`, `${heldMs.toFixed(0)} ms`]);
-  return {
-    tables: [
-      {
-        columns: [
-          `${BUSY.conversations} conversations, ${BUSY.sources} sources, the processor slowed ${SLOWDOWN} times`,
-          "to the painted result",
-          "longest task",
-        ],
-        rows: steps,
-      },
-    ],
-    notes: [
-      `While it is scrolled, a frame takes ${median(frames).toFixed(1)} ms, and ${droppedOf(frames)} of ${frames.length} are dropped; ${rows} rows are in the document.`,
-    ],
-    data: { figures, frameMs: median(frames), dropped: droppedOf(frames), frames: frames.length, rows },
-  };
+  const dropped = `${droppedOf(frames)} of ${frames.length} are dropped`;
+  const note = `While it is scrolled, a frame takes ${median(frames).toFixed(1)} ms, and ${dropped}; ${rows} rows are in the document.`;
+  return { tables: [table], notes: [note] };
 }

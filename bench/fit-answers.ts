@@ -1,13 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
-import { auroc, calibrationError, mean, refusedAt } from "./answers/metrics.ts";
+import { auroc, calibrationError, refusedAt } from "./answers/metrics.ts";
 import { type QuestionSet, readData, readTrades } from "./answers/questions.ts";
-import { forEach } from "./answers/service.ts";
-import { bundle, startWorker } from "./service.ts";
+import { forEach, mean } from "./measure.ts";
+import { buildBare, useTemporaryFolder, withWorker } from "./service.ts";
 
 /*
  * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/extractive/ranking.ts on the trades of
@@ -19,12 +17,12 @@ const TARGET = "src/extractive/ranking-fit.ts";
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
-/** Strengths of the ridges, chosen on the left-out questions. */
+/** The strengths of the ridges, chosen on the left-out questions. */
 const RANKING_RIDGE = 0.02;
 const CONFIDENCE_RIDGE = 10;
 /** The share of what visitors ask that the knowledge does not answer; the sets of questions have fewer. */
 const UNANSWERABLE_SHARE = 1 / 3;
-/** All other features speak for an answer. */
+/** The signs of the features' weights; those of all others are positive. */
 const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWord: "negative", isOneWord: "any", isFollowUp: "any" };
 const RANKING_STEPS = 200;
 
@@ -37,7 +35,7 @@ interface Candidate {
 }
 
 interface Question {
-  /** What is left out together. */
+  /** Questions of one fold are left out together. */
   fold: string;
   set: string;
   url: string;
@@ -65,14 +63,11 @@ async function main(): Promise<void> {
       list: { type: "boolean", default: false },
     },
   });
-  const directory = await mkdtemp(join(tmpdir(), "fit-"));
-  process.env["TMPDIR"] = directory;
+  useTemporaryFolder();
   process.env["WRANGLER_LOG"] = "error";
-  const served = await startWorker(await bundle("bench/workers/signals.toml", "signals.js", directory), {});
-  try {
-    const base = `http://127.0.0.1:${served.port}`;
+  await withWorker(await buildBare("signals"), {}, async ({ port }) => {
     const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
-    const questions = (await Promise.all(sets.map((set) => teach(base, set)))).flat();
+    const questions = (await Promise.all(sets.map((set) => teach(`http://127.0.0.1:${port}`, set)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
       const candidates = await post<Candidate[]>(question.url, question.asked);
       return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
@@ -81,10 +76,7 @@ async function main(): Promise<void> {
     if (values.list) for (const each of judged) console.log(describe(each));
     console.log(lines.join("\n"));
     if (!values.dry) await writeFile(TARGET, source(ranking, confidence, lines));
-  } finally {
-    await served.close();
-    await rm(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 async function teach(base: string, { name, group, texts, questions }: QuestionSet): Promise<Question[]> {
@@ -103,7 +95,7 @@ async function teach(base: string, { name, group, texts, questions }: QuestionSe
     }));
 }
 
-/** A number that the tasks of a conversation have in common. */
+/** Returns a number that the tasks of a conversation have in common. */
 function conversationOf(taskId: string): number {
   return createHash("sha256").update(taskId.split("<")[0]!).digest().readUInt32BE();
 }
@@ -115,7 +107,7 @@ async function post<Answer>(url: string, body: unknown): Promise<Answer> {
   return response.json() as Promise<Answer>;
 }
 
-/** Fits both models, and judges each question by a fit without its fold. */
+/** Fits both models, and judges each question by a fit that has not seen its fold. */
 async function fit(questions: readonly Ranked[]) {
   const folds = [...new Set(questions.map(({ fold }) => fold))];
   const rankings = new Map(folds.map((fold) => [fold, fitRanking(questions.filter((each) => each.fold !== fold))]));
@@ -142,8 +134,8 @@ function score(weights: Features, features: Features): number {
 }
 
 /**
- * The weights under which the right candidates of a question are the most probable ones (softmax over its candidates), by
- * gradient ascent with Adam (Kingma & Ba 2015).
+ * Returns the weights under which the right candidates of a question are the most probable ones (softmax over its candidates),
+ * by gradient ascent with Adam (Kingma & Ba 2015).
  */
 function fitRanking(questions: readonly Ranked[]): Features {
   const used = questions.filter(({ right }) => right.includes(true) && right.includes(false));
@@ -174,7 +166,7 @@ function fitRanking(questions: readonly Ranked[]): Features {
   return Object.fromEntries(names.map((name, at) => [name, weights[at]!]));
 }
 
-/** The features without the constant, which is the intercept. */
+/** Returns the features without the constant, which is the intercept. */
 function signals(features: Features): number[] {
   return Object.entries(features).flatMap(([name, value]) => (name === "constant" ? [] : [value]));
 }
@@ -218,7 +210,7 @@ function figures(judged: readonly Judged[]): string[] {
   });
 }
 
-/** A line that says what became of a question. */
+/** Returns a line with the result of a question. */
 function describe({ fold, asked, isAnswerable: can, right, best, candidates, confidence }: Judged): string {
   const outcome = right[best] ? "right" : can ? (right.includes(true) ? "wrong, though there was a right one" : "wrong") : "unanswerable";
   const text = candidates[best]?.text.replaceAll(/\s+/g, " ").slice(0, 100) ?? "";

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { mkdtemp, readdir, readFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig as readConfig } from "wrangler";
@@ -18,62 +19,99 @@ const MIGRATIONS = "migrations";
 /** The folder of the modules besides the first, where a bundle is split. */
 const CHUNKS = "/chunks/";
 
-/** A worker as wrangler would deploy it. */
+/** A worker as wrangler deploys it. */
 export interface Build {
   config: string;
   /** The folder that holds the bundle. */
   directory: string;
   /** The bundle's file name. */
   script: string;
-  /** The same as one file, for `wrangler check startup`. */
-  upload: string;
 }
 
-/** A worker that answers on a socket of its own, past Miniflare's entry worker, which tops out at 4,000 requests/s. */
+/** A worker that answers on a socket of its own, because Miniflare's entry worker answers at most 4,000 requests/s. */
 export interface RunningWorker {
   port: number;
-  /** Sees each line that the worker logs, while it is set. */
+  /** Receives each line that the worker logs, while it is set. */
   onLog: ((line: string) => void) | undefined;
-  /** How large shard 0's database is. */
-  databaseBytes(): Promise<number>;
+  /** Returns the size of shard 0's database. */
+  databaseBytes: () => Promise<number>;
   /** Runs the cron handler once. */
-  sweep(): Promise<void>;
-  close(): Promise<void>;
+  sweep: () => Promise<void>;
+  close: () => Promise<void>;
 }
 
-/** Runs wrangler without an account; it asks no questions. */
-export async function runWrangler(...args: string[]): Promise<string> {
+/** The running service with the secrets that it was started with. */
+export interface RunningService extends RunningWorker {
+  operatorToken: string;
+}
+
+/** Puts all temporary files of this process into one folder, which is removed when the process ends. */
+export function useTemporaryFolder(): string {
+  const directory = mkdtempSync(join(tmpdir(), "bench-"));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  process.once("SIGINT", () => process.exit(130));
+  process.env["TMPDIR"] = directory;
+  return directory;
+}
+
+/** Builds the service. */
+export function buildService(directory?: string): Promise<Build> {
+  return bundle(CONFIG, "index.js", prebuilt(readConfig({ config: CONFIG }, { hideWarnings: true })), directory);
+}
+
+/** Builds the service with `workers/<name>.ts` in place of its entry. */
+export function buildVariant(name: string): Promise<Build> {
+  return bundle(CONFIG, `${name}.js`, [`bench/workers/${name}.ts`]);
+}
+
+/** Builds the worker of `workers/<name>.toml`, which is not the service. */
+export function buildBare(name: string): Promise<Build> {
+  return bundle(`bench/workers/${name}.toml`, `${name}.js`);
+}
+
+async function bundle(config: string, script: string, args: readonly string[] = [], parent = tmpdir()): Promise<Build> {
+  const directory = mkdtempSync(join(parent, "worker-"));
+  // wrangler needs no account for that, and asks no questions.
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
-  const { stdout } = await run(process.execPath, [WRANGLER, ...args], { env });
-  return stdout;
+  await run(process.execPath, [WRANGLER, "deploy", ...args, "--dry-run", "--config", config, "--env=", "--outdir", directory], { env });
+  return { config, directory, script };
 }
 
-/** Bundles the worker of a wrangler.toml without deploying it. */
-export async function bundle(config: string, script: string, directory: string, ...args: readonly string[]): Promise<Build> {
-  const upload = join(directory, "upload.bundle");
-  await runWrangler("deploy", ...args, "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
-  return { config, directory, script, upload };
+/** Serves a build of the service with new secrets while the work is done. @param bindings variables besides wrangler.toml's. */
+export async function withService<Result>(
+  build: Build,
+  bindings: Record<string, string>,
+  work: (service: RunningService) => Promise<Result>,
+): Promise<Result> {
+  const secrets = createSecrets();
+  return withWorker(build, { ...secrets, ...bindings }, (worker) => work(Object.assign(worker, { operatorToken: secrets.OPERATOR_TOKEN })));
 }
 
-/** Builds the service itself. */
-export function buildService(directory: string): Promise<Build> {
-  const config = readConfig({ config: CONFIG }, { hideWarnings: true });
-  return bundle(CONFIG, "index.js", join(directory, "service"), ...prebuilt(config));
+/** Serves a build while the work is done. */
+export async function withWorker<Result>(
+  build: Build,
+  bindings: Record<string, string>,
+  work: (worker: RunningWorker) => Promise<Result>,
+): Promise<Result> {
+  const worker = await startWorker(build, bindings);
+  try {
+    return await work(worker);
+  } finally {
+    await worker.close();
+  }
 }
 
-/** Builds the service with the additions of a file in bench/workers, under which only benches serve it. */
-export function buildVariant(name: string, directory: string): Promise<Build> {
-  return bundle(CONFIG, `${name}.js`, directory, `bench/workers/${name}.ts`);
-}
-
-/** Builds the bare worker that the service is compared with. */
-export function buildFloor(directory: string): Promise<Build> {
-  return bundle("bench/workers/floor.toml", "floor.js", join(directory, "floor"));
+/** Creates secrets for a service that is measured, and sets them in this process's environment too. */
+export function createSecrets() {
+  const secrets = { OPERATOR_TOKEN: randomSecret(), KEY_SECRET: randomSecret(), ENCRYPTION_KEY: randomSecret() };
+  // wrangler looks for required secrets there, and warns of missing ones.
+  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  return secrets;
 }
 
 /**
- * Serves a build in a workerd of its own. Its storage lies in the folder that is given, where a second start finds it again,
- * or else in a temporary one, which `close` removes.
+ * Serves a build in a workerd process of its own.
+ * @param state the folder of its storage, where a second start finds it again; else a temporary one, which `close` removes.
  */
 export async function startWorker(build: Build, bindings: Record<string, string>, state?: string): Promise<RunningWorker> {
   const name = build.script.replace(/\.js$/, "");
@@ -114,7 +152,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   return Object.assign(served, { databaseBytes, sweep, close: () => miniflare.dispose() });
 }
 
-/** Makes our tables, if they are not there. The floor has them too, so that its rows cost the same indexes and triggers. */
+/** Creates our tables, unless they are there. The floor has them too, so that its rows cost the same indexes and triggers. */
 async function migrate(db: Awaited<ReturnType<Miniflare["getD1Database"]>>): Promise<void> {
   if (await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'workspaces'").first()) return;
   const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).sort();
@@ -124,61 +162,26 @@ async function migrate(db: Awaited<ReturnType<Miniflare["getD1Database"]>>): Pro
   }
 }
 
-/** New secrets for a service that is measured; they are set in this process's environment too. */
-export function createSecrets() {
-  const secrets = { OPERATOR_TOKEN: randomSecret(), KEY_SECRET: randomSecret(), ENCRYPTION_KEY: randomSecret() };
-  // wrangler looks for required secrets there, and warns of missing ones.
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
-  return secrets;
+/** A line of the service's log. */
+export interface LogLine {
+  event: string;
+  operation?: string;
+  job?: string;
+  object_hops?: number;
+  d1_trips?: number;
+  rows_read?: number;
+  rows_written?: number;
 }
 
-/** A folder for all temporary files of this process, removed when it ends. */
-export async function temporaryDirectory(prefix: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), prefix));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  process.once("SIGINT", () => process.exit(130));
-  process.env["TMPDIR"] = directory;
-  return directory;
-}
+/** Lines come by pipe: the last ones, and those of what a request leaves behind, come after its response. */
+const LOG_SETTLE_MS = 500;
 
-const PAGE_BYTES = 4096;
-/** Linux counts processor time in hundredths of a second, wherever it runs today. */
-const TICK_MS = 10;
-
-/** How much memory the workerd processes that this one started hold, in MB. Undefined where the system has no /proc. */
-export function workerdMegabytes(): number | undefined {
-  const bytes = sumOfWorkerds(({ pid }) => Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE_BYTES);
-  return bytes === undefined ? undefined : Math.round(bytes / 1e6);
-}
-
-/** How much CPU time they have used, in ms. Undefined where the system has no /proc. */
-export function workerdCpuMs(): number | undefined {
-  // Of the process itself and of the kernel on its behalf.
-  return sumOfWorkerds(({ fields }) => (Number(fields[11]) + Number(fields[12])) * TICK_MS);
-}
-
-interface Stat {
-  pid: string;
-  /** What /proc/PID/stat holds behind the name, from the state on. */
-  fields: string[];
-}
-
-function sumOfWorkerds(valueOf: (stat: Stat) => number): number | undefined {
-  try {
-    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-    return pids.reduce((sum, pid) => sum + valueOfWorkerd(pid, valueOf), 0);
-  } catch {
-    return undefined;
-  }
-}
-
-function valueOfWorkerd(pid: string, valueOf: (stat: Stat) => number): number {
-  try {
-    // The name stands in brackets and may hold anything; what follows it is the state and the parent.
-    const [, name, rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
-    const fields = rest.split(" ");
-    return name === "workerd" && fields[1] === String(process.pid) ? valueOf({ pid, fields }) : 0;
-  } catch {
-    return 0;
-  }
+/** Returns the lines that a worker logs while the work is done, and for a moment after it. */
+export async function linesDuring(worker: RunningWorker, work: () => Promise<unknown>, settleMs = LOG_SETTLE_MS): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
+  worker.onLog = (line) => void (line.startsWith('{"event"') && lines.push(JSON.parse(line) as LogLine));
+  await work();
+  await sleep(settleMs);
+  worker.onLog = undefined;
+  return lines;
 }

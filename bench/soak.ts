@@ -3,10 +3,11 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { errorText, UserError, withUsage } from "../scripts/shared/cli.ts";
-import { publishReport, type Report, type Table } from "./report.ts";
+import { runMain, UserError, withUsage } from "../scripts/shared/cli.ts";
+import { timed } from "./measure.ts";
+import { publishReport, type Report } from "./report.ts";
 import { seed } from "./seed.ts";
-import { buildService, createSecrets, temporaryDirectory } from "./service.ts";
+import { buildService, createSecrets, useTemporaryFolder } from "./service.ts";
 import { check, type Finding, RECORD_EVENTS } from "./soak/check.ts";
 import { SoakClient } from "./soak/client.ts";
 import { KillableService } from "./soak/killable-service.ts";
@@ -15,7 +16,7 @@ import { type Receiver, startReceiver } from "./stand-ins/receiver.ts";
 
 const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under load, and checks that nothing acknowledged is lost or doubled.
 
-  --kills N    how often it is killed (20); some five seconds each, and a few minutes at the end
+  --kills N    how often it is killed (20); about five seconds each, and a few minutes at the end
   --state DIR  keeps the service's storage in a folder
   --json FILE  also writes the figures to a file`;
 
@@ -26,51 +27,40 @@ const FLAGS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** How long the service runs between two kills, at most. */
+/** The longest time that the service runs between two kills. */
 const LONGEST_LIFE_MS = 3_000;
 /** One of so many kills comes while the service is starting. */
 const KILLS_PER_STARTING = 10;
 const LONGEST_START_MS = 1_000;
-/** Leases and backoffs of what the last kill interrupted end within minutes. */
+/** Leases and retries of what the last kill interrupted end within minutes. */
 const SETTLE_MS = 10 * 60_000;
 const SETTLE_CHECK_MS = 15_000;
 
-interface SoakResults {
-  kills: number;
-  killsWhileStarting: number;
-  seconds: number;
-  settleSeconds: number;
-  deeds: readonly Deed[];
-  deliveries: number;
-  events: number;
-  findings: Finding[];
-}
-
-/** Runs the load with so many kills, lets the service finish what it has taken, and checks everything. */
-async function soak(directory: string, state: string, kills: number): Promise<SoakResults> {
+/** Runs the load with so many kills, lets the service finish what it has accepted, and checks everything. */
+async function soak(state: string, kills: number): Promise<[Report, Finding[]]> {
   const secrets = createSecrets();
-  const service = new KillableService({
-    build: await buildService(directory),
-    bindings: { ...secrets, ALLOW_PRIVATE_TARGETS: "true" },
-    state,
-  });
+  const service = new KillableService(await buildService(), { ...secrets, ALLOW_PRIVATE_TARGETS: "true" }, state);
   const receiver = await startReceiver();
   try {
     service.start();
     const target = await prepare(service, secrets.OPERATOR_TOKEN, receiver);
     const load = new Load(target);
-    const startMs = Date.now();
-    load.start();
-    const killsWhileStarting = await killAgainAndAgain(service, kills, load);
-    await load.stop();
-    const seconds = (Date.now() - startMs) / 1000;
+    const { result: whileStarting, ms } = await timed(async () => {
+      load.start();
+      const starting = await killAgainAndAgain(service, kills, load);
+      await load.stop();
+      return starting;
+    });
     console.error("Waiting for what was interrupted …");
-    const stoppedMs = Date.now();
-    const findings = await settle(target, load.deeds, receiver);
-    const settleSeconds = (Date.now() - stoppedMs) / 1000;
-    const events = new Set(receiver.arrivals.map(({ eventId }) => eventId)).size;
-    const counts = { kills, killsWhileStarting, seconds, settleSeconds };
-    return { ...counts, deeds: load.deeds, deliveries: receiver.arrivals.length, events, findings };
+    const { result: findings, ms: settleMs } = await timed(() => settle(target, load.deeds, receiver));
+    const deliveries = receiver.deliveries.length;
+    const events = new Set(receiver.deliveries.map(({ eventId }) => eventId)).size;
+    const notes = [
+      `${kills} kills of the whole process group in ${(ms / 1000).toFixed(0)} s, ${whileStarting} of them while it was starting.`,
+      `${events} events came, ${deliveries - events} of them more than once. Everything was finished ${(settleMs / 1000).toFixed(0)} s after the load.`,
+      ...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`),
+    ];
+    return [{ tables: [tableOf(load.deeds, events, findings)], notes }, findings];
   } finally {
     await service.kill();
     await receiver.close();
@@ -78,19 +68,13 @@ async function soak(directory: string, state: string, kills: number): Promise<So
 }
 
 async function prepare(service: KillableService, operatorToken: string, receiver: Receiver): Promise<Target> {
-  const { authorization, agentId, scratchAgentId } = await seed(await service.port, operatorToken);
-  const client = new SoakClient(service, authorization["Authorization"]!.replace("Bearer ", ""));
-  const operator = new SoakClient(service, operatorToken);
-  const { workspace } = await client.call<{ workspace: { id: string } }>("GET", "/api/v1/me");
-  await operator.call("PATCH", `/operator/v1/workspaces/${workspace.id}`, { limits: LIMITS });
+  const { agentId, scratchAgentId, headers } = await seed({ port: await service.port, operatorToken });
+  const client = new SoakClient(service, headers);
   for (const type of Object.values(RECORD_EVENTS)) {
     await client.call("POST", "/api/v1/webhooks", { url: receiver.url(`/${type}`), events: [type] });
   }
   return { client, agentId, scratchAgentId };
 }
-
-/** Nothing of the load is refused for a plan's sake. */
-const LIMITS = { sources: 1_000_000, answers_per_agent: 1_000_000, leads_per_day: 1_000_000, visitor_messages_per_day: 1_000_000 };
 
 /** Kills the service at random moments. @returns how often it was starting then. */
 async function killAgainAndAgain(service: KillableService, kills: number, load: Load): Promise<number> {
@@ -108,61 +92,56 @@ async function killAgainAndAgain(service: KillableService, kills: number, load: 
   return whileStarting;
 }
 
-/** Checks until nothing is wrong any more, or until nothing can be expected to change. */
+/** Checks until nothing is wrong any more, or until the deadline. */
 async function settle(target: Target, deeds: readonly Deed[], receiver: Receiver): Promise<Finding[]> {
   for (const deadlineMs = Date.now() + SETTLE_MS; ;) {
     await sleep(SETTLE_CHECK_MS);
     const findings = await check(target, deeds, receiver);
-    console.error(
-      `${findings.length} findings; ${findings
-        .slice(0, 3)
-        .map(({ kind, text }) => `${kind} ${text}`)
-        .join("; ")}`,
-    );
+    const shown = findings.slice(0, 3).map(({ kind, text }) => `${kind} ${text}`);
+    console.error(`${findings.length} findings; ${shown.join("; ")}`);
     if (findings.length === 0 || Date.now() > deadlineMs) return findings;
   }
 }
 
-function reportOf(results: SoakResults): Report {
-  const { kills, killsWhileStarting, seconds, settleSeconds, deeds, deliveries, events, findings } = results;
-  const columns = ["", "sent", "acknowledged", "of these repeated", "response lost, not repeated", "lost", "half done", "doubled"];
-  const kinds = [...new Set(deeds.map(({ kind }) => kind))].sort();
-  const problemsOf = (kind: string) =>
-    (["lost", "half", "doubled"] as const).map((problem) => findings.filter((one) => one.kind === kind && one.problem === problem).length);
-  const rows: Table["rows"] = kinds.map((kind) => {
-    const own = deeds.filter((deed) => deed.kind === kind);
-    const acknowledged = own.filter(({ outcome }) => outcome === "acknowledged");
-    const repeated = acknowledged.filter(({ attempts }) => attempts > 1).length;
-    const unknown = own.filter(({ outcome }) => outcome === "unknown").length;
-    return [kind, own.length, acknowledged.length, repeated, unknown, ...problemsOf(kind)];
-  });
-  for (const [kind, count] of [
-    ["events", events],
-    ["counters", 3],
-  ] as const)
-    rows.push([kind, count, count, 0, 0, ...problemsOf(kind)]);
-  const notes = [
-    `${kills} kills of the whole process group in ${seconds.toFixed(0)} s, ${killsWhileStarting} of them while it was starting.`,
-    `${events} events came, ${deliveries - events} of them more than once. Everything was finished ${settleSeconds.toFixed(0)} s after the load.`,
-    ...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`),
+function tableOf(deeds: readonly Deed[], events: number, findings: readonly Finding[]): Report["tables"][number] {
+  const row = (name: string, counts: Record<"sent" | "acknowledged" | "repeated" | "unknown", number>) => {
+    const found = (problem: Finding["problem"]) => findings.filter((one) => one.kind === name && one.problem === problem).length;
+    return {
+      "": name,
+      sent: counts.sent,
+      acknowledged: counts.acknowledged,
+      "of these repeated": counts.repeated,
+      "response lost, not repeated": counts.unknown,
+      lost: found("lost"),
+      "half done": found("half"),
+      doubled: found("doubled"),
+    };
+  };
+  const all = (count: number) => ({ sent: count, acknowledged: count, repeated: 0, unknown: 0 });
+  const kinds = [...Map.groupBy(deeds, ({ kind }) => kind)].toSorted(([a], [b]) => a.localeCompare(b));
+  return [
+    ...kinds.map(([kind, own]) => {
+      const acknowledged = own.filter(({ outcome }) => outcome === "acknowledged");
+      const repeated = acknowledged.filter(({ attempts }) => attempts > 1).length;
+      const unknown = own.filter(({ outcome }) => outcome === "unknown").length;
+      return row(kind, { sent: own.length, acknowledged: acknowledged.length, repeated, unknown });
+    }),
+    row("events", all(events)),
+    row("counters", all(3)),
   ];
-  return { tables: [{ columns, rows }], notes, data: { ...results, deeds: undefined } };
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<number | void> {
   const { values: flags } = withUsage(USAGE, () => parseArgs({ options: FLAGS }));
   if (flags.help) return console.log(USAGE);
   const kills = Number(flags.kills);
   if (!Number.isInteger(kills) || kills < 0) throw new UserError("--kills takes a number of kills.");
-  const directory = await temporaryDirectory("soak-");
+  const directory = useTemporaryFolder();
   const state = resolve(flags.state ?? join(directory, "state"));
   mkdirSync(state, { recursive: true });
-  const results = await soak(directory, state, kills);
-  await publishReport(reportOf(results), flags.json);
-  if (results.findings.length > 0) process.exitCode = 1;
+  const [report, findings] = await soak(state, kills);
+  await publishReport(report, flags.json);
+  return findings.length === 0 ? 0 : 1;
 }
 
-main().catch((error: unknown) => {
-  console.error(errorText(error));
-  process.exit(1);
-});
+await runMain(main);

@@ -1,8 +1,9 @@
 import { send } from "./load.ts";
-import { median, percentile, type Report } from "./report.ts";
-import { bundle, startWorker, workerdCpuMs, workerdMegabytes } from "./service.ts";
+import { timed, mean, median, percentile, workerdCpuMs, workerdMegabytes } from "./measure.ts";
+import type { Report, Table } from "./report.ts";
+import { buildBare, withWorker } from "./service.ts";
 
-/** Vectors of an agent, and their dimensions. */
+/** Numbers of vectors, and their dimensions. */
 const SIZES = [
   [1_000, 768],
   [10_000, 768],
@@ -10,84 +11,63 @@ const SIZES = [
   [50_000, 1_024],
 ] as const;
 const QUESTIONS = 200;
-/** An exact scan in SQLite takes a while. */
+/** How many searches are compared with an exact scan in SQLite, which takes a while. */
 const CHECKED = 30;
-/** Away from the seeds of the vectors. */
+/** The seeds of the questions are away from those of the vectors. */
 const FIRST_SEED = 1_000_000;
 
-/** How long a search of the embedded vectors takes, and what it finds of what an exact scan finds. */
-export async function benchVectors(directory: string): Promise<Report> {
-  const served = await startWorker(await bundle("bench/workers/vectors.toml", "vectors.js", directory), {});
-  try {
-    const rows: (string | number)[][] = [];
-    for (const [count, dimensions] of SIZES) rows.push(await measure(served.port, count, dimensions));
-    const columns = [
-      "vectors",
-      "CPU, ms",
-      "p50, ms",
-      "p95, ms",
-      "exact scan, ms",
-      "first search, ms",
-      "sketches, MB",
-      "recall@10",
-      "recall@50",
-      "workerd, MB",
-    ];
-    const notes = ["Random vectors, 100 of a subject. Times are less the request itself; the first search loads the sketches from SQLite."];
-    return { tables: [{ columns, rows }], notes, data: { rows } };
-  } finally {
-    await served.close();
-  }
+/** Measures how long a search of the embedded vectors takes, and which share of an exact scan's results it finds. */
+export async function benchVectors(): Promise<Report> {
+  return withWorker(await buildBare("vectors"), {}, async ({ port }) => {
+    const table: Table = [];
+    for (const [count, dimensions] of SIZES) table.push(await measure(port, count, dimensions));
+    const note = "Random vectors, 100 of a subject. Times are less the request itself; the first search loads the sketches from SQLite.";
+    return { tables: [table], notes: [note] };
+  });
 }
 
-async function measure(port: number, count: number, dimensions: number): Promise<(string | number)[]> {
+async function measure(port: number, count: number, dimensions: number): Promise<Table[number]> {
   console.error(`Filling ${count} × ${dimensions} …`);
-  const call = async (action: string, seed = 0) =>
-    (await send(port, { method: "POST", path: `/${count}/${dimensions}/${action}`, body: { seed }, status: 200 })) as string[];
-  const time = async (action: string, seed: number) => {
-    const startedAtMs = performance.now();
-    const names = await call(action, seed);
-    return { ms: performance.now() - startedAtMs, names };
-  };
-  for (let filled = 0; filled < count;) filled = Number(await call("fill", filled));
+  const call = <Answer = string[]>(action: string, seed = 0) =>
+    send<Answer>(port, { method: "POST", path: `/${count}/${dimensions}/${action}`, body: { seed } });
+  for (let filled = 0; filled < count;) filled = await call<number>("fill", filled);
   const run = async (action: string) => {
-    const times: number[] = [];
-    const cpuMs = workerdCpuMs() ?? Number.NaN;
-    for (let at = 0; at < QUESTIONS; at++) times.push((await time(action, FIRST_SEED + at)).ms);
-    return { times, cpuMs: ((workerdCpuMs() ?? Number.NaN) - cpuMs) / QUESTIONS };
+    const timesMs: number[] = [];
+    const cpuMs = await workerdCpuMs(async () => {
+      for (let at = 0; at < QUESTIONS; at++) timesMs.push((await timed(() => call(action, FIRST_SEED + at))).ms);
+    });
+    return { timesMs, cpuMs: cpuMs / QUESTIONS };
   };
   await run("question");
   const floor = await run("question");
-  const floorMs = median(floor.times);
+  const floorMs = median(floor.timesMs);
   await call("forget");
-  const first = (await time("search", FIRST_SEED)).ms - floorMs;
+  const { ms: firstMs } = await timed(() => call("search", FIRST_SEED));
   await run("search");
   const searches = await run("search");
-  const exact: number[] = [];
-  const recalls: { ten: number; fifty: number }[] = [];
+  const exactMs: number[] = [];
+  const [ten, fifty]: [number[], number[]] = [[], []];
   for (let at = 0; at < CHECKED; at++) {
-    const names = await call("search", FIRST_SEED + at);
-    const truth = await time("exact", FIRST_SEED + at);
-    exact.push(truth.ms - floorMs);
-    recalls.push({ ten: share(truth.names.slice(0, 10), names.slice(0, 10)), fifty: share(truth.names, names) });
+    const found = await call("search", FIRST_SEED + at);
+    const { result: exact, ms } = await timed(() => call("exact", FIRST_SEED + at));
+    exactMs.push(ms);
+    ten.push(recall(exact.slice(0, 10), found.slice(0, 10)));
+    fifty.push(recall(exact, found));
   }
-  const mean = (of: (recall: { ten: number; fifty: number }) => number) =>
-    recalls.reduce((sum, recall) => sum + of(recall), 0) / recalls.length;
-  return [
-    `${count.toLocaleString("en")} × ${dimensions}`,
-    (searches.cpuMs - floor.cpuMs).toFixed(1),
-    (median(searches.times) - floorMs).toFixed(1),
-    (percentile(searches.times, 0.95) - floorMs).toFixed(1),
-    median(exact).toFixed(0),
-    first.toFixed(0),
-    ((count * (dimensions / 8 + 8)) / 1e6).toFixed(1),
-    mean(({ ten }) => ten).toFixed(3),
-    mean(({ fifty }) => fifty).toFixed(3),
-    workerdMegabytes() ?? "–",
-  ];
+  return {
+    vectors: `${count.toLocaleString("en")} × ${dimensions}`,
+    "CPU, ms": (searches.cpuMs - floor.cpuMs).toFixed(1),
+    "p50, ms": (median(searches.timesMs) - floorMs).toFixed(1),
+    "p95, ms": (percentile(searches.timesMs, 0.95) - floorMs).toFixed(1),
+    "exact scan, ms": (median(exactMs) - floorMs).toFixed(0),
+    "first search, ms": (firstMs - floorMs).toFixed(0),
+    "sketches, MB": ((count * (dimensions / 8 + 8)) / 1e6).toFixed(1),
+    "recall@10": mean(ten).toFixed(3),
+    "recall@50": mean(fifty).toFixed(3),
+    "workerd, MB": workerdMegabytes(),
+  };
 }
 
-function share(wanted: readonly string[], found: readonly string[]): number {
-  const names = new Set(found);
-  return wanted.filter((name) => names.has(name)).length / wanted.length;
+function recall(wanted: readonly string[], found: readonly string[]): number {
+  return mean(wanted.map((name) => Number(found.includes(name))));
 }

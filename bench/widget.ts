@@ -1,27 +1,26 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
 import type { Browser, Page } from "playwright-core";
 import { startService } from "../scripts/docs/service.ts";
 import { buildWeb } from "../scripts/web.ts";
 import { droppedOf, launchChromium, measureScrolling, openSlowPage, outermost, slowDown, trace } from "./browser.ts";
-import { median, percentile, type Report } from "./report.ts";
-import { PACED } from "./stand-ins/paced-model.ts";
+import { median, percentile } from "./measure.ts";
+import type { Report } from "./report.ts";
+import { PACED, startPacedModel } from "./stand-ins/paced-model.ts";
+import { serve } from "./stand-ins/serve.ts";
 
 /*
- * `npm run bench -- --widget`: what the chat costs the page that embeds it, and how quickly it is there, in Chromium with its
+ * `npm run bench -- --widget`: what the chat costs the page that embeds it, and how quickly it opens, in Chromium with its
  * processor slowed four times, against the service as `npm run dev` starts it.
  */
 
 const LOADS = 5;
-/** Until what comes after a response is done. */
+/** The time for the work that follows a response. */
 const SETTLE_MS = 500;
 const MESSAGES = 500;
 const POLL_LIMIT = 200;
 const SCROLL_STEPS = 60;
 
-/** A website with the chat. */
+/** Opens a website with the chat. */
 async function embed(browser: Browser, site: string): Promise<Page> {
   const { page } = await openSlowPage(browser);
   await page.goto(site);
@@ -31,18 +30,18 @@ async function embed(browser: Browser, site: string): Promise<Page> {
 
 interface Load {
   scriptMs: number;
-  /** Of the page's layout. */
+  /** The shift of the page's layout. */
   shift: number;
 }
 
-/** The page has no other scripts: what runs after the response is the loader too. */
+/** The page has no other scripts, so that what runs after the response is the loader's too. */
 const SCRIPTING = new Set(["EvaluateScript", "FunctionCall", "RunMicrotasks"]);
 
-/** How long the page's main thread runs scripts until the launcher is there, and how far they move the page. */
+/** Measures how long the page's main thread runs scripts until the launcher is there, and how far they move the page. */
 async function measureLoad(browser: Browser, site: string): Promise<Load> {
   const { page } = await openSlowPage(browser);
   const events = await trace(browser, page, ["devtools.timeline", "v8"], async () => {
-    // No look for the launcher: that would be a script of the page.
+    // Looking for the launcher would run a script in the page.
     const answered = page.waitForEvent("requestfinished", (request) => request.url().includes("/widget/v1/agents/"));
     await Promise.all([answered, page.goto(site)]);
     await sleep(SETTLE_MS);
@@ -63,7 +62,7 @@ async function measureLoad(browser: Browser, site: string): Promise<Load> {
   return { scriptMs: outermost(own).reduce((sum, { dur = 0, tdur = dur }) => sum + tdur, 0) / 1000, shift };
 }
 
-/** From a click to the frame with the panel. @param isWarm whether the visitor pointed at the launcher before. */
+/** Measures the time from a click to the frame with the panel. @param isWarm whether the visitor pointed at the launcher before. */
 async function measureOpening(browser: Browser, site: string, isWarm: boolean): Promise<number> {
   const page = await embed(browser, site);
   if (isWarm) {
@@ -87,7 +86,7 @@ async function measureOpening(browser: Browser, site: string, isWarm: boolean): 
   return ms;
 }
 
-/** From the arrival of a part of an answer to the frame that shows it. */
+/** Measures the times from the arrival of a part of an answer to the frame that shows it. */
 async function measureTokens(browser: Browser, site: string): Promise<number[]> {
   const page = await embed(browser, site);
   await page.locator(".launcher").click();
@@ -114,11 +113,11 @@ async function measureTokens(browser: Browser, site: string): Promise<number[]> 
   return found;
 }
 
-/** A page of so many paragraphs and nothing else: what the machine drops of it, the chat cannot gain. */
+/** A page of as many paragraphs and nothing else: the frames that the machine drops of it are not the chat's. */
 const PARAGRAPHS = Array.from({ length: MESSAGES }, (_, at) => `<p>Answer ${at} in a sentence or two.<p>And a last one.`);
 const PLAIN = `<!doctype html><title>Plain</title><div class="scroller" style="width:400px;height:600px;overflow-y:auto">${PARAGRAPHS.join("")}</div>`;
 
-/** The times between frames while so many paragraphs are scrolled. */
+/** Measures the times between frames while as many paragraphs are scrolled. */
 async function measureParagraphs(browser: Browser): Promise<number[]> {
   const { page } = await openSlowPage(browser);
   await page.setContent(PLAIN);
@@ -128,7 +127,7 @@ async function measureParagraphs(browser: Browser): Promise<number[]> {
   return frames;
 }
 
-/** The times between frames while a long conversation is scrolled. */
+/** Measures the times between frames while a long conversation is scrolled. */
 async function measureLongChat(browser: Browser, site: string, agentId: string): Promise<number[]> {
   const page = await browser.newPage();
   const session = await page.context().newCDPSession(page);
@@ -146,7 +145,7 @@ async function measureLongChat(browser: Browser, site: string, agentId: string):
     .locator("article")
     .nth(MESSAGES - 1)
     .waitFor({ state: "attached" });
-  // What formats answers comes after them.
+  // The code that formats answers is loaded after them.
   await page.locator("article li").first().waitFor({ state: "attached" });
   await sleep(SETTLE_MS);
   await slowDown(session);
@@ -170,18 +169,16 @@ function messageAt(at: number): object {
   };
 }
 
-/** Runs all of it. */
 export async function benchWidget(): Promise<Report> {
   const browser = await launchChromium();
   const sizes = await buildWeb();
-  const model = new Worker(new URL("stand-ins/paced-model.ts", import.meta.url));
-  const modelPort = await new Promise<number>((resolve) => model.once("message", resolve));
-  const service = startService({ OPENAI_BASE_URL: `http://127.0.0.1:${modelPort}/v1`, OPENAI_MODEL: PACED });
-  const website = createServer(({ url = "" }, response) => {
+  const model = await startPacedModel();
+  const service = startService({ OPENAI_BASE_URL: `${model.origin}/v1`, OPENAI_MODEL: PACED });
+  let pages: Record<string, string> = {};
+  const website = await serve(({ url = "" }, response) => {
     const type = url.endsWith(".js") ? "text/javascript" : "text/html";
     response.setHeader("Content-Type", type).end(pages[url] ?? "");
   });
-  let pages: Record<string, string> = {};
   try {
     const { SUPPORT_URL: url, SUPPORT_AGENT: agentId = "" } = await service.variables;
     const page = (script: string) =>
@@ -191,15 +188,12 @@ export async function benchWidget(): Promise<Report> {
       "/bare": page('src="/bare.js"'),
       "/bare.js": `fetch("${url}/widget/v1/agents/${agentId}").then((response) => response.json());`,
     };
-    await new Promise<void>((resolve) => website.listen(0, "127.0.0.1", resolve));
-    const site = `http://127.0.0.1:${(website.address() as AddressInfo).port}/`;
-    return await measure(browser, site, agentId, sizes);
+    return await measure(browser, `${website.origin}/`, agentId, sizes);
   } finally {
-    website.closeAllConnections();
-    website.close();
+    await website.close();
     await browser.close();
     await service.stop();
-    await model.terminate();
+    await model.close();
   }
 }
 
@@ -215,41 +209,27 @@ async function measure(browser: Browser, site: string, agentId: string, sizes: R
   const tokens = await measureTokens(browser, site);
   const frames = await measureLongChat(browser, site, agentId);
   const paragraphs = await measureParagraphs(browser);
-  const data = {
-    loaderMs: median(loads.map(({ scriptMs }) => scriptMs)),
-    shift: Math.max(...loads.map(({ shift }) => shift)),
-    openColdMs: median(cold),
-    openWarmMs: median(warm),
-    tokenMs: median(tokens),
-    tokenP95Ms: percentile(tokens, 0.95),
-    frameMs: median(frames),
-    droppedShare: droppedOf(frames) / frames.length,
-    paragraphsDroppedShare: droppedOf(paragraphs) / paragraphs.length,
-    bareMs: median(bare.map(({ scriptMs }) => scriptMs)),
-    sizes,
-  };
   const kilobytes = (path: string) => `${(sizes[path]! / 1024).toFixed(1)} KB`;
-  return {
-    tables: [
-      {
-        columns: ["the chat on a page, its processor slowed four times", "measured", "wanted"],
-        rows: [
-          ["loader, gzipped", kilobytes("widget.js"), "2 KB"],
-          ["panel, gzipped", kilobytes("widget/panel.js"), "30 KB"],
-          ["what formats answers, gzipped, loaded after it", kilobytes("widget/lexer.js"), ""],
-          ["main thread for the loader", `${data.loaderMs.toFixed(1)} ms`, "10 ms"],
-          ["– of a script that makes the same request and no more", `${data.bareMs.toFixed(1)} ms`, ""],
-          ["layout shift", data.shift.toFixed(3), "0"],
-          ["click to panel, pointed at before", `${data.openWarmMs.toFixed(0)} ms`, "150 ms"],
-          ["click to panel, nothing loaded", `${data.openColdMs.toFixed(0)} ms`, ""],
-          ["part of an answer to its frame, p50 and p95", `${data.tokenMs.toFixed(0)} and ${data.tokenP95Ms.toFixed(0)} ms`, "32 ms"],
-          [`frame while ${MESSAGES} messages are scrolled`, `${data.frameMs.toFixed(1)} ms`, "16.7 ms"],
-          ["frames dropped meanwhile", `${droppedOf(frames)} of ${frames.length}`, "0"],
-          [`– of ${MESSAGES} pairs of paragraphs on an empty page`, `${droppedOf(paragraphs)} of ${paragraphs.length}`, ""],
-        ],
-      },
-    ],
-    notes: [],
-    data,
-  };
+  const scriptMs = (all: Load[]) => `${median(all.map((load) => load.scriptMs)).toFixed(1)} ms`;
+  const dropped = (all: number[]) => `${droppedOf(all)} of ${all.length}`;
+  const rows = [
+    ["loader, gzipped", kilobytes("widget.js"), "2 KB"],
+    ["panel, gzipped", kilobytes("widget/panel.js"), "30 KB"],
+    ["what formats answers, gzipped, loaded after it", kilobytes("widget/lexer.js"), ""],
+    ["main thread for the loader", scriptMs(loads), "10 ms"],
+    ["– of a script that makes the same request and no more", scriptMs(bare), ""],
+    ["layout shift", Math.max(...loads.map(({ shift }) => shift)).toFixed(3), "0"],
+    ["click to panel, pointed at before", `${median(warm).toFixed(0)} ms`, "150 ms"],
+    ["click to panel, nothing loaded", `${median(cold).toFixed(0)} ms`, ""],
+    ["part of an answer to its frame, p50 and p95", `${median(tokens).toFixed(0)} and ${percentile(tokens, 0.95).toFixed(0)} ms`, "32 ms"],
+    [`frame while ${MESSAGES} messages are scrolled`, `${median(frames).toFixed(1)} ms`, "16.7 ms"],
+    ["frames dropped meanwhile", dropped(frames), "0"],
+    [`– of ${MESSAGES} pairs of paragraphs on an empty page`, dropped(paragraphs), ""],
+  ] as const;
+  const table = rows.map(([figure, measured, wanted]) => ({
+    "the chat on a page, its processor slowed four times": figure,
+    measured,
+    wanted,
+  }));
+  return { tables: [table] };
 }

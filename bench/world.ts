@@ -1,147 +1,99 @@
-import { type PreparedRequest, send } from "./load.ts";
-import { median, type Report } from "./report.ts";
+import { fetchFrom, type PreparedRequest, send } from "./load.ts";
+import { median } from "./measure.ts";
+import type { Report, Table } from "./report.ts";
 import { operations, type Seed, seed } from "./seed.ts";
-import { buildVariant, type Build, createSecrets, type RunningWorker, startWorker } from "./service.ts";
+import { buildVariant, type RunningService, withService } from "./service.ts";
 
 /*
- * How long each operation takes for a caller far from the data. Distances are put in by a wrapper of the bindings
- * (workers/world.ts), in round trips between the edge and a region, or between two regions. How many of them follow one
- * another is how much longer the operation takes when they grow.
+ * How long each operation takes for a caller far from the data. A wrapper of the bindings (workers/world.ts) adds the
+ * distances, as round trips between the edge and a region, or between two regions. How much longer an operation takes when
+ * the distance grows tells how many trips follow one another.
  */
 
 const DISTANCES_MS = [20, 80, 200];
-/** Each distance has its turn in each, so that other work on the machine disturbs all of them. */
+/** Each round measures each distance, so that other work on the machine disturbs all of them. */
 const ROUNDS = 7;
 
-/** What the operator may configure. */
+/** What an operator may configure. */
 const DEPLOYMENTS = [
   { name: "no region", bindings: { SHARD_REGIONS: "" } },
   { name: "one region", bindings: { SHARD_REGIONS: "0=weur" } },
 ];
 
-/** What one operation takes, by the deployment. */
-interface Result {
-  deployment: string;
-  label: string;
-  /** By DISTANCES_MS. */
-  times: Times[];
-  trips: number;
-}
-
-interface Times {
-  p50Ms: number;
-  /** What other work on the machine disturbed least. */
-  leastMs: number;
-}
-
-interface Probe {
-  label: string;
-  request: PreparedRequest;
-}
-
 /** Measures each operation at each distance, with and without a region. */
-export async function benchWorld(directory: string): Promise<Report> {
-  const build = await buildVariant("world", directory);
-  const results: Result[] = [];
-  for (const deployment of DEPLOYMENTS) results.push(...(await measureDeployment(build, deployment)));
-  return reportOf(results);
-}
-
-async function measureDeployment(build: Build, { name, bindings }: (typeof DEPLOYMENTS)[number]): Promise<Result[]> {
-  const secrets = createSecrets();
-  const worker = await startWorker(build, { ...secrets, ...bindings });
-  try {
-    console.error(`${name}: seeding …`);
-    const probes = await prepare(worker, await seed(worker.port, secrets.OPERATOR_TOKEN));
-    console.error(`${name}: measuring …`);
-    const measured = probes.map(() => DISTANCES_MS.map((): number[] => []));
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const [at, ms] of DISTANCES_MS.entries()) {
-        await send(worker.port, { method: "GET", path: `/distance?ms=${ms}`, status: 200 });
-        for (const [probe, { request }] of probes.entries()) measured[probe]![at]!.push(await firstEventMs(worker.port, request));
-      }
-    }
-    return probes.map(({ label }, probe) => {
-      const times = measured[probe]!.map((all) => ({ p50Ms: median(all), leastMs: Math.min(...all) }));
-      return { deployment: name, label, times, trips: tripsIn(times) };
-    });
-  } finally {
-    await worker.close();
+export async function benchWorld(): Promise<Report> {
+  const build = await buildVariant("world");
+  let table: Table = [];
+  for (const { name, bindings } of DEPLOYMENTS) {
+    const rows = await withService(build, bindings, (service) => measure(service, name));
+    table = rows.map((row, at) => ({ ...table[at], ...row }));
   }
+  const note =
+    "Distant trips that follow one another, and medians in ms, by the round trip between the edge and a region, and between two regions. Within a region: 1 ms.";
+  return { tables: [table], notes: [note] };
 }
 
-/** How much longer it takes when the distance grows, in distances. */
-function tripsIn(times: Times[]): number {
-  return Math.round((times.at(-1)!.leastMs - times[0]!.leastMs) / (DISTANCES_MS.at(-1)! - DISTANCES_MS[0]!));
-}
-
-/** Every kind of request: reads, writes, questions, and the first event of a stream; over the API, and a visitor's. */
-async function prepare({ port }: RunningWorker, filled: Seed): Promise<Probe[]> {
-  const { authorization, agentId, scratchAgentId, conversationId } = filled;
-  const measured = operations(filled);
-  const { request: ask } = measured.find(({ name }) => name === "ask")!;
-  const question = ask.body as { message: string };
-  const asked = (body: object): PreparedRequest => ({ ...ask, body: { ...question, ...body } });
-  const api = (method: string, path: string, body?: unknown, status = 200): PreparedRequest => ({
-    method,
-    path: `/api/v1${path}`,
-    headers: authorization,
-    body,
-    status,
+async function measure(service: RunningService, deployment: string): Promise<Table> {
+  console.error(`${deployment}: seeding …`);
+  const requests = Object.entries(await requestsOf(service, await seed(service)));
+  console.error(`${deployment}: measuring …`);
+  const measured = requests.map(() => DISTANCES_MS.map((): number[] => []));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [at, ms] of DISTANCES_MS.entries()) {
+      await send(service.port, { method: "GET", path: `/distance?ms=${ms}` });
+      for (const [which, [, request]] of requests.entries()) measured[which]![at]!.push(await firstEventMs(service.port, request));
+    }
+  }
+  return requests.map(([label], which) => {
+    const timesMs = measured[which]!;
+    // The fastest requests are those that other work on the machine disturbed least.
+    const [nearest, farthest] = [Math.min(...timesMs[0]!), Math.min(...timesMs.at(-1)!)];
+    const trips = Math.round((farthest - nearest) / (DISTANCES_MS.at(-1)! - DISTANCES_MS[0]!));
+    const medians = DISTANCES_MS.map((ms, at) => [`${deployment}: ${ms} ms`, median(timesMs[at]!).toFixed(0)]);
+    return { "": label, [`${deployment}: trips`]: trips, ...Object.fromEntries(medians) };
   });
-  const visitorAsk: PreparedRequest = { method: "POST", path: `/widget/v1/agents/${agentId}/messages`, body: question, status: 200 };
-  const visit = (await send(port, visitorAsk)) as { conversation_id: string; visitor_token: string };
+}
+
+/** Returns every kind of request by its label: reads, writes, questions and a stream, of the API and of a visitor. */
+async function requestsOf({ port }: RunningService, filled: Seed): Promise<Record<string, PreparedRequest>> {
+  const { agentId, scratchAgentId, conversationId, request, ask } = filled;
+  const askWith = (body: object): PreparedRequest => ({ ...ask, body: { ...(ask.body as object), ...body } });
+  const visitorAsk: PreparedRequest = { method: "POST", path: `/widget/v1/agents/${agentId}/messages`, body: ask.body };
+  const visit = await send<{ conversation_id: string; visitor_token: string }>(port, visitorAsk);
   const poll: PreparedRequest = {
     method: "GET",
     path: `/widget/v1/conversations/${visit.conversation_id}/messages`,
     headers: { Authorization: `Bearer ${visit.visitor_token}` },
-    status: 200,
   };
-  const begun = (await send(port, ask)) as { conversation_id: string };
-  const own = { Authorization: authorization["Authorization"]! };
-  const once = { ...ask, headers: { ...own, "Idempotency-Key": "world" } };
+  const begun = await send<{ conversation_id: string }>(port, ask);
   const text = { type: "text", name: "World", text: "The world is wide." };
-  return [
-    ...measured.slice(0, -1).map(({ label, request }) => ({ label, request })),
-    { label: "GET /conversations", request: api("GET", "/conversations") },
-    { label: "GET /leads?q=", request: api("GET", "/leads?q=ann") },
-    { label: "GET /analytics/overview", request: api("GET", "/analytics/overview") },
-    { label: "PATCH /conversations/{id}", request: api("PATCH", `/conversations/${conversationId}`, { tags: ["world"] }) },
-    { label: "a human's reply", request: api("POST", `/conversations/${conversationId}/messages`, { content: "Hello." }, 201) },
-    { label: "POST a text source", request: api("POST", `/agents/${scratchAgentId}/sources`, text, 202) },
-    { label: "a question", request: ask },
-    { label: "a question, its first event", request: asked({ stream: true }) },
-    { label: "a follow-up", request: asked({ conversation_id: begun.conversation_id }) },
-    { label: "a question with an Idempotency-Key", request: once },
-    { label: "a visitor's question", request: visitorAsk },
-    { label: "a visitor's poll", request: poll },
-  ];
+  return {
+    ...Object.fromEntries(operations(filled).map(({ label, request: measured }) => [label, measured])),
+    "GET /conversations": request("GET", "/conversations"),
+    "GET /leads?q=": request("GET", "/leads?q=ann"),
+    "GET /analytics/overview": request("GET", "/analytics/overview"),
+    "PATCH /conversations/{id}": request("PATCH", `/conversations/${conversationId}`, { tags: ["world"] }),
+    "a human's reply": request("POST", `/conversations/${conversationId}/messages`, { content: "Hello." }),
+    "POST a text source": request("POST", `/agents/${scratchAgentId}/sources`, text),
+    "a question": ask,
+    "a question, its first event": askWith({ stream: true }),
+    "a follow-up": askWith({ conversation_id: begun.conversation_id }),
+    "a question with an Idempotency-Key": { ...ask, headers: { ...ask.headers, "Idempotency-Key": "world" } },
+    "a visitor's question": visitorAsk,
+    "a visitor's poll": poll,
+  };
 }
 
-/** Until the first of the body: all of it, but for a stream. */
-async function firstEventMs(port: number, { method, path, headers = {}, body, status }: PreparedRequest): Promise<number> {
-  const all: Record<string, string> = { "Content-Type": "application/json", ...headers };
-  if (all["Idempotency-Key"]) all["Idempotency-Key"] = crypto.randomUUID();
-  const init = { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) };
+/** Returns the time until the first part of the body: the whole body, except of a stream. */
+async function firstEventMs(port: number, request: PreparedRequest): Promise<number> {
+  const headers = { ...request.headers };
+  if (headers["Idempotency-Key"]) headers["Idempotency-Key"] = crypto.randomUUID();
   const startMs = performance.now();
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+  const response = await fetchFrom(port, { ...request, headers });
   const reader = response.body!.getReader();
   await reader.read();
   const ms = performance.now() - startMs;
-  if (response.status !== status) throw new Error(`${method} ${path} answered ${response.status}.`);
+  if (!response.ok) throw new Error(`${request.method} ${request.path} answered ${response.status}.`);
   while (!(await reader.read()).done);
   return ms;
-}
-
-function reportOf(results: Result[]): Report {
-  const columns = ["", ...DEPLOYMENTS.flatMap(({ name }) => [`${name}: trips`, ...DISTANCES_MS.map((ms) => `${ms} ms`)])];
-  const byLabel = Map.groupBy(results, ({ label }) => label);
-  const rows = [...byLabel].map(([label, found]) => [
-    label,
-    ...found.flatMap(({ trips, times }) => [trips, ...times.map(({ p50Ms }) => p50Ms.toFixed(0))]),
-  ]);
-  const notes = [
-    "Distant trips that follow one another, and medians in ms, by the round trip between the edge and a region, and between two regions. Within a region: 1 ms.",
-  ];
-  return { tables: [{ columns, rows }], notes, data: results };
 }

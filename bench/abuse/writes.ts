@@ -1,243 +1,178 @@
 import { randomInt } from "node:crypto";
+import { fetchFrom, type PreparedRequest } from "../load.ts";
+import { forEach } from "../measure.ts";
 import type { Report, Table } from "../report.ts";
-import { type RunningWorker, startWorker } from "../service.ts";
-import type { Abused } from "./abuse.ts";
-import { createTenant, sendAny, type Tenant } from "./tenant.ts";
+import { type Build, type RunningService, withService } from "../service.ts";
+import { createTenant, type Tenant } from "../tenant.ts";
 
-/** Something that can be sent again and again to write as much as it goes. */
+/** A request with the largest body, which is sent again and again until it is refused. */
 interface Flood {
   operation: string;
   /** The bound that ends it, in words. */
   bound: string;
-  method: string;
-  path: string;
-  body: (n: number) => object;
-  headers?: (n: number) => Record<string, string>;
+  request: (n: number) => PreparedRequest;
   /** How many an hour a plan allows, apart from the rate limit; undefined where that is the only bound. */
   perHour: (limits: Limits, storedBytes: number) => number | undefined;
-  /** The operation without which it cannot be: what that stores is not counted. */
+  /** The operation that each request includes: what that stores is not counted. */
   beside?: string;
-  /** Visitors' requests do not count to the workspace's rate limit. */
-  byVisitor?: boolean;
 }
 
 type Limits = Record<string, number>;
 
-/** What a flood wrote. */
-interface Flooded {
-  operation: string;
-  bound: string;
-  requestBytes: number;
-  accepted: number;
-  /** How the first one was refused that was. */
-  refusedAs: string | null;
-  /** In D1, for each request. */
-  storedBytes: number;
-  perHour: Record<string, number>;
-}
-
 /** A flood that nothing but the rate limit ends is measured by so many requests. */
 const MAX_REQUESTS = 120;
-const AT_ONCE = 8;
 const REPLY = "reply of the team";
-/** Of all responses that are kept for a workspace, as the guide on limits says. */
+/** The bound of all responses that are kept for a workspace, as the guide on limits says. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 const PLANS = ["free", "enterprise"];
-/** Three bytes each in UTF-8. */
+/** Returns characters that take three bytes each in UTF-8. */
 const wide = (characters: number) => "漢".repeat(characters);
+/** Nearly 5 MB of words. */
+const TEXT = "# Part\n\nThe setting is in the menu, and it takes effect at once.\n\n".repeat(75_000);
 
-/** What a stranger and a tenant write at most: the largest bodies of each operation, until they are refused. */
-export async function benchWrites({ build, bindings, operatorToken }: Abused): Promise<Report> {
-  const served = await startWorker(build, bindings);
-  try {
-    const writes = await measureFloods(served, operatorToken);
+/** Measures what a stranger and a tenant write at most: the largest bodies of each operation, until they are refused. */
+export async function benchWrites(build: Build): Promise<Report> {
+  return withService(build, { ALLOW_PRIVATE_TARGETS: "true" }, async (served) => {
+    const { port, operatorToken } = served;
+    const limitsOf = new Map<string, Limits>();
+    for (const plan of PLANS) {
+      const tenant = await createTenant(port, operatorToken, `limits-${plan}`, { plan, limits: {} });
+      limitsOf.set(plan, (await tenant.call<{ limits: Limits }>("GET", "/usage")).limits);
+    }
+    const storedBytes = new Map<string, number>();
+    const table: Table = [];
+    for (let at = 0, count = 1; at < count; at++) {
+      const limits = { requests_per_minute: 1_000_000 };
+      const tenant = await createTenant(port, operatorToken, `flood-${at}`, { plan: "free", limits });
+      const floods = listFloods(tenant, await humanConversation(tenant));
+      count = floods.length;
+      table.push(await measureFlood(floods[at]!, served, limitsOf, storedBytes));
+    }
     const note = `What is accepted is measured on the plan free with its rate limit lifted; an hour is what the rate limit and the bound allow. At most ${MAX_REQUESTS} requests each. A text and its index are in its agent's own object.`;
-    return { tables: [tableOf(writes)], notes: [note], data: { writes } };
-  } finally {
-    await served.close();
-  }
-}
-
-async function measureFloods(served: RunningWorker, operatorToken: string): Promise<Flooded[]> {
-  const limitsOf = new Map<string, Limits>();
-  for (const plan of PLANS) {
-    const tenant = await createTenant(served.port, operatorToken, `limits-${plan}`, plan);
-    const { limits } = await tenant.call<{ limits: Limits }>("GET", "/usage", undefined, 200);
-    limitsOf.set(plan, limits);
-  }
-  const results: Flooded[] = [];
-  for (let at = 0, count = 1; at < count; at++) {
-    const tenant = await createTenant(served.port, operatorToken, `flood-${at}`, "free", { requests_per_minute: 1_000_000 });
-    const floods = listFloods(tenant, await humanConversation(tenant));
-    count = floods.length;
-    results.push(await measureFlood(floods[at]!, tenant, served, { limitsOf, results }));
-  }
-  return results;
+    return { tables: [table], notes: [note] };
+  });
 }
 
 async function humanConversation({ call, agentId }: Tenant): Promise<string> {
-  const { conversation_id: id } = await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message: "Hello" }, 200);
-  await call("POST", `/conversations/${id}/messages`, { content: "I am here." }, 201);
+  const { conversation_id: id } = await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message: "Hello" });
+  await call("POST", `/conversations/${id}/messages`, { content: "I am here." });
   return id;
 }
 
-function listFloods({ agentId }: Tenant, human: string): Flood[] {
-  const agent = `/api/v1/agents/${agentId}`;
-  const widget = `/widget/v1/agents/${agentId}`;
-  const conversation = `/api/v1/conversations/${human}`;
-  const oneAddress = () => ({ "CF-Connecting-IP": "10.0.0.1" });
-  const anyAddress = (n: number) => ({ "CF-Connecting-IP": `10.${n % 200}.${randomInt(256)}.${randomInt(256)}` });
+function listFloods({ agentId, request }: Tenant, conversationId: string): Flood[] {
+  const agent = `/agents/${agentId}`;
+  const oneAddress = () => "10.0.0.1";
+  const anyAddress = (n: number) => `10.${n % 200}.${randomInt(256)}.${randomInt(256)}`;
+  const byVisitor = (kind: string, body: (n: number) => object, address: (n: number) => string) => (n: number) => ({
+    method: "POST",
+    path: `/widget/v1/agents/${agentId}/${kind}`,
+    headers: { "CF-Connecting-IP": address(n) },
+    body: body(n),
+  });
+  const withKey = (made: PreparedRequest, key: string) => ({ ...made, headers: { ...made.headers, "Idempotency-Key": key } });
   const lead = (n: number) => ({ name: wide(120), email: `a${n}@example.com`, message: wide(4000) });
   const question = () => ({ message: wide(2000) });
-  const share = (limit: number, least: number) => Math.max(least, limit / 10);
-  const visitor = { method: "POST", byVisitor: true };
+  const reply = () => request("POST", `/conversations/${conversationId}/messages`, { content: wide(8000) });
+  const ofAddress = (day: number, least: number) => Math.min(day, Math.max(least, day / 10));
   return [
     {
-      ...visitor,
       operation: "lead, one address",
       bound: "10 an hour, or a tenth of the day's",
-      path: `${widget}/leads`,
-      body: lead,
-      headers: oneAddress,
-      perHour: ({ leads_per_day: day }) => Math.min(day!, share(day!, 10)),
+      request: byVisitor("leads", lead, oneAddress),
+      perHour: ({ leads_per_day: day }) => ofAddress(day!, 10),
     },
     {
-      ...visitor,
       operation: "lead, any addresses",
       bound: "`leads_per_day`",
-      path: `${widget}/leads`,
-      body: lead,
-      headers: anyAddress,
+      request: byVisitor("leads", lead, anyAddress),
       perHour: ({ leads_per_day: day }) => day,
     },
     {
-      ...visitor,
       operation: "visitor's message, one address",
       bound: "30 an hour, or a tenth of the day's",
-      path: `${widget}/messages`,
-      body: question,
-      headers: oneAddress,
-      perHour: ({ visitor_messages_per_day: day }) => Math.min(day!, share(day!, 30)),
+      request: byVisitor("messages", question, oneAddress),
+      perHour: ({ visitor_messages_per_day: day }) => ofAddress(day!, 30),
     },
     {
-      ...visitor,
       operation: "visitor's message, any addresses",
       bound: "`visitor_messages_per_day`",
-      path: `${widget}/messages`,
-      body: question,
-      headers: anyAddress,
+      request: byVisitor("messages", question, anyAddress),
       perHour: ({ visitor_messages_per_day: day }) => day,
     },
     {
-      method: "POST",
       operation: "question, each a conversation",
       bound: "`messages`",
-      path: `${agent}/messages`,
-      body: question,
+      request: () => request("POST", `${agent}/messages`, question()),
       perHour: ({ messages }) => messages,
     },
     {
-      method: "POST",
       operation: REPLY,
       bound: "`team_messages_per_day`",
-      path: `${conversation}/messages`,
-      body: () => ({ content: wide(8000) }),
+      request: reply,
       perHour: ({ team_messages_per_day: day }) => day,
     },
     {
-      method: "POST",
       operation: "response kept for a repeat of it",
       beside: REPLY,
       bound: "64 MiB of responses",
-      path: `${conversation}/messages`,
-      body: () => ({ content: wide(8000) }),
-      headers: (n) => ({ "Idempotency-Key": `flood-${n}` }),
+      request: (n) => withKey(reply(), `flood-${n}`),
       perHour: ({ team_messages_per_day: day }, storedBytes) => Math.min(day!, Math.floor(MAX_KEPT_BYTES / storedBytes)),
     },
     {
-      method: "POST",
       operation: "curated answer",
       bound: "`answers_per_agent`",
-      path: `${agent}/answers`,
-      body: (n) => ({ question: `${n} ${wide(400)}`, answer: wide(8000) }),
+      request: (n) => request("POST", `${agent}/answers`, { question: `${n} ${wide(400)}`, answer: wide(8000) }),
       perHour: ({ answers_per_agent: answers, agents }) => answers! * agents!,
     },
     {
-      method: "POST",
       operation: "text source",
       bound: "`knowledge_mb_per_agent`",
-      path: `${agent}/sources`,
-      body: (n) => ({ type: "text", name: `Text ${n}`, text: TEXT }),
+      request: (n) => request("POST", `${agent}/sources`, { type: "text", name: `Text ${n}`, text: TEXT }),
       perHour: ({ knowledge_mb_per_agent: megabytes, agents }) => Math.floor((megabytes! * agents! * 1024 * 1024) / TEXT.length),
     },
     {
-      method: "POST",
       operation: "search, repeatable",
       bound: "nothing is stored",
-      path: `${agent}/search`,
-      body: (n) => ({ query: `part ${n}` }),
-      headers: (n) => ({ "Idempotency-Key": `search-${n}` }),
+      request: (n) => withKey(request("POST", `${agent}/search`, { query: `part ${n}` }), `search-${n}`),
       perHour: () => undefined,
     },
   ];
 }
 
-/** Nearly 5 MB of words. */
-const TEXT = "# Part\n\nThe setting is in the menu, and it takes effect at once.\n\n".repeat(75_000);
-
-/** What is known before a flood: the plans' limits, and what earlier floods wrote. */
-interface Known {
-  limitsOf: Map<string, Limits>;
-  results: readonly Flooded[];
-}
-
-async function measureFlood(flood: Flood, tenant: Tenant, served: RunningWorker, { limitsOf, results }: Known): Promise<Flooded> {
-  const { operation, bound, method, path, body, headers, perHour, beside } = flood;
+async function measureFlood(
+  { operation, bound, request, perHour, beside = "" }: Flood,
+  served: RunningService,
+  limitsOf: ReadonlyMap<string, Limits>,
+  storedBytes: Map<string, number>,
+): Promise<Table[number]> {
   console.error(`${operation} …`);
   const beforeBytes = await served.databaseBytes();
-  let [sent, accepted, refusedAs]: [number, number, string | null] = [0, 0, null];
-  const lane = async () => {
-    while (sent < MAX_REQUESTS && refusedAs === null) {
-      const n = sent++;
-      const own = { ...(flood.byVisitor ? {} : tenant.authorization), ...headers?.(n) };
-      const response = await sendAny(served.port, { method, path, headers: own, body: body(n) });
-      const text = await response.text();
-      if (response.status < 300) accepted++;
-      else refusedAs ??= `${response.status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-  const besideBytes = results.find((other) => other.operation === beside)?.storedBytes ?? 0;
-  const storedBytes = ((await served.databaseBytes()) - beforeBytes) / Math.max(accepted, 1) - besideBytes;
-  const atMost = (limits: Limits) => {
-    const byRate = flood.byVisitor ? Number.POSITIVE_INFINITY : limits["requests_per_minute"]! * 60;
-    return Math.min(byRate, perHour(limits, storedBytes) ?? Number.POSITIVE_INFINITY);
-  };
-  return {
-    operation,
-    bound,
-    requestBytes: Buffer.byteLength(JSON.stringify(body(0))),
-    accepted,
-    refusedAs,
-    storedBytes,
-    perHour: Object.fromEntries([...limitsOf].map(([plan, limits]) => [plan, atMost(limits)])),
-  };
-}
-
-function tableOf(floods: Flooded[]): Table {
-  const columns = [
-    "operation, largest body",
-    "bound",
-    "KB a request",
-    "accepted",
-    "then",
-    "KB each in D1",
-    ...PLANS.map((plan) => `an hour, ${plan}`),
-  ];
-  const kilobytes = (bytes: number) => (bytes / 1000).toFixed(1);
-  const rows = floods.map(({ operation, bound, requestBytes, accepted, refusedAs, storedBytes, perHour }) => {
-    const hours = PLANS.map((plan) => `${perHour[plan]} (${((perHour[plan]! * storedBytes) / 1e6).toFixed(1)} MB)`);
-    return [operation, bound, kilobytes(requestBytes), accepted, refusedAs ?? "–", kilobytes(storedBytes), ...hours];
+  let [accepted, refusedAs]: [number, string | undefined] = [0, undefined];
+  await forEach(Array(MAX_REQUESTS), async (_, n) => {
+    if (refusedAs !== undefined) return;
+    const response = await fetchFrom(served.port, request(n));
+    const text = await response.text();
+    if (response.ok) accepted++;
+    else refusedAs ??= `${response.status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
   });
-  return { columns, rows };
+  const addedBytes = (await served.databaseBytes()) - beforeBytes;
+  const eachBytes = addedBytes / Math.max(accepted, 1) - (storedBytes.get(beside) ?? 0);
+  storedBytes.set(operation, eachBytes);
+  // Requests of visitors do not count to the rate limit of the workspace.
+  const isLimited = request(0).path.startsWith("/api/");
+  const hours = [...limitsOf].map(([plan, limits]) => {
+    const byRate = isLimited ? limits["requests_per_minute"]! * 60 : Number.POSITIVE_INFINITY;
+    const count = Math.min(byRate, perHour(limits, eachBytes) ?? Number.POSITIVE_INFINITY);
+    return [`an hour, ${plan}`, `${count} (${((count * eachBytes) / 1e6).toFixed(1)} MB)`];
+  });
+  const kilobytes = (bytes: number) => (bytes / 1000).toFixed(1);
+  return {
+    "operation, largest body": operation,
+    bound,
+    "KB a request": kilobytes(Buffer.byteLength(JSON.stringify(request(0).body))),
+    accepted,
+    "refused with": refusedAs ?? "–",
+    "KB each in D1": kilobytes(eachBytes),
+    ...Object.fromEntries(hours),
+  };
 }

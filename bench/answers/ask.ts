@@ -1,25 +1,26 @@
+import { forEach } from "../measure.ts";
+import { addTexts, type Tenant } from "../tenant.ts";
 import { ndcg } from "./metrics.ts";
 import type { Kind, Question, QuestionSet } from "./questions.ts";
-import { forEach, type Service, teach } from "./service.ts";
 
-/** More than five, for a text may be found in several pieces. */
+/** More than five results, because several may be pieces of one text. */
 const SEARCH_LIMIT = 20;
-/** A search takes one query: a caller hands in the last messages, one a line, as the operation offers. */
+/** How many of the last messages a search gets, one a line. */
 const MESSAGES_SEARCHED = 3;
 
-/** What became of a question. */
+/** The result of a question. */
 export interface Outcome {
   id: string;
   set: string;
   group: string;
   language: string;
   kind: Kind;
-  /** nDCG@5 of a search where all relevant texts are known, else 1 where the first result is right; null of what has none. */
+  /** nDCG@5 of a search where all relevant texts are known, else 1 where the first result is right; null where no result is right. */
   retrieval: number | null;
-  /** `refused`: handed to a human. */
+  /** `refused` where the question is handed to a human. */
   result: "right" | "wrong" | "refused";
   confidence: number;
-  /** What tells answerable questions from others: the confidence; of curated answers, whose questions differ, the best score. */
+  /** The figure that tells answerable questions from others: the confidence, or the best score where the answers are curated. */
   certainty: number;
 }
 
@@ -38,15 +39,16 @@ interface Hit {
   score: number;
 }
 
-/** Teaches an agent of its own what a set knows, and puts all questions. */
-export async function askAll(service: Service, set: QuestionSet): Promise<Outcome[]> {
-  const agentId = await service.createAgent(set.name, set.language);
-  const { names } = await teach(service, agentId, set.texts);
-  await forEach(set.pairs, (pair) => service.call("POST", `/agents/${agentId}/answers`, pair, 201));
+/** Gives an agent of its own the texts of a set, and asks all questions. */
+export async function askAll(tenant: Tenant, set: QuestionSet): Promise<Outcome[]> {
+  const agentId = await tenant.createAgent({ name: set.name, language: set.language });
+  const sources = await addTexts(tenant, agentId, set.texts);
+  const names = new Map(sources.map((source) => [source.id, source.name]));
+  await forEach(set.pairs, (pair) => tenant.call("POST", `/agents/${agentId}/answers`, pair));
   const { name, group, language } = set;
   return forEach(set.questions, async (question) => {
-    const hits = await search(service, agentId, question);
-    const answer = await ask(service, agentId, question);
+    const hits = await search(tenant, agentId, question);
+    const answer = await ask(tenant, agentId, question);
     const nameOf = (from: { source_id: string }): string => names.get(from.source_id) ?? "";
     return {
       id: question.id,
@@ -62,17 +64,17 @@ export async function askAll(service: Service, set: QuestionSet): Promise<Outcom
   });
 }
 
-async function search({ call }: Service, agentId: string, { messages }: Question): Promise<Hit[]> {
+async function search({ call }: Tenant, agentId: string, { messages }: Question): Promise<Hit[]> {
   const body = { query: messages.slice(-MESSAGES_SEARCHED).join("\n"), limit: SEARCH_LIMIT };
-  return (await call<{ data: Hit[] }>("POST", `/agents/${agentId}/search`, body, 200)).data;
+  return (await call<{ data: Hit[] }>("POST", `/agents/${agentId}/search`, body)).data;
 }
 
-/** The answer to the last message, after the others in the same conversation. */
-async function ask({ call }: Service, agentId: string, { messages }: Question): Promise<Answer> {
+/** Returns the answer to the last message, after the others in the same conversation. */
+async function ask({ call }: Tenant, agentId: string, { messages }: Question): Promise<Answer> {
   let answer: Answer | undefined;
   for (const message of messages) {
     const continued = answer === undefined ? {} : { conversation_id: answer.conversation_id };
-    answer = await call<Answer>("POST", `/agents/${agentId}/messages`, { message, ...continued }, 200);
+    answer = await call<Answer>("POST", `/agents/${agentId}/messages`, { message, ...continued });
   }
   return answer!;
 }

@@ -1,11 +1,12 @@
+import { mean } from "../measure.ts";
 import type { Table } from "../report.ts";
 import type { Outcome } from "./ask.ts";
-import { auroc, calibrationError, isBeyondNoise, mean, refusedAt } from "./metrics.ts";
+import { auroc, calibrationError, isBeyondNoise, refusedAt } from "./metrics.ts";
 
 type Outcomes = readonly Outcome[];
 type Figure = (all: Outcomes) => number | undefined;
 
-/** What has no figure in a row. */
+/** The cell of a figure that a row does not have. */
 const NONE = "–";
 
 /** The table's columns of figures. Right, wrong and refused are shares of what can be answered. */
@@ -27,22 +28,20 @@ const NOTES = [
   "The fitted weights have seen the English trades and the two collections of passages; figures of questions left out of the fit are in src/extractive/ranking-fit.ts, written by `npm run fit:answers`.",
 ];
 
-/** A table of the outcomes of a run; with an earlier run beside it, also how far each figure moved. */
-export function tableOf(now: Outcomes, before?: Outcomes): { table: Table; notes: string[] } {
+/** Returns a table of the outcomes of a run; with an earlier run beside it, also how far each figure moved. */
+export function tableOf(now: Outcomes, before?: Outcomes): Table {
   const earlier = before && new Map(before.map((outcome) => [keyOf(outcome), outcome]));
-  const rows = rowsOf(now).map(({ name, kind, outcomes }) => [
-    name,
-    kind,
-    outcomes[0]!.language,
-    [answerable(outcomes), unanswerable(outcomes)]
-      .map(({ length }) => length)
-      .filter((length) => length > 0)
-      .join(" + "),
-    ...Object.values(FIGURES).map((figure) => cell(outcomes, figure, earlier)),
-  ]);
-  const columns = ["set", "kind", "language", "questions", ...Object.keys(FIGURES)];
+  return rowsOf(now).map(({ name, kind, outcomes }) => {
+    const counts = [answerable(outcomes), unanswerable(outcomes)].map(({ length }) => length).filter((length) => length > 0);
+    const figures = Object.entries(FIGURES).map(([column, figure]) => [column, cell(outcomes, figure, earlier)]);
+    return { set: name, kind, language: outcomes[0]!.language, questions: counts.join(" + "), ...Object.fromEntries(figures) };
+  });
+}
+
+/** Returns the sentences that explain the table. */
+export function notesOf(before?: Outcomes): string[] {
   const moved = "In brackets: what changed, over the questions of both runs; in bold: beyond noise (95 % of 1,000 paired resamples).";
-  return { table: { columns, rows }, notes: before ? [...NOTES, moved] : NOTES };
+  return before ? [...NOTES, moved] : NOTES;
 }
 
 interface Row {
@@ -51,12 +50,12 @@ interface Row {
   outcomes: Outcomes;
 }
 
-/** A row for each group, and where it has several sets or kinds, for each of them. */
+/** Returns a row for each group, and where it has several sets or kinds, one for each of them. */
 function rowsOf(all: Outcomes): Row[] {
   const groups = Map.groupBy(all, ({ group, language }) => `${group}, ${language}`);
   return [...groups.values()].flatMap((outcomes) => {
     const name = outcomes[0]!.group;
-    // Small talk and requests for a human are no questions to the knowledge.
+    // The knowledge does not answer small talk and requests for a human.
     const questions = outcomes.filter(({ kind }) => kind !== "talk" && kind !== "human");
     const sets = Map.groupBy(questions, ({ set }) => set);
     const kinds = Map.groupBy(
@@ -106,7 +105,7 @@ function meanOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : mean(values);
 }
 
-/** A figure of what has answerable and unanswerable questions. */
+/** Returns a figure of outcomes with answerable and unanswerable questions; undefined of others. */
 function ofBoth(figure: (positives: number[], negatives: number[], all: Outcomes) => number): Figure {
   return (all) => {
     const [positives, negatives] = [answerable(all), unanswerable(all)].map((some) => some.map(({ certainty }) => certainty));

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type PreparedRequest, send } from "../load.ts";
-import { operations, type Seed, seed } from "../seed.ts";
-import { buildVariant, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "../service.ts";
+import { mean, workerdCpuMs } from "../measure.ts";
+import { seed, type Seed } from "../seed.ts";
+import { buildVariant, linesDuring, type LogLine, type RunningService, type RunningWorker, withService } from "../service.ts";
 import { startCountingModel } from "../stand-ins/counting-model.ts";
-import { startReceiver } from "../stand-ins/receiver.ts";
+import { type Receiver, startReceiver } from "../stand-ins/receiver.ts";
 import { createEventSource } from "../webhooks.ts";
 
-/** What one operation took, on average. */
+/** What one operation uses, on average. */
 export interface Measured {
   objectHops: number;
   d1Trips: number;
@@ -14,7 +14,7 @@ export interface Measured {
   d1RowsWritten: number;
   objectRowsRead: number;
   objectRowsWritten: number;
-  /** Of workerd: D1 and the objects included, which the platform bills in other ways, so it is more than the Worker's own. */
+  /** The CPU time of workerd, with D1 and the objects, which the platform bills otherwise: more than the Worker's own. */
   cpuMs: number;
 }
 
@@ -25,129 +25,101 @@ export interface Measurements {
   further: Measured;
   /** What one webhook adds to a reply of the team: the event, its delivery, and the record of both. */
   event: Measured;
-  /** Tokens that the model was given for a question, by four characters each. */
+  /** The tokens that the model reads for a question, four characters each. */
   promptTokens: number;
-  /** What a conversation of one question adds to its database, and one more question. */
+  /** What a conversation of one question adds to its database, and what each further question adds. */
   conversationBytes: number;
   questionBytes: number;
-  /** What an event with its delivery and one attempt adds; all of it goes with the event log. */
+  /** What an event with its delivery and one attempt adds; it is deleted with the event log. */
   eventBytes: number;
   /** One run of the cron with nothing to do. */
-  sweep: { d1Trips: number; rowsRead: number };
+  sweep: Spent;
 }
 
-/** Enough that a database's growth in pages of 4 KB says something. */
+/** Enough requests for the growth of a database in pages of 4 KB to be exact. */
 const ASKS = 300;
 const EVENTS = 100;
 const CHARACTERS_A_TOKEN = 4;
-/** What a request leaves behind to do, and the last line of the log, come after its response. */
+/** What a request leaves behind to do comes after its response. */
 const SETTLE_MS = 1_500;
-const DEADLINE_MS = 30_000;
 
-/** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
-export async function measure(directory: string): Promise<Measurements> {
-  const secrets = createSecrets();
-  const build = await buildVariant("object-rows", directory);
+/** Runs the built service with a model that answers at once, and measures what questions and events use. */
+export async function measure(): Promise<Measurements> {
+  const build = await buildVariant("object-rows");
   const [model, receiver] = [await startCountingModel(), await startReceiver()];
-  const bindings = { ...secrets, OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };
-  const worker = await startWorker(build, bindings);
+  const bindings = { OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };
   try {
-    const filled = await seed(worker.port, secrets.OPERATOR_TOKEN);
-    const sweep = await measureSweep(worker);
-    model.prompts.length = 0;
-    const asked = await measureAsks(worker, filled);
-    const promptTokens = model.prompts.reduce((sum, length) => sum + length, 0) / model.prompts.length / CHARACTERS_A_TOKEN;
-    const events = await measureEvents(worker, secrets.OPERATOR_TOKEN, receiver);
-    return { ...asked, ...events, promptTokens, sweep };
+    return await withService(build, bindings, async (service) => {
+      const filled = await seed(service);
+      const sweep = await measureSweep(service);
+      model.prompts.length = 0;
+      const asked = await measureAsks(service, filled);
+      const promptTokens = mean(model.prompts) / CHARACTERS_A_TOKEN;
+      return { ...asked, ...(await measureEvents(service, receiver)), promptTokens, sweep };
+    });
   } finally {
     await Promise.all([receiver.close(), model.close()]);
-    await worker.close();
   }
 }
 
-async function measureAsks(worker: RunningWorker, filled: Seed) {
-  const { request } = operations(filled).find(({ name }) => name === "ask")!;
-  const first = (await send(worker.port, request)) as { conversation_id: string };
+async function measureAsks(worker: RunningWorker, { ask: request }: Seed) {
+  const first = await send<{ conversation_id: string }>(worker.port, request);
   const more: PreparedRequest = { ...request, body: { ...(request.body as object), conversation_id: first.conversation_id } };
-  const startBytes = await worker.databaseBytes();
-  const ask = await average(worker, ASKS, () => send(worker.port, request));
-  const middleBytes = await worker.databaseBytes();
-  const further = await average(worker, ASKS, () => send(worker.port, more));
-  const endBytes = await worker.databaseBytes();
-  return { ask, further, conversationBytes: (middleBytes - startBytes) / ASKS, questionBytes: (endBytes - middleBytes) / ASKS };
+  const [ask, conversationBytes] = await average(worker, ASKS, () => send(worker.port, request));
+  const [further, questionBytes] = await average(worker, ASKS, () => send(worker.port, more));
+  return { ask, further, conversationBytes, questionBytes };
 }
 
-/** A reply of the team with one endpoint listening, less the same without. */
-async function measureEvents(worker: RunningWorker, operatorToken: string, receiver: Awaited<ReturnType<typeof startReceiver>>) {
-  const source = await createEventSource(worker.port, operatorToken);
+/** Measures a reply of the team with one endpoint listening, less the same without. */
+async function measureEvents(service: RunningService, receiver: Receiver) {
+  const source = await createEventSource(service);
   await source.reply();
-  const startBytes = await worker.databaseBytes();
-  const silent = await average(worker, EVENTS, () => source.reply());
-  const silentBytes = (await worker.databaseBytes()) - startBytes;
+  const [silent, silentBytes] = await average(service, EVENTS, () => source.reply());
   const unlisten = await source.listen([receiver.url("/costs")]);
-  const heard = await average(worker, EVENTS, async () => {
-    const before = receiver.arrivals.length;
+  const [heard, heardBytes] = await average(service, EVENTS, async () => {
+    const before = receiver.deliveries.length;
     await source.reply();
-    await receiver.until(() => receiver.arrivals.length > before, DEADLINE_MS);
+    await receiver.until(() => receiver.deliveries.length > before);
   });
-  const heardBytes = (await worker.databaseBytes()) - startBytes - silentBytes;
   await unlisten();
-  const difference = Object.entries(heard).map(([name, value]) => [name, Math.max(0, value - silent[name as keyof Measured])]);
-  return { event: Object.fromEntries(difference) as unknown as Measured, eventBytes: (heardBytes - silentBytes) / EVENTS };
+  const event = Object.fromEntries(
+    (Object.keys(heard) as (keyof Measured)[]).map((name) => [name, Math.max(0, heard[name] - silent[name])]),
+  ) as unknown as Measured;
+  return { event, eventBytes: heardBytes - silentBytes };
 }
 
-async function measureSweep(worker: RunningWorker): Promise<Measurements["sweep"]> {
-  const lines = await linesOf(worker, () => worker.sweep());
-  const { d1Trips, rowsRead } = spentBy(lines.filter(({ job }) => job === "sweep"));
-  if (d1Trips === 0) throw new Error("The cron's run left no line with its cost.");
-  return { d1Trips, rowsRead };
+async function measureSweep(worker: RunningWorker): Promise<Spent> {
+  const lines = await linesDuring(worker, () => worker.sweep(), SETTLE_MS);
+  const spent = spentBy(lines.filter(({ job }) => job === "sweep"));
+  if (spent.d1Trips === 0) throw new Error("The cron's run logged no line with its cost.");
+  return spent;
 }
 
-/** What an operation takes on average: of everything that is logged while it is done so often, its jobs included. */
-async function average(worker: RunningWorker, times: number, operation: () => Promise<unknown>): Promise<Measured> {
-  await takeObjectRows(worker);
-  const startMs = workerdCpuMs() ?? Number.NaN;
-  const lines = await linesOf(worker, async () => {
+/** Returns what an operation and its jobs use, and the bytes that it adds to the database, on average of so many times. */
+async function average(worker: RunningWorker, times: number, operation: () => Promise<unknown>): Promise<[Measured, number]> {
+  const takeRows = () => send<{ read: number; written: number }>(worker.port, { method: "GET", path: "/object-rows" });
+  const startBytes = await worker.databaseBytes();
+  await takeRows();
+  let lines: LogLine[] = [];
+  const repeat = async () => {
     for (let at = 0; at < times; at++) await operation();
-  });
-  const cpuMs = (workerdCpuMs() ?? Number.NaN) - startMs;
-  const objectRows = await takeObjectRows(worker);
-  const spent = spentBy(lines);
-  return {
-    objectHops: spent.objectHops / times,
-    d1Trips: spent.d1Trips / times,
-    d1RowsRead: spent.rowsRead / times,
-    d1RowsWritten: spent.rowsWritten / times,
-    objectRowsRead: objectRows.read / times,
-    objectRowsWritten: objectRows.written / times,
+  };
+  const cpuMs = await workerdCpuMs(async () => (lines = await linesDuring(worker, repeat, SETTLE_MS)));
+  const { objectHops, d1Trips, rowsRead, rowsWritten } = spentBy(lines);
+  const { read, written } = await takeRows();
+  const measured = {
+    objectHops: objectHops / times,
+    d1Trips: d1Trips / times,
+    d1RowsRead: rowsRead / times,
+    d1RowsWritten: rowsWritten / times,
+    objectRowsRead: read / times,
+    objectRowsWritten: written / times,
     cpuMs: cpuMs / times,
   };
+  return [measured, ((await worker.databaseBytes()) - startBytes) / times];
 }
 
-async function linesOf(worker: RunningWorker, run: () => Promise<unknown>): Promise<Line[]> {
-  const lines: Line[] = [];
-  worker.onLog = (line) => void (line.startsWith('{"event"') && lines.push(JSON.parse(line) as Line));
-  await run();
-  await sleep(SETTLE_MS);
-  worker.onLog = undefined;
-  return lines;
-}
-
-function takeObjectRows({ port }: RunningWorker): Promise<{ read: number; written: number }> {
-  return send(port, { method: "GET", path: "/object-rows", status: 200 }) as Promise<{ read: number; written: number }>;
-}
-
-/** A line of the service's log, as far as it says what something cost. */
-export interface Line {
-  event: string;
-  job?: string;
-  object_hops?: number;
-  d1_trips?: number;
-  rows_read?: number;
-  rows_written?: number;
-}
-
-/** What lines say was spent. */
+/** The sums of what lines of the log say was used. */
 export interface Spent {
   objectHops: number;
   d1Trips: number;
@@ -155,15 +127,14 @@ export interface Spent {
   rowsWritten: number;
 }
 
-/** What lines say was spent, all together. A turn's is left out: the request that waited for it has it in its own line. */
-export function spentBy(lines: readonly Line[]): Spent {
-  const spent: Spent = { objectHops: 0, d1Trips: 0, rowsRead: 0, rowsWritten: 0 };
-  for (const line of lines) {
-    if (line.job === "turn") continue;
-    spent.objectHops += line.object_hops ?? 0;
-    spent.d1Trips += line.d1_trips ?? 0;
-    spent.rowsRead += line.rows_read ?? 0;
-    spent.rowsWritten += line.rows_written ?? 0;
-  }
-  return spent;
+/** Adds up what was used. The line of a turn is left out, because the request that waited for the turn includes it in its own line. */
+export function spentBy(lines: readonly LogLine[]): Spent {
+  const counted = lines.filter(({ job }) => job !== "turn");
+  const sum = (of: (line: LogLine) => number | undefined) => counted.reduce((total, line) => total + (of(line) ?? 0), 0);
+  return {
+    objectHops: sum((line) => line.object_hops),
+    d1Trips: sum((line) => line.d1_trips),
+    rowsRead: sum((line) => line.rows_read),
+    rowsWritten: sum((line) => line.rows_written),
+  };
 }

@@ -1,9 +1,9 @@
 /*
- * The platform's price list, read in November 2026 from the pages named here. All of it needs the Workers Paid plan, $5 a
- * month, which includes what stands under `included`. US dollars, a month of 30 days.
+ * The platform's price list, read in November 2026 from the pages named here. It needs the Workers Paid plan, $5 a month,
+ * which includes the amounts of INCLUDED. Prices are in US dollars, and a month has 30 days.
  */
 
-/** What one unit of each thing costs beyond what the plan includes. */
+/** The price of one unit of each item, beyond what the plan includes. */
 export const PRICES = {
   // https://developers.cloudflare.com/workers/platform/pricing/
   workerRequest: 0.3 / 1e6,
@@ -24,7 +24,7 @@ export const PRICES = {
 
 export type Item = keyof typeof PRICES;
 
-/** What the plan's $5 include each month; of Workers AI each day. */
+/** The amounts that the plan's $5 include each month; of Workers AI each day. */
 export const INCLUDED: { what: string; amount: string }[] = [
   { what: "Worker requests", amount: "10 million" },
   { what: "Worker CPU", amount: "30 million ms" },
@@ -39,7 +39,7 @@ export const INCLUDED: { what: string; amount: string }[] = [
   { what: "Workers AI", amount: "10,000 neurons a day" },
 ];
 
-/** Neurons for a million tokens of the models that the service uses where nobody names others (src/models). */
+/** The neurons for a million tokens of the default models (src/models). */
 export const NEURONS_A_MILLION = {
   /** @cf/zai-org/glm-4.7-flash: $0.060 in, $0.400 out. */
   modelInput: 5_500,
@@ -48,7 +48,7 @@ export const NEURONS_A_MILLION = {
   embedding: 1_075,
 } as const;
 
-/** What a question to an agent with more vectors than fit its object costs besides: @cf/baai/bge-m3 has 1,024 dimensions. */
+/** What a question costs besides where an agent has more vectors than fit its object: @cf/baai/bge-m3 has 1,024 dimensions. */
 // https://developers.cloudflare.com/vectorize/platform/pricing/
 export const VECTORIZE_QUERY = (1_024 * 0.01) / 1e6;
 

@@ -34,7 +34,7 @@ void test("an event is written to the queue, read and deleted", () => {
 });
 
 void test("every plan has its row, those without webhooks without events", () => {
-  const sweep = { d1Trips: 1, rowsRead: 28 };
+  const sweep = { objectHops: 0, d1Trips: 1, rowsRead: 28, rowsWritten: 0 };
   const measured = {
     ask: NOTHING,
     further: NOTHING,

@@ -4,28 +4,28 @@ import type { Report, Table } from "../report.ts";
 import type { Measured, Measurements } from "./measure.ts";
 import { INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES, VECTORIZE_QUERY } from "./prices.ts";
 
-/** What an operation uses of each thing that is billed. */
+/** How much an operation uses of each billed item. */
 type Usage = Partial<Record<Item, number>>;
 
 // What cannot be measured without the network, and is assumed.
 
-/** Some 120 words and the thinking of a model that is told to think little. */
+/** About 120 words, and the reasoning of a model that is told to reason little. */
 const ANSWER_TOKENS = 300;
-/** From the question to the end of an answer of that length, at some 80 tokens a second; the conversation's object works as long. */
+/** The time until the end of an answer of that length, at 80 tokens a second, during which the conversation's object is active. */
 const ANSWER_SECONDS = 4;
-/** What a hop into an object keeps it working, where it does not wait for a model. */
+/** How long a hop keeps an object active that does not wait for a model. */
 const HOP_SECONDS = 0.02;
-/** A question, with what is put before it. */
+/** The tokens of a question, with the text that is put before it. */
 const QUESTION_TOKENS = 40;
-/** What a search reads of the vectors in an agent's own object; none were measured, for nothing embeds locally. */
+/** The rows that a search reads of the vectors in an agent's own object. They are not measured, because nothing embeds locally. */
 const VECTOR_ROWS = 200;
-/** Events of an answered question that begins a conversation: conversation.created and message.ai_replied. */
+/** An answered question that begins a conversation causes conversation.created and message.ai_replied. */
 const EVENTS_A_QUESTION = 2;
 
 const THOUSAND = 1_000;
 const MONTHLY_MINUTES = 30 * 24 * 60;
 
-/** What one answered question uses. */
+/** Returns what one answered question uses. */
 export function usageOfAsk(measured: Measured, promptTokens: number): Usage {
   const { modelInput, modelOutput, embedding } = NEURONS_A_MILLION;
   const neurons = (promptTokens * modelInput + ANSWER_TOKENS * modelOutput + QUESTION_TOKENS * embedding) / 1e6;
@@ -34,7 +34,7 @@ export function usageOfAsk(measured: Measured, promptTokens: number): Usage {
   return { ...usage, objectGbSecond: seconds * OBJECT_GB, neuron: neurons };
 }
 
-/** What one delivered event uses; its consumer runs for it alone, though it takes up to a hundred at once. */
+/** Returns what one delivered event uses, if the consumer runs for it alone; it takes up to a hundred at once. */
 export function usageOfEvent(measured: Measured): Usage {
   return { ...usageOf(measured), queueOperation: 3 };
 }
@@ -51,7 +51,7 @@ function usageOf({ objectHops, d1RowsRead, d1RowsWritten, objectRowsRead, object
   };
 }
 
-/** What something costs in dollars, beyond what is included. */
+/** Returns the price in dollars, beyond what the plan includes. */
 export function priceOf(usage: Usage): number {
   return Object.entries(usage).reduce((sum, [item, amount]) => sum + amount * PRICES[item as Item], 0);
 }
@@ -69,7 +69,7 @@ const LABELS: Record<Item, string> = {
   neuron: "Workers AI neurons",
 };
 
-/** What a question and an event cost, what each plan costs when all of its messages are used, and what costs something at rest. */
+/** Reports what a question and an event cost, what each plan costs when all of its messages are used, and the standing costs. */
 export function createReport(measurements: Measurements): Report {
   const [ask, event] = [usageOfAsk(measurements.ask, measurements.promptTokens), usageOfEvent(measurements.event)];
   const included = INCLUDED.map(({ what, amount }) => `${what} ${amount}`).join("; ");
@@ -81,35 +81,35 @@ export function createReport(measurements: Measurements): Report {
 }
 
 function itemTable(ask: Usage, event: Usage): Table {
-  const cells = (usage: Usage, item: Item) => {
-    const amount = (usage[item] ?? 0) * THOUSAND;
-    return amount === 0 ? ["", ""] : [count(amount), dollars(amount * PRICES[item])];
+  const row = (name: string, cells: (usage: Usage) => [string, string]) => {
+    const [[asks, asksCost], [events, eventsCost]] = [cells(ask), cells(event)];
+    return { "": name, "1,000 asks use": asks, "asks cost": asksCost, "1,000 events use": events, "events cost": eventsCost };
   };
-  const rows = (Object.keys(LABELS) as Item[]).map((item) => [LABELS[item], ...cells(ask, item), ...cells(event, item)]);
-  const sums = ["**all**", "", `**${dollars(priceOf(ask) * THOUSAND)}**`, "", `**${dollars(priceOf(event) * THOUSAND)}**`];
-  return { columns: ["resource", "1,000 questions use", "cost", "1,000 events use", "cost"], rows: [...rows, sums] };
+  const items = (Object.keys(LABELS) as Item[]).map((item) =>
+    row(LABELS[item], (usage) => {
+      const amount = (usage[item] ?? 0) * THOUSAND;
+      return amount === 0 ? ["", ""] : [count(amount), dollars(amount * PRICES[item])];
+    }),
+  );
+  return [...items, row("**all**", (usage) => ["", `**${dollars(priceOf(usage) * THOUSAND)}**`])];
 }
 
 function planTable(ask: Usage, event: Usage): Table {
-  const model = (ask.neuron ?? 0) * PRICES.neuron;
-  const rows = PLAN_NAMES.map((plan) => {
+  return PLAN_NAMES.map((plan) => {
     const { messages, webhooks } = limitsOf(plan, {});
     const events = webhooks ? messages * EVENTS_A_QUESTION : 0;
-    const rest = messages * (priceOf(ask) - model) + events * priceOf(event);
-    const all = messages * model + rest;
-    const prices = [messages * model, rest, all, (all / messages) * THOUSAND].map(dollars);
-    return [plan, count(messages), count(events), ...prices];
+    const model = messages * (ask.neuron ?? 0) * PRICES.neuron;
+    const all = messages * priceOf(ask) + events * priceOf(event);
+    return {
+      "plan, all of its messages used": plan,
+      "asks a month": count(messages),
+      events: count(events),
+      model: dollars(model),
+      "all else": dollars(all - model),
+      "a month": dollars(all),
+      "per 1,000 asks": dollars((all / messages) * THOUSAND),
+    };
   });
-  const columns = [
-    "plan, with all of its messages used",
-    "questions a month",
-    "events",
-    "model",
-    "everything else",
-    "total a month",
-    "per 1,000 questions",
-  ];
-  return { columns, rows };
 }
 
 function standingCosts({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens }: Measurements): string[] {

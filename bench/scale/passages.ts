@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { randomNumbers } from "../random.ts";
+import { normal, randomNumbers } from "../random.ts";
 
 /*
- * What a large help centre says, as a function of a document's number: words as unevenly common as those of English are, with
- * a subject for each document, one of ten in German. Questions are asked in the words of a passage.
+ * The texts of a large help centre, as a function of a document's number: words as unevenly common as those of English, with
+ * a subject for each document, one document of ten in German. Questions are in the words of a passage.
  */
 
 interface Chunk {
@@ -17,25 +17,25 @@ export interface Document {
   chunks: Chunk[];
 }
 
-/** What is asked, and of which document. */
+/** A query, and the document that answers it. */
 export interface Question {
   query: string;
   url: string;
 }
 
 export const CHUNKS_PER_DOCUMENT = 10;
-/** Of the documents. */
+/** The share of the documents that are in German. */
 const GERMAN_SHARE = 0.1;
 const SUBJECTS = 2_000;
 const WORDS_PER_SUBJECT = 20;
-/** Of a passage's words, those of its subject. */
+/** The share of a passage's words that are those of its subject. */
 const SUBJECT_SHARE = 0.25;
-/** Of a subject's words, as exponents of the size of the vocabulary. */
-const LEAST_COMMON_OF_SUBJECT = 0.35;
+/** The rank of the most common word of a subject, as an exponent of the size of the vocabulary. */
+const MOST_COMMON_OF_SUBJECT = 0.35;
 /** Words that all of the texts are about, such as "contract" and "phone": the first is in most passages, the last in one of twenty. */
 const FIELD_WORDS = 40;
 const FIELD_SHARE = 0.1;
-/** A passage is as long as people make them: few words, or a page of them. */
+/** The lengths of passages are as uneven as those that people write: a few words, or a page of them. */
 const MEDIAN_WORDS = 80;
 const DEVIATION_OF_LENGTHS = 0.5;
 const MAX_WORDS = 350;
@@ -43,7 +43,7 @@ const MAX_WORDS = 350;
 const LONG_WORD = 6;
 const WORDS_PER_SENTENCE = 12;
 
-/** Real words, the most common first, and names made of two of them, which are most of what a large text has. */
+/** Real words, the most common first, and names made of two of them, which are most of the different words of a large text. */
 class Vocabulary {
   private readonly words: readonly string[];
   private readonly size: number;
@@ -123,7 +123,7 @@ function draft(number: number): Draft {
 
 function subjectAt(number: number, vocabulary: Vocabulary): number[] {
   const random = randomNumbers(1_000_000_007 + number);
-  return Array.from({ length: WORDS_PER_SUBJECT }, () => vocabulary.rank(random, LEAST_COMMON_OF_SUBJECT));
+  return Array.from({ length: WORDS_PER_SUBJECT }, () => vocabulary.rank(random, MOST_COMMON_OF_SUBJECT));
 }
 
 function fieldOf(vocabulary: Vocabulary): number[] {
@@ -139,20 +139,16 @@ function sentences(ranks: number[], words: (ranks: number[]) => string): string 
   return parts.map((part) => `${part[0]!.toUpperCase()}${part.slice(1)}.`).join(" ");
 }
 
-function normal(random: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
 // --- Questions ---
 
-/** Ranks of words by which a question is told apart: about one passage of 20, of 500, of 10,000 has one. */
+/** Ranks of words: about one passage of 20, of 500 and of 10,000 has such a word. */
 const COMMON = [100, 1_000] as const;
 const MIDDLE = [1_000, 5_000] as const;
 const RARE = [5_000, 200_000] as const;
 
 type Pick = (range: readonly [number, number], count: number) => string[];
 
-/** What is asked with, by the name of the kind. */
+/** The kinds of questions, by the words that they choose. */
 export const KINDS: Record<string, { isGerman?: boolean; words: (pick: Pick, field: string[]) => string[] }> = {
   rare: { words: (pick) => pick(RARE, 2) },
   common: { words: (pick) => pick(COMMON, 4) },
@@ -163,7 +159,7 @@ export const KINDS: Record<string, { isGerman?: boolean; words: (pick: Pick, fie
   "German, of a tenth of the passages": { isGerman: true, words: (pick) => pick([50, 30_000], 4) },
 };
 
-/** A question of a kind in the words of a passage of this document; none where it has no such words. */
+/** Returns a question of a kind in the words of a passage of this document; none where it has no such words. */
 export function questionAt(kind: string, number: number): Question[] {
   const { isGerman = false, words } = KINDS[kind]!;
   const { vocabulary, ranks, url } = draft(number);
@@ -185,7 +181,7 @@ export function questionAt(kind: string, number: number): Question[] {
   return [{ query: isGerman ? `Wie kann ich ${asked}?` : `How do I ${asked}?`, url }];
 }
 
-/** Two letters in the middle change places. */
+/** Exchanges two letters in the middle of a word. */
 function misspell(word: string): string {
   const at = Math.floor(word.length / 2);
   return word.slice(0, at) + word[at + 1]! + word[at]! + word.slice(at + 2);

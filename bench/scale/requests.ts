@@ -1,35 +1,30 @@
 import { type PreparedRequest, send } from "../load.ts";
-import { BUSY_VISITOR, conversationAt, emailOf, leadAt, leadCount } from "./history.ts";
-import type { Workspace } from "./workspaces.ts";
+import { BUSY_VISITOR, conversationAt, emailOf, leadAt, leadCount, type WorkspaceHistory } from "./history.ts";
 
 const DAY_MS = 86_400_000;
-/** How deep in the list the pages lie, where there are as many conversations: else in the middle. */
+/** How deep in the list the pages are; in the middle of a list that is shorter. */
 const DEPTHS = [10_000, 100_000];
 const PAGE = 20;
 
-/** One request, and what it asks of a workspace of any size. */
-export interface Measurement {
+export interface LabelledRequest {
   label: string;
   request: PreparedRequest;
 }
 
-/** All that is measured, in the order of the table. */
-export async function measurements(port: number, { history, authorization }: Workspace): Promise<Measurement[]> {
-  const get = (label: string, path: string): Measurement => ({
-    label,
-    request: { method: "GET", path: `/api/v1${path}`, headers: authorization, status: 200 },
-  });
+/** Returns the requests that are measured, for a workspace of any size, in the order of the table. */
+export async function requestsTo(port: number, history: WorkspaceHistory, headers: Record<string, string>): Promise<LabelledRequest[]> {
+  const get = (label: string, path: string): LabelledRequest => ({ label, request: { method: "GET", path: `/api/v1${path}`, headers } });
   const agent = `agent_id=${history.agentIds[0]!}`;
   const since = (days: number) => new Date(history.nowMs - days * DAY_MS).toISOString();
   const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
   const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
   const rare = leadAt(history, Math.floor(leadCount(history) / 2) + 1);
-  const pages: Measurement[] = [];
+  const pages: LabelledRequest[] = [];
   for (const depth of DEPTHS) {
     const offset = Math.min(depth, history.conversations / 2);
     pages.push(conversations(`offset ${depth.toLocaleString("en")}`, `offset=${offset}`));
     const before = get("", `/conversations?limit=${PAGE}&offset=${offset - PAGE}`);
-    const { next_cursor: cursor } = (await send(port, before.request)) as { next_cursor: string };
+    const { next_cursor: cursor } = await send<{ next_cursor: string }>(port, before.request);
     pages.push(conversations(`cursor at ${depth.toLocaleString("en")}`, `cursor=${cursor}`));
   }
   return [

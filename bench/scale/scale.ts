@@ -1,118 +1,112 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { load, readRequestCost, send } from "../load.ts";
-import { median, type Report, type Table } from "../report.ts";
-import { buildService, createSecrets } from "../service.ts";
-import { type Measurement, measurements } from "./requests.ts";
-import { checkLoadedRows, type PreparedService, prepareService } from "./workspaces.ts";
+import type { Flags } from "../bench.ts";
+import { load, send } from "../load.ts";
+import { median, timed } from "../measure.ts";
+import type { Report, Table } from "../report.ts";
+import { type Build, buildService, createSecrets, linesDuring, type RunningWorker, startWorker } from "../service.ts";
+import { createTenant } from "../tenant.ts";
+import { leadCount, type WorkspaceHistory } from "./history.ts";
+import { loadHistory, writeState } from "./loading.ts";
+import { type LabelledRequest, requestsTo } from "./requests.ts";
 
 /*
  * The same requests to a workspace with few conversations and to one with many, each beside a hundred others in a service
  * of its own, in alternating rounds, so that whatever else slows the machine slows both.
  */
 
-/** What one request cost at one size. */
-interface Cost {
-  /** The first one ever, with what is cold then. */
-  firstMs: number;
-  p50Ms: number;
-  /** D1's rows, as the service logs them. */
-  rowsRead: number | undefined;
-}
-
-interface Comparison {
-  label: string;
-  small: Cost;
-  large: Cost;
-  /** The middle of the ratios of neighbouring rounds. */
-  ratio: number;
-}
-
 /** One request at a time: what a caller waits for, without a queue before it. */
 const CONNECTIONS = 1;
 const ROUNDS = 5;
 const WARM_UP_SECONDS = 0.2;
+/** Other workspaces in the same database, and the conversations of each. */
+const OTHER_WORKSPACES = 100;
+const OTHER_CONVERSATIONS = 100;
+const AGENTS = 10;
+/** The longest that an agent may wait: else the sweep would resolve idle conversations while the bench measures. */
+const INACTIVITY_MINUTES = 60 * 24 * 365;
+/** How many leads one run of the sweep hands to the index. */
+const LEADS_A_SWEEP = 1_000;
 
-interface ScaleOptions {
-  /** How many conversations each of the two workspaces has. */
-  small: number;
-  large: number;
-  /** The length of one round. */
-  seconds: number;
+/** A running service with a workspace of some size beside others, and the requests to it. */
+interface Side {
+  worker: RunningWorker;
+  requests: LabelledRequest[];
 }
 
-/** The same requests to a small workspace and to a large one. */
-export async function benchScale(directory: string, { small, large, seconds }: ScaleOptions): Promise<Report> {
-  const service = await buildService(directory);
-  const secrets = createSecrets();
-  const prepared: PreparedService[] = [];
+/** Compares the same requests to a small workspace and to a large one. */
+export async function benchScale({ small, large, seconds }: Flags): Promise<Report> {
+  const build = await buildService();
+  const sides: Side[] = [];
   try {
-    for (const [name, conversations, mirrored] of [
-      ["small", small, true],
-      ["large", large, false],
-    ] as const) {
-      const startedMs = performance.now();
-      const one = await prepareService(service, secrets, { state: join(directory, name), conversations, mirrored });
-      prepared.push(one);
-      if (mirrored) await checkLoadedRows(one);
-      console.error(
-        `Loaded ${conversations.toLocaleString("en")} conversations in ${((performance.now() - startedMs) / 1000).toFixed(0)} s.`,
-      );
+    for (const conversations of [small, large]) {
+      const { result, ms } = await timed(() => prepare(build, conversations));
+      sides.push(result);
+      console.error(`Loaded ${conversations.toLocaleString("en")} conversations in ${(ms / 1000).toFixed(0)} s.`);
     }
-    const comparisons = await compareAll(prepared[0]!, prepared[1]!, seconds);
-    const notes = [`One request at a time, ${ROUNDS} rounds of ${seconds} s a side. Rows read are D1's.`];
-    return { tables: [tableOf(comparisons, small, large)], notes, data: { small, large, seconds, rounds: ROUNDS, comparisons } };
+    const [few, many] = sides as [Side, Side];
+    const sizes = [small, large].map((size) => size.toLocaleString("en")) as [string, string];
+    const table: Table = [];
+    for (const at of few.requests.keys()) table.push(await compare(few, many, at, seconds, sizes));
+    return { tables: [table], notes: [`One request at a time, ${ROUNDS} rounds of ${seconds} s a side. Rows read are D1's.`] };
   } finally {
-    await Promise.all(prepared.map(({ worker }) => worker.close()));
+    await Promise.all(sides.map(({ worker }) => worker.close()));
   }
 }
 
-async function compareAll(few: PreparedService, many: PreparedService, seconds: number): Promise<Comparison[]> {
-  const [ofFew, ofMany] = [await measurements(few.worker.port, few.workspace), await measurements(many.worker.port, many.workspace)];
-  const comparisons: Comparison[] = [];
-  for (const [at, measurement] of ofFew.entries()) {
-    const comparison = await compare([few, measurement], [many, ofMany[at]!], seconds);
-    comparisons.push(comparison);
-    console.error(`${comparison.label}: ${comparison.large.p50Ms.toFixed(2)} ms, ${comparison.ratio.toFixed(2)} of the small one`);
+/** Creates the workspaces through the service's API, fills its database while it is down, and starts it again. */
+async function prepare(build: Build, conversations: number): Promise<Side> {
+  const state = await mkdtemp(join(tmpdir(), "scale-"));
+  const secrets = createSecrets();
+  const empty = await startWorker(build, secrets, state);
+  const nowMs = Date.now();
+  const sizes = [conversations, ...Array<number>(OTHER_WORKSPACES).fill(OTHER_CONVERSATIONS)];
+  const workspaces: (WorkspaceHistory & { headers: Record<string, string> })[] = [];
+  for (const [number, size] of sizes.entries()) {
+    const agent = { inactivity_minutes: INACTIVITY_MINUTES };
+    const { workspaceId, agentId, headers, createAgent } = await createTenant(empty.port, secrets.OPERATOR_TOKEN, `scale-${number}`, {
+      agent,
+    });
+    const agentIds = [agentId];
+    while (agentIds.length < AGENTS) agentIds.push(await createAgent({ name: `Agent ${agentIds.length}`, ...agent }));
+    workspaces.push({ number, workspaceId, agentIds, conversations: size, nowMs, headers });
   }
-  return comparisons;
+  await empty.close();
+  await writeState(state, async (db) => {
+    for (const workspace of workspaces.toReversed()) await loadHistory(db, workspace);
+  });
+  const worker = await startWorker(build, secrets, state);
+  const leads = workspaces.reduce((sum, workspace) => sum + leadCount(workspace), 0);
+  for (let handed = 0; handed < leads; handed += LEADS_A_SWEEP) await worker.sweep();
+  return { worker, requests: await requestsTo(worker.port, workspaces[0]!, workspaces[0]!.headers) };
 }
 
-type Side = readonly [PreparedService, Measurement];
-
-async function compare(few: Side, many: Side, seconds: number): Promise<Comparison> {
-  const sides = [few, many];
-  const firsts: Pick<Cost, "firstMs" | "rowsRead">[] = [];
-  for (const side of sides) firsts.push(await first(side));
-  for (const side of sides) await p50Of(side, WARM_UP_SECONDS);
-  const rounds: [number, number][] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push([await p50Of(few, seconds), await p50Of(many, seconds)]);
-  const cost = (at: 0 | 1): Cost => ({ ...firsts[at]!, p50Ms: median(rounds.map((round) => round[at])) });
-  return { label: few[1].label, small: cost(0), large: cost(1), ratio: median(rounds.map(([small, large]) => large / small)) };
-}
-
-async function first([{ worker }, { request }]: Side): Promise<Pick<Cost, "firstMs" | "rowsRead">> {
-  const startedMs = performance.now();
-  await send(worker.port, request);
-  const firstMs = performance.now() - startedMs;
-  return { firstMs, rowsRead: (await readRequestCost(worker, request))?.rows_read };
-}
-
-async function p50Of([{ worker }, { label, request }]: Side, seconds: number): Promise<number> {
-  const { latenciesMs, failures } = await load(worker.port, request, CONNECTIONS, seconds);
-  if (failures > 0) throw new Error(`${failures} responses to "${label}" had another status than expected.`);
-  return median(latenciesMs);
-}
-
-function tableOf(comparisons: readonly Comparison[], small: number, large: number): Table {
-  const sizes = [small, large].map((size) => size.toLocaleString("en"));
-  const rows = comparisons.map(({ label, small, large, ratio }) => [
-    label,
-    ...[small, large].map(({ p50Ms }) => p50Ms.toFixed(2)),
-    ratio.toFixed(2),
-    ...[small, large].map(({ rowsRead }) => String(rowsRead ?? "?")),
-    large.firstMs.toFixed(1),
-  ]);
-  const columns = ["request", ...sizes.map((size) => `p50 ms, ${size}`), "ratio", ...sizes.map((size) => `rows read, ${size}`)];
-  columns.push(`first, ms, ${sizes[1]}`);
-  return { columns, rows };
+async function compare(few: Side, many: Side, at: number, seconds: number, [fewer, more]: [string, string]): Promise<Table[number]> {
+  const label = few.requests[at]!.label;
+  const first = async ({ worker: { port }, requests }: Side) => (await timed(() => send(port, requests[at]!.request))).ms;
+  const rowsRead = async ({ worker, requests }: Side) => {
+    const lines = await linesDuring(worker, () => send(worker.port, requests[at]!.request));
+    return lines.find(({ event }) => event === "request")?.rows_read ?? "?";
+  };
+  const p50Ms = async ({ worker: { port }, requests }: Side, roundSeconds: number) =>
+    median((await load(port, requests[at]!.request, CONNECTIONS, roundSeconds)).latenciesMs);
+  await first(few);
+  const firstMs = await first(many);
+  const [rowsOfFew, rowsOfMany] = [await rowsRead(few), await rowsRead(many)];
+  for (const side of [few, many]) await p50Ms(side, WARM_UP_SECONDS);
+  const rounds: { few: number; many: number }[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push({ few: await p50Ms(few, seconds), many: await p50Ms(many, seconds) });
+  const middle = (of: (round: (typeof rounds)[0]) => number) => median(rounds.map(of)).toFixed(2);
+  const ratio = middle((round) => round.many / round.few);
+  console.error(`${label}: ${middle((round) => round.many)} ms, ${ratio} of the small one`);
+  return {
+    request: label,
+    [`p50 ms, ${fewer}`]: middle((round) => round.few),
+    [`p50 ms, ${more}`]: middle((round) => round.many),
+    ratio,
+    [`rows read, ${fewer}`]: rowsOfFew,
+    [`rows read, ${more}`]: rowsOfMany,
+    [`first, ms, ${more}`]: firstMs.toFixed(1),
+  };
 }

@@ -1,14 +1,14 @@
 import type { Receiver } from "../stand-ins/receiver.ts";
 import type { Deed, Kind, Target } from "./load.ts";
 
-/** Something that is not as it was acknowledged, in words. */
+/** A difference between what was acknowledged and what is stored. */
 export interface Finding {
   kind: Kind | "events" | "counters";
   problem: "lost" | "doubled" | "half";
   text: string;
 }
 
-/** The type of the event that each kind of record causes, which is also the path of its endpoint. */
+/** The type of the event that each kind of record causes; it is also the path of the event's endpoint. */
 export const RECORD_EVENTS = {
   conversation: "conversation.created",
   answer: "message.ai_replied",
@@ -30,17 +30,17 @@ interface Source {
   chunks_count: number;
 }
 
-/** Everything that the service holds. */
+/** The records of the service. */
 interface Stored {
   transcripts: Map<string, Message[]>;
   leads: { id: string; name: string }[];
   sources: Source[];
   answers: { id: string; question: string }[];
-  /** The counters that the service keeps. */
+  /** The counts that the service keeps itself. */
   kept: { conversations: number; leads: number; messages: number };
 }
 
-/** Compares what the load was told with what is stored and what the endpoints received. */
+/** Compares the responses with what is stored and with what the endpoints received. */
 export async function check(target: Target, deeds: readonly Deed[], receiver: Receiver): Promise<Finding[]> {
   const stored = await readAll(target);
   const ended = new Set(deeds.filter((deed) => isEnded(deed, deeds)));
@@ -68,14 +68,14 @@ async function readAll({ client, agentId, scratchAgentId }: Target): Promise<Sto
   return { transcripts, leads: leads.data, sources: sources.data, answers: answers.data, kept };
 }
 
-/** Whether another deed erased or removed its record; those are repeated until they are acknowledged. */
+/** Whether another request erased or removed the record; such requests are repeated until they are acknowledged. */
 function isEnded({ kind, request, response }: Deed, deeds: readonly Deed[]): boolean {
   const { user } = (request.body ?? {}) as { user?: { id: string } };
   const path = kind === "stream" ? `external_id=${user?.id}` : kind === "answer" ? `/${response.id}` : undefined;
   return path !== undefined && deeds.some(({ request }) => request.method === "DELETE" && request.path.endsWith(path));
 }
 
-/** An acknowledged deed has left one whole record, an ended or refused one none, and any other one at most one. */
+/** An acknowledged request has left one whole record, an ended or refused one none, and any other one at most one. */
 function checkDeed(deed: Deed, stored: Stored, ended: boolean): Finding[] {
   const { kind, marker, outcome, attempts } = deed;
   if (kind === "erasure" || kind === "removal") return [];
@@ -98,7 +98,7 @@ function countCopies(kind: Kind, marker: string, { transcripts, leads, sources, 
   return [...transcripts.values()].flat().filter((message) => message.role === role && message.content.includes(marker)).length;
 }
 
-/** A source is ready, and a question has the answer that it was given. */
+/** Whether a source is ready, and a question has the answer that was returned. */
 function isWhole({ kind, marker, response }: Deed, { sources, transcripts }: Stored): boolean {
   if (kind === "source") return sources.some((source) => source.name === marker && source.status === "ready" && source.chunks_count > 0);
   const { conversation_id: conversationId, message_id: messageId, answer } = response;
@@ -107,7 +107,7 @@ function isWhole({ kind, marker, response }: Deed, { sources, transcripts }: Sto
   return stored !== undefined && (answer === undefined || stored.content === answer);
 }
 
-/** No question is answered twice. */
+/** Checks that no question is answered twice. */
 function checkTranscripts({ transcripts }: Stored): Finding[] {
   return [...transcripts].flatMap(([id, messages]) => {
     const count = (role: Message["role"]) => messages.filter((message) => message.role === role).length;
@@ -116,7 +116,7 @@ function checkTranscripts({ transcripts }: Stored): Finding[] {
   });
 }
 
-/** What was acknowledged is found by search. */
+/** Checks that search finds what was acknowledged. */
 async function findUnsearchable({ client, scratchAgentId }: Target, kept: readonly Deed[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { kind, marker } of kept) {
@@ -131,7 +131,7 @@ async function findUnsearchable({ client, scratchAgentId }: Target, kept: readon
   return findings;
 }
 
-/** The records whose event must arrive, by its type. */
+/** Returns the records whose event must be delivered, by its type. */
 function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
   const idsOf = (fits: (deed: Deed) => string | null | undefined | false) => new Set(kept.flatMap((deed) => fits(deed) || []));
   const isQuestion = ({ kind }: Deed) => kind === "ask" || kind === "stream";
@@ -144,11 +144,11 @@ function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
   ]);
 }
 
-/** Each record has one event; it may have been delivered several times. */
+/** Checks that each record has one event, which may have been delivered several times. */
 function checkEvents(kept: readonly Deed[], receiver: Receiver): Finding[] {
   const findings: Finding[] = [];
   const eventsOf = new Map<string, Set<string>>();
-  for (const { path, recordId, eventId } of receiver.arrivals) {
+  for (const { path, recordId, eventId } of receiver.deliveries) {
     const key = `${path.slice(1)} of ${recordId}`;
     eventsOf.set(key, (eventsOf.get(key) ?? new Set()).add(eventId));
   }

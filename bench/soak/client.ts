@@ -1,27 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fetchFrom, type PreparedRequest } from "../load.ts";
 import type { KillableService } from "./killable-service.ts";
 
-/** A request of the load. */
-export interface SoakRequest {
-  method: string;
-  path: string;
-  body?: unknown;
-  /** Makes it safe to repeat. */
-  key?: string;
-  /** The client address that it seems to come from. */
-  address?: string;
-}
-
-/** What came back. */
+/** A response of the service. */
 export interface SoakResponse {
   status: number;
   /** The body; of a stream the data of its last event. */
   body: Fields;
-  /** The events of a stream, by name, each with its last data. */
+  /** The data of the last event of each name, of a stream. */
   events?: Map<string, Fields>;
 }
 
-/** What of the responses is read. */
+/** The fields of the responses that are read. */
 export interface Fields {
   id?: string;
   answer?: string;
@@ -37,50 +27,46 @@ interface List<Item> {
   data: Item[];
 }
 
-/** A process that is killed does not always close its connections at once. */
+/** A killed process does not always close its connections at once. */
 const REQUEST_MS = 15_000;
+const ATTEMPTS = 6;
 
-/** A client of a service that comes and goes. */
+/** A client of a service that is killed and started again. */
 export class SoakClient {
   private readonly service: KillableService;
-  private readonly authorization: string;
+  private readonly headers: Record<string, string>;
 
-  constructor(service: KillableService, token: string) {
+  constructor(service: KillableService, headers: Record<string, string>) {
     this.service = service;
-    this.authorization = `Bearer ${token}`;
+    this.headers = headers;
   }
 
-  /** Sends a request to the service once it runs; undefined where it died before it answered. */
-  async send({ method, path, body, key, address }: SoakRequest): Promise<SoakResponse | undefined> {
+  /** Sends a request when the service runs; returns undefined where it was killed before it answered. */
+  async send(request: PreparedRequest): Promise<SoakResponse | undefined> {
+    const headers = { ...this.headers, ...request.headers };
     const port = await this.service.port;
-    const headers: Record<string, string> = { Authorization: this.authorization, "Content-Type": "application/json" };
-    if (key !== undefined) headers["Idempotency-Key"] = key;
-    if (address !== undefined) headers["CF-Connecting-IP"] = address;
-    const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS), ...(body !== undefined && { body: JSON.stringify(body) }) };
-    let text = "";
-    let status = 0;
     try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
-      status = response.status;
-      if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) return await readEvents(response);
-      text = await response.text();
+      const response = await fetchFrom(port, { ...request, headers }, AbortSignal.timeout(REQUEST_MS));
+      const { status } = response;
+      if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) return { status, ...(await readEvents(response)) };
+      const text = await response.text();
       return { status, body: text === "" ? {} : (JSON.parse(text) as Fields) };
     } catch {
       return undefined;
     }
   }
 
-  /** The body of a successful response, for what is asked while nothing is killed. */
+  /** Returns the body of a successful response, while nothing is killed. */
   async call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       const response = await this.send({ method, path, body });
       if (response && response.status < 300) return response.body as Body;
-      if (attempt === 5) throw new Error(`${method} ${path} answered ${response?.status ?? "nothing"}: ${JSON.stringify(response?.body)}`);
+      if (attempt === ATTEMPTS) throw new Error(`${method} ${path} answered ${JSON.stringify(response)}`);
       await sleep(1_000);
     }
   }
 
-  /** Every record of a list. */
+  /** Returns every record of a list. */
   async list<Item>(path: string): Promise<List<Item>> {
     const data: Item[] = [];
     const first = `${path}${path.includes("?") ? "&" : "?"}limit=100`;
@@ -93,21 +79,16 @@ export class SoakClient {
   }
 }
 
-/** Reads a stream of events, as far as it comes. */
-async function readEvents(response: Response): Promise<SoakResponse> {
-  const events = new Map<string, Fields>();
-  let [received, body]: [string, Fields] = ["", {}];
+/** Reads a stream of events until it ends or breaks off. */
+async function readEvents(response: Response): Promise<Pick<SoakResponse, "body" | "events">> {
+  let received = "";
   try {
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) received += chunk;
   } catch {
-    // It broke off: what came before counts.
+    // The events before the break count.
   }
-  for (const block of received.split("\n\n").slice(0, -1)) {
-    const [, name] = /^event: (.*)$/m.exec(block) ?? [];
-    const [, data] = /^data: (.*)$/m.exec(block) ?? [];
-    if (name === undefined || data === undefined) continue;
-    body = JSON.parse(data) as Fields;
-    events.set(name, body);
-  }
-  return { status: response.status, body, events };
+  const found = [...received.matchAll(/^event: (.*)\ndata: (.*)\n\n/gm)].map(
+    ([, name, data]) => [name!, JSON.parse(data!) as Fields] as const,
+  );
+  return { body: found.at(-1)?.[1] ?? {}, events: new Map(found) };
 }

@@ -1,48 +1,49 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fields, SoakClient, SoakRequest, SoakResponse } from "./client.ts";
+import type { PreparedRequest } from "../load.ts";
+import type { Fields, SoakClient, SoakResponse } from "./client.ts";
 
-/** What the load consists of, and how often each comes. */
+/** The kinds of requests, and how often each comes. */
 const WEIGHTS = { ask: 6, stream: 4, lead: 4, source: 2, answer: 2, removal: 1, reply: 2, erasure: 1 };
 
 export type Kind = keyof typeof WEIGHTS;
 
-/** Something that the load did, and what became of it. */
+/** A request of the load, and its outcome. */
 export interface Deed {
   kind: Kind;
-  /** A word that stands nowhere else: by it the check finds what was stored. */
+  /** A word that occurs nowhere else: by it the check finds what was stored. */
   marker: string;
-  request: SoakRequest;
+  request: PreparedRequest;
   /** How often it was sent. */
   attempts: number;
   /** Whether it is sent again until it is answered. */
   isRepeated: boolean;
   /**
-   * `acknowledged`: it must have been done, once. `refused`: nothing of it may be there. `unknown`: its response was lost, and
-   * it is not sent again: it may have been done, once.
+   * `acknowledged`: it must have been done once. `refused`: nothing of it may be stored. `unknown`: its response was lost, and
+   * it is not sent again, so that it may have been done once.
    */
   outcome?: "acknowledged" | "refused" | "unknown";
-  /** What acknowledged it. */
+  /** The response that acknowledged it. */
   response: Fields;
 }
 
-/** Where the load is sent. */
+/** The agents that the load is sent to. */
 export interface Target {
   client: SoakClient;
-  /** Is asked. */
+  /** The agent for questions. */
   agentId: string;
-  /** Gets sources and curated answers. */
+  /** The agent for sources and curated answers. */
   scratchAgentId: string;
 }
 
 const LANES = 6;
-/** Of all requests: the others are never sent again, as by a client that gives up. */
+/** The share of requests that are repeated; the others are never sent again, as by a client that gives up. */
 const REPEATED_SHARE = 0.75;
 const CONTINUED_SHARE = 0.3;
-/** The load is not to be limited by the machine: what is under way when the service dies is what counts. */
+/** Pauses keep the load below what the machine can do. */
 const PAUSE_MS = 300;
 const RETRY_AFTER_MS = 1_000;
-/** Text sources are of this many paragraphs. */
+/** The number of paragraphs of a text source. */
 const PARAGRAPHS = 12;
 
 /** Keeps requests under way until `stop`, then repeats what was not answered. */
@@ -80,7 +81,7 @@ export class Load {
     deed.attempts++;
     const response = await this.target.client.send(deed.request);
     const ids = response?.events?.get("start");
-    // A repeated request must join what the first one began.
+    // A repeated request must return the message of the first one.
     if (deed.response.message_id && ids?.message_id && ids.message_id !== deed.response.message_id) deed.outcome = "refused";
     if (ids) deed.response = { ...deed.response, ...ids };
     if (isDone(deed, response)) {
@@ -98,67 +99,57 @@ export class Load {
 
   private newDeed(): Deed {
     const kind = chooseKind();
-    // Letters alone: one word, however a text is divided.
+    // Letters alone remain one word, however a text is divided.
     const marker = `zq${[...randomBytes(10)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join("")}`;
     const request = this.requestOf(kind, marker);
     if (!request) return this.newDeed();
     const isRepeated = kind === "erasure" || kind === "removal" || Math.random() < REPEATED_SHARE;
-    // A visitor has no key: the same details are the same lead.
-    const key = isRepeated && kind !== "lead" && { key: marker };
+    // A visitor has no idempotency key: the same details are the same lead.
+    const key = isRepeated && kind !== "lead" && { headers: { "Idempotency-Key": marker } };
     const deed: Deed = { kind, marker, attempts: 0, isRepeated, response: {}, request: { ...request, ...key } };
     this.deeds.push(deed);
     return deed;
   }
 
-  /** Undefined where there is nothing yet that it could be about. */
-  private requestOf(kind: Kind, marker: string): SoakRequest | undefined {
+  /** Returns undefined where no record exists yet that the request could be about. */
+  private requestOf(kind: Kind, marker: string): PreparedRequest | undefined {
     const { agentId, scratchAgentId } = this.target;
-    const scratch = `/api/v1/agents/${scratchAgentId}`;
-    const ask = `/api/v1/agents/${agentId}/messages`;
-    const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+    const post = (path: string, body: object): PreparedRequest => ({ method: "POST", path: `/api/v1${path}`, body });
+    const remove = (path: string): PreparedRequest => ({ method: "DELETE", path: `/api/v1${path}` });
+    const scratch = `/agents/${scratchAgentId}`;
     switch (kind) {
       case "ask":
       case "stream": {
-        const earlier =
-          Math.random() < CONTINUED_SHARE ? this.acknowledged("ask", ({ response }) => response.needs_human === false) : undefined;
+        const isContinued = Math.random() < CONTINUED_SHARE;
+        const earlier = isContinued ? this.acknowledged("ask", ({ response }) => response.needs_human === false) : undefined;
         const person = { user: (earlier?.request.body as { user?: object } | undefined)?.user ?? { id: `u-${marker}` } };
         const conversation = earlier && { conversation_id: earlier.response.conversation_id };
         const message = `How long does a refund take to be paid? ${marker}`;
-        return { method: "POST", path: ask, body: { message, ...person, ...conversation, ...(kind === "stream" && { stream: true }) } };
+        return post(`/agents/${agentId}/messages`, { message, ...person, ...conversation, ...(kind === "stream" && { stream: true }) });
       }
-      case "lead":
-        return {
-          method: "POST",
-          path: `/widget/v1/agents/${agentId}/leads`,
-          address,
-          body: { name: marker, email: `${marker}@example.com` },
-        };
+      case "lead": {
+        const headers = { "CF-Connecting-IP": `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}` };
+        const body = { name: marker, email: `${marker}@example.com` };
+        return { method: "POST", path: `/widget/v1/agents/${agentId}/leads`, headers, body };
+      }
       case "source":
-        return {
-          method: "POST",
-          path: `${scratch}/sources`,
-          body: { type: "text", name: marker, text: textOf(marker), schedule: "manual" },
-        };
+        return post(`${scratch}/sources`, { type: "text", name: marker, text: textOf(marker), schedule: "manual" });
       case "answer":
-        return { method: "POST", path: `${scratch}/answers`, body: { question: `What is ${marker}?`, answer: `It is ${marker}.` } };
+        return post(`${scratch}/answers`, { question: `What is ${marker}?`, answer: `It is ${marker}.` });
       case "removal": {
-        const answer = this.acknowledged(
-          "answer",
-          ({ response }) => !this.deeds.some(({ request }) => request.path.endsWith(`/${response.id}`)),
-        );
-        return answer && { method: "DELETE", path: `${scratch}/answers/${answer.response.id}` };
+        const isRemoved = (id = "") => this.deeds.some(({ request }) => request.path.endsWith(`/${id}`));
+        const answer = this.acknowledged("answer", ({ response }) => !isRemoved(response.id));
+        return answer && remove(`${scratch}/answers/${answer.response.id}`);
       }
       case "reply": {
         const asked = this.acknowledged("ask");
-        return (
-          asked && { method: "POST", path: `/api/v1/conversations/${asked.response.conversation_id}/messages`, body: { content: marker } }
-        );
+        return asked && post(`/conversations/${asked.response.conversation_id}/messages`, { content: marker });
       }
       case "erasure": {
-        // Not one whose conversation others wrote to: an erasure takes their messages too.
+        // An erasure also removes the messages of others, so conversations that others wrote to are left out.
         const asked = this.acknowledged("stream", (deed) => !this.isShared(deed));
         const { user } = (asked?.request.body ?? {}) as { user?: { id: string } };
-        return user && { method: "DELETE", path: `/api/v1/privacy/visitors?external_id=${user.id}` };
+        return user && remove(`/privacy/visitors?external_id=${user.id}`);
       }
     }
   }
@@ -168,7 +159,7 @@ export class Load {
     return found[found.length === 0 ? 0 : randomInt(found.length)];
   }
 
-  /** Whether it continues a conversation, which another deed began, or its person is being erased. */
+  /** Whether the request continues a conversation of another one, or its person is being erased. */
   private isShared({ request }: Deed): boolean {
     const { conversation_id: continued, user } = request.body as { conversation_id?: string; user: { id: string } };
     return continued !== undefined || this.deeds.some(({ request }) => request.path.endsWith(`=${user.id}`));
@@ -178,11 +169,11 @@ export class Load {
 function isDone({ kind, request }: Deed, response: SoakResponse | undefined): boolean {
   if (!response) return false;
   if (response.events) return response.events.has("done");
-  // Whoever repeats a removal finds that there is nothing.
+  // A repeated removal finds nothing.
   return response.status < 300 || (kind === "removal" && request.method === "DELETE" && response.status === 404);
 }
 
-/** No response, a failure of the service, or its first request with this key still under way. */
+/** Whether there was no response, a failure of the service, or the first request with this key is still in progress. */
 function isWorthRepeating(response: SoakResponse | undefined): boolean {
   return !response || response.events !== undefined || response.status >= 500 || response.status === 409 || response.status === 429;
 }

@@ -1,24 +1,19 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Build, startWorker } from "../service.ts";
+import { startWorker } from "../service.ts";
 
-// A service in a process of its own, which leads its process group, so that a kill of the group ends all of it at once.
+// A service in a process of its own, which leads its process group, so that killing the group ends all of it at once.
 
-/** What the process is told to serve. */
-export interface ServiceOptions {
-  build: Build;
-  bindings: Record<string, string>;
-  /** The folder that holds its storage. */
-  state: string;
-}
+/** The arguments of `startWorker`, which the process receives as a message. */
+export type ServiceOptions = Parameters<typeof startWorker>;
 
-/** More often than the platform's minute, since few of these processes live that long. */
+/** More often than the platform's minute, because few of these processes live that long. */
 const SWEEP_EVERY_MS = 5_000;
 
 process.once("disconnect", () => process.kill(0, "SIGKILL"));
-const [{ build, bindings, state }] = (await once(process, "message")) as [ServiceOptions];
-const served = await startWorker(build, bindings, state);
-process.send?.({ port: served.port });
+const [options] = (await once(process, "message")) as [ServiceOptions];
+const served = await startWorker(...options);
+process.send?.(served.port);
 for (;;) {
   await sleep(SWEEP_EVERY_MS);
   await served.sweep().catch((error: unknown) => console.error(`The sweep failed: ${String(error)}`));

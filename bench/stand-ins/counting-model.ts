@@ -1,20 +1,19 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { serve } from "./serve.ts";
 
-/** A server of the OpenAI protocol that answers at once and keeps count of what it is given to read. */
+/** A server of the OpenAI protocol that answers at once and counts what it reads. */
 export interface CountingModel {
   baseUrl: string;
-  /** Characters of each prompt, tools and all. */
+  /** The characters of each prompt, with its tools. */
   prompts: number[];
   close(): Promise<void>;
 }
 
-/** What it answers: about as long as a support agent's. The first line names the passage that the answer rests on. */
+/** An answer of the usual length. Its first line names the passage that it rests on. */
 const ANSWER = `@sources p1\n${"Refunds are paid to the original payment method within five working days after the parcel reaches the warehouse. ".repeat(4)}`;
 
 export async function startCountingModel(): Promise<CountingModel> {
   const prompts: number[] = [];
-  const server = createServer((request, response) => {
+  const { origin, close } = await serve((request, response) => {
     void (async () => {
       const { messages, tools } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { messages: unknown; tools?: unknown };
       prompts.push(JSON.stringify(messages).length + (tools === undefined ? 0 : JSON.stringify(tools).length));
@@ -24,7 +23,5 @@ export async function startCountingModel(): Promise<CountingModel> {
       response.end(`${chunk({ content: ANSWER }, null)}${chunk({}, "stop")}data: [DONE]\n\n`);
     })().catch((error: unknown) => response.destroy(error as Error));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, prompts, close };
+  return { baseUrl: `${origin}/v1`, prompts, close };
 }

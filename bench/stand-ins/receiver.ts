@@ -1,61 +1,44 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { serve } from "./serve.ts";
 
-/** What came in, and when. */
-interface Arrival {
-  /** The path, by which endpoints are told apart. */
+/** A delivery of an event. */
+interface Delivery {
+  /** The path of the endpoint. */
   path: string;
   eventId: string;
-  /** The identifier of the record that the event tells of. */
+  /** The id of the record that the event is about. */
   recordId: string;
   atMs: number;
 }
 
-/** A receiver of webhooks on this machine: it answers 204 at once, but at /hang never. */
+/** A receiver of webhooks on this machine: it answers 204 at once, but at HANGING_PATH never. */
 export interface Receiver {
-  arrivals: Arrival[];
+  deliveries: Delivery[];
   url(path: string): string;
-  /** Waits for something to have come in; fails when it takes too long. */
-  until(isThere: () => boolean, deadlineMs: number): Promise<void>;
+  /** Waits until a condition holds; fails when that takes too long. */
+  until(holds: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 export const HANGING_PATH = "/hang";
 
 const POLL_MS = 5;
+const DEADLINE_MS = 120_000;
 
 export async function startReceiver(): Promise<Receiver> {
-  const arrivals: Arrival[] = [];
-  const server = createServer((request, response) => {
-    const note = ({ id, data }: { id: string; data: { id: string } }) => {
+  const deliveries: Delivery[] = [];
+  const { origin, close } = await serve((request, response) => {
+    void (async () => {
+      const { id, data } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { id: string; data: { id: string } };
       const path = request.url ?? "";
-      arrivals.push({ path, eventId: id, recordId: data.id, atMs: performance.now() });
+      deliveries.push({ path, eventId: id, recordId: data.id, atMs: performance.now() });
       if (path !== HANGING_PATH) response.writeHead(204).end();
-    };
-    readJson(request).then(note, () => response.destroy());
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    arrivals,
-    url: (path) => `http://127.0.0.1:${port}${path}`,
-    until: async (isThere, deadlineMs) => {
-      const endMs = performance.now() + deadlineMs;
-      while (!isThere()) {
-        if (performance.now() > endMs) throw new Error(`Only ${arrivals.length} deliveries came within ${deadlineMs} ms.`);
-        await sleep(POLL_MS);
-      }
-    },
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    })().catch(() => response.destroy());
+  });
+  const until = async (holds: () => boolean) => {
+    for (const endMs = performance.now() + DEADLINE_MS; !holds(); await sleep(POLL_MS)) {
+      if (performance.now() > endMs) throw new Error(`Only ${deliveries.length} deliveries came within ${DEADLINE_MS} ms.`);
+    }
   };
-}
-
-async function readJson(request: IncomingMessage): Promise<{ id: string; data: { id: string } }> {
-  let text = "";
-  for await (const chunk of request.setEncoding("utf8")) text += chunk;
-  return JSON.parse(text) as { id: string; data: { id: string } };
+  return { deliveries, url: (path) => origin + path, until, close };
 }

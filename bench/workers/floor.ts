@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 
 /*
  * What the platform alone can do: the hops, the D1 batches and the tables (our own migrations) of the service's
- * operations, without framework, validation, key check or query builder. The bench divides by it.
+ * operations, without framework, validation, key check or query builder. The bench divides the service's speed by it.
  */
 
 interface FloorEnv {
@@ -10,7 +10,7 @@ interface FloorEnv {
   GATE: DurableObjectNamespace<FloorGate>;
   INDEX: DurableObjectNamespace<FloorIndex>;
   SESSION: DurableObjectNamespace<FloorSession>;
-  /** Where a turn with a model asks it; given by the bench of streams. */
+  /** The address of the model, which only the bench of streams sets. */
   MODEL_URL?: string;
   MODEL?: string;
 }
@@ -34,12 +34,12 @@ interface Passage {
 }
 
 /**
- * One line a request, as the service writes. A console.log costs some 50 µs here whatever it says, for Miniflare reads it
- * through a pipe; without it in the floor too, the bench would measure that pipe and not the service.
+ * One line a request, as the service writes. A console.log costs about 50 µs here whatever it prints, because Miniflare reads
+ * it through a pipe; without it in the floor too, the bench would measure that pipe and not the service.
  */
 const LOG_LINE = JSON.stringify({ event: "request", operation: "floor", status: 200 });
 
-/** Ids of the rows that `POST /seed` makes. */
+/** The ids of the rows that `POST /seed` creates. */
 const WORKSPACE = "019a0000-0000-7000-8000-000000000000";
 const AGENT = "019a0000-0000-7000-8000-000000000100";
 const CONVERSATION = "019a0000-0000-7000-8000-000000000200";
@@ -65,7 +65,7 @@ const INSERT_SOURCE = `INSERT INTO sources (id, workspace_id, agent_id, type, na
   VALUES (?, ?, ?, 'text', 'Handbook', 'ready', 'manual', 100, 0, 0)`;
 const INSERT_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
   VALUES (?1, ?2, ?3, 'api', 'open', ?4, ?4, ?4)`;
-/** With its first message, which the triggers then leave out. */
+/** With the counts of its first message, which the triggers then leave out. */
 const BEGIN_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, message_count, last_message_preview,
   last_message_at, latest_message_id, idle_at, created_at, updated_at) VALUES (?1, ?2, ?3, 'api', 'open', 1, ?4, ?5, ?6, ?5, ?5, ?5)`;
 const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, quota_period, created_at)
@@ -97,7 +97,13 @@ const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question
 const TEXT =
   "The floor answers with a sentence of about the length that a real answer has, so that rows and responses weigh the same. ".repeat(2);
 
-/** Admits: one hop, from memory. */
+type Statement = readonly [sql: string, ...values: unknown[]];
+
+function batch(db: D1Database, statements: readonly Statement[]): Promise<D1Result[]> {
+  return db.batch(statements.map(([sql, ...values]) => db.prepare(sql).bind(...values)));
+}
+
+/** Admits a request from memory. */
 export class FloorGate extends DurableObject<FloorEnv> {
   private accepted = 0;
 
@@ -108,7 +114,7 @@ export class FloorGate extends DurableObject<FloorEnv> {
   }
 }
 
-/** Searches: one full-text query over its own SQLite, as large as the service's seeded source. */
+/** Searches its own SQLite by one full-text query, in as much text as the service's seeded source has. */
 export class FloorIndex extends DurableObject<FloorEnv> {
   constructor(ctx: DurableObjectState, env: FloorEnv) {
     super(ctx, env);
@@ -124,10 +130,13 @@ export class FloorIndex extends DurableObject<FloorEnv> {
     return this.ctx.storage.sql.exec<{ title: string; content: string; score: number }>(sql, query).toArray();
   }
 
-  /** Finds ids, after reading what has changed in D1. */
+  /** Reads what has changed in D1, and then finds ids. */
   async searchConversations(query: string): Promise<{ id: number }[]> {
-    const { DB: db } = this.env;
-    await db.batch([LIST_CHANGED, COUNT_CHANGED].map((sql) => db.prepare(sql).bind(WORKSPACE, Date.now() - 60_000)));
+    const sinceMs = Date.now() - 60_000;
+    await batch(this.env.DB, [
+      [LIST_CHANGED, WORKSPACE, sinceMs],
+      [COUNT_CHANGED, WORKSPACE, sinceMs],
+    ]);
     return this.ctx.storage.sql.exec<{ id: number }>("SELECT rowid AS id FROM chunks WHERE chunks MATCH ? LIMIT 20", query).toArray();
   }
 
@@ -136,7 +145,7 @@ export class FloorIndex extends DurableObject<FloorEnv> {
   }
 }
 
-/** Answers one question: its own storage, the index beside the first batch, then the second batch. */
+/** Answers a question: writes its own storage, calls the index beside the first batch, and then sends the second batch. */
 export class FloorSession extends DurableObject<FloorEnv> {
   findTurn(): Promise<{ message: string } | undefined> {
     return this.ctx.storage.get("turn");
@@ -154,23 +163,23 @@ export class FloorSession extends DurableObject<FloorEnv> {
     await this.ctx.storage.put("turn", { conversationId, questionId, answerId, message });
     const [passages] = await Promise.all([
       index.getByName(AGENT).search("sentence OR length"),
-      db.batch([
-        db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
-        db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
-        db.prepare(BEGIN_CONVERSATION).bind(conversationId, WORKSPACE, AGENT, message, nowMs, questionId),
-        db.prepare(INSERT_MESSAGE).bind(questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs),
+      batch(db, [
+        [FIND_AGENT, WORKSPACE, AGENT],
+        [FIND_CONVERSATION, WORKSPACE, conversationId],
+        [BEGIN_CONVERSATION, conversationId, WORKSPACE, AGENT, message, nowMs, questionId],
+        [INSERT_MESSAGE, questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs],
       ]),
     ]);
     const answer = isModelAsked ? await this.askModel(message) : (passages[0]?.content.slice(0, 200) ?? "");
-    await db.batch([
-      db.prepare(RECORD_ANSWER).bind(conversationId, answer, nowMs + 1, answerId),
-      db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs + 1),
-      db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
+    await batch(db, [
+      [RECORD_ANSWER, conversationId, answer, nowMs + 1, answerId],
+      [INSERT_MESSAGE, answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs + 1],
+      [FIND_CONVERSATION, WORKSPACE, conversationId],
     ]);
     return { answer, conversation_id: conversationId, message_id: answerId };
   }
 
-  /** Reads the model's stream to its end, with as little done to it as makes a text of it. */
+  /** Reads the model's stream to its end, and returns its text. */
   private async askModel(message: string): Promise<string> {
     const body = JSON.stringify({ model: this.env.MODEL, stream: true, messages: [{ role: "user", content: message }] });
     const response = await fetch(this.env.MODEL_URL!, { method: "POST", body });
@@ -179,121 +188,112 @@ export class FloorSession extends DurableObject<FloorEnv> {
   }
 }
 
+type Body = Record<string, string>;
 type Handler = (env: FloorEnv, request: Request) => Promise<unknown>;
 
-function reads(statements: (db: D1Database) => D1PreparedStatement[]): Handler {
-  return async (env) => {
-    await env.GATE.getByName(WORKSPACE).admit();
-    const [first, ...more] = await env.DB.batch(statements(env.DB));
+/** Asks the gate while it reads the body. */
+async function admit({ GATE }: FloorEnv, request: Request): Promise<Body> {
+  const [body] = await Promise.all([request.body ? request.json<Body>() : {}, GATE.getByName(WORKSPACE).admit()]);
+  return body;
+}
+
+/** Reads in one batch. */
+function reads(...statements: Statement[]): Handler {
+  return async (env, request) => {
+    await admit(env, request);
+    const [first, ...more] = await batch(env.DB, statements);
     return { data: first?.results, more: more.map(({ results }) => results) };
   };
 }
 
-function writes(statements: (db: D1Database, body: Record<string, string>, id: string) => D1PreparedStatement[]): Handler {
+/** Writes in one batch. */
+function writes(statements: (body: Body, id: string, nowMs: number) => Statement[]): Handler {
   return async (env, request) => {
-    const [body] = await Promise.all([request.json<Record<string, string>>(), env.GATE.getByName(WORKSPACE).admit()]);
-    const results = await env.DB.batch(statements(env.DB, body, crypto.randomUUID()));
+    const body = await admit(env, request);
+    const results = await batch(env.DB, statements(body, crypto.randomUUID(), Date.now()));
     return results.find(({ results }) => results.length > 0)?.results[0];
   };
 }
 
+/** Asks a session of its own. */
+function asks(messageOf: (body: Body) => string, isModelAsked = false): Handler {
+  return async (env, request) => {
+    const body = await admit(env, request);
+    return env.SESSION.getByName(crypto.randomUUID()).ask(messageOf(body), isModelAsked);
+  };
+}
+
+const AGENT_FOUND: Statement = [FIND_AGENT, WORKSPACE, AGENT];
+const CONVERSATION_FOUND: Statement = [FIND_CONVERSATION, WORKSPACE, CONVERSATION];
+const MATCH = "sentence OR length";
+
 const ROUTES: Record<string, Handler> = {
   "/rpc": (env) => env.GATE.getByName(WORKSPACE).admit(),
-  "/rpc-read/agents": reads((db) => [db.prepare(LIST_AGENTS).bind(WORKSPACE), db.prepare(FIND_WORKSPACE).bind(WORKSPACE)]),
-  "/rpc-read/agent": reads((db) => [db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT)]),
-  "/rpc-read/usage": reads((db) => [db.prepare(FIND_WORKSPACE).bind(WORKSPACE), db.prepare(FIND_USAGE).bind(WORKSPACE, "2026-11")]),
-  "/rpc-read/sources": reads((db) => [db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT), db.prepare(LIST_SOURCES).bind(WORKSPACE, AGENT)]),
-  "/rpc-read/conversation": reads((db) => [
-    db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
-    db.prepare(LIST_MESSAGES).bind(WORKSPACE, CONVERSATION),
-  ]),
-  "/rpc-read/gaps": reads((db) => [
-    db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
-    db.prepare(LIST_UNANSWERED).bind(WORKSPACE, AGENT),
-    db.prepare(LIST_RATED_DOWN).bind(WORKSPACE, AGENT),
-    db.prepare(LIST_CURATED).bind(WORKSPACE, AGENT),
-  ]),
-  "/rpc-index-read": async (env) => {
-    await env.GATE.getByName(WORKSPACE).admit();
-    const hits = await env.INDEX.getByName(AGENT).searchConversations("sentence OR length");
-    const { DB: db } = env;
-    const found = await db.batch([
-      db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
-      db.prepare(LIST_VISITORS).bind(CONVERSATION),
-      db.prepare(LIST_HANDOFFS).bind(WORKSPACE, CONVERSATION),
-      db.prepare(FIND_CONTENT).bind(MESSAGE),
-      db.prepare(FIND_NOTE_CONTENT).bind(MESSAGE),
+  "/rpc-read/agents": reads([LIST_AGENTS, WORKSPACE], [FIND_WORKSPACE, WORKSPACE]),
+  "/rpc-read/agent": reads(AGENT_FOUND),
+  "/rpc-read/usage": reads([FIND_WORKSPACE, WORKSPACE], [FIND_USAGE, WORKSPACE, "2026-11"]),
+  "/rpc-read/sources": reads(AGENT_FOUND, [LIST_SOURCES, WORKSPACE, AGENT]),
+  "/rpc-read/conversation": reads(CONVERSATION_FOUND, [LIST_MESSAGES, WORKSPACE, CONVERSATION]),
+  "/rpc-read/gaps": reads(
+    AGENT_FOUND,
+    [LIST_UNANSWERED, WORKSPACE, AGENT],
+    [LIST_RATED_DOWN, WORKSPACE, AGENT],
+    [LIST_CURATED, WORKSPACE, AGENT],
+  ),
+  "/rpc-index-read": async (env, request) => {
+    await admit(env, request);
+    const hits = await env.INDEX.getByName(AGENT).searchConversations(MATCH);
+    const found = await batch(env.DB, [
+      CONVERSATION_FOUND,
+      [LIST_VISITORS, CONVERSATION],
+      [LIST_HANDOFFS, WORKSPACE, CONVERSATION],
+      [FIND_CONTENT, MESSAGE],
+      [FIND_NOTE_CONTENT, MESSAGE],
     ]);
     return { data: found.map(({ results }) => results), hits };
   },
-  "/rpc-read-search": async (env) => {
-    await env.GATE.getByName(WORKSPACE).admit();
-    const [passages] = await Promise.all([
-      env.INDEX.getByName(AGENT).search("sentence OR length"),
-      env.DB.batch([env.DB.prepare(FIND_AGENT).bind(WORKSPACE, AGENT)]),
-    ]);
-    return { data: passages };
+  "/rpc-read-search": async (env, request) => {
+    await admit(env, request);
+    const [data] = await Promise.all([env.INDEX.getByName(AGENT).search(MATCH), batch(env.DB, [AGENT_FOUND])]);
+    return { data };
   },
   "/rpc-write-rpc": async (env, request) => {
-    const [body] = await Promise.all([request.json<{ question: string; answer: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
+    const { question = "", answer = "" } = await admit(env, request);
     const id = crypto.randomUUID();
-    await env.DB.batch([env.DB.prepare(INSERT_ANSWER).bind(id, WORKSPACE, AGENT, body.question, body.answer, Date.now())]);
-    await env.INDEX.getByName(AGENT).putAnswer(id, body.question, body.answer);
-    return { id, ...body };
+    await batch(env.DB, [[INSERT_ANSWER, id, WORKSPACE, AGENT, question, answer, Date.now()]]);
+    await env.INDEX.getByName(AGENT).putAnswer(id, question, answer);
+    return { id, question, answer };
   },
-  "/rpc-write/rating": writes((db, { rating }, id) => [
-    db.prepare(SET_FEEDBACK).bind(id, WORKSPACE, AGENT, CONVERSATION, MESSAGE, rating, Date.now()),
+  "/rpc-write/rating": writes(({ rating }, id, nowMs) => [[SET_FEEDBACK, id, WORKSPACE, AGENT, CONVERSATION, MESSAGE, rating, nowMs]]),
+  "/rpc-write/note": writes(({ content }, id, nowMs) => [
+    [INSERT_NOTE, id, WORKSPACE, CONVERSATION, content, nowMs],
+    [COUNT_NOTE, WORKSPACE],
+    [RAISE_CONVERSATION, CONVERSATION, nowMs],
   ]),
-  "/rpc-write/note": writes((db, { content }, id) => [
-    db.prepare(INSERT_NOTE).bind(id, WORKSPACE, CONVERSATION, content, Date.now()),
-    db.prepare(COUNT_NOTE).bind(WORKSPACE),
-    db.prepare(RAISE_CONVERSATION).bind(CONVERSATION, Date.now()),
+  "/rpc-write/assignee": writes((_body, _id, nowMs) => [
+    [ASSIGN_CONVERSATION, CONVERSATION, "grace", "Grace Hopper", nowMs],
+    CONVERSATION_FOUND,
   ]),
-  "/rpc-write/assignee": writes((db) => [
-    db.prepare(ASSIGN_CONVERSATION).bind(CONVERSATION, "grace", "Grace Hopper", Date.now()),
-    db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
-  ]),
-  "/rpc-read-session": async (env) => {
-    await env.GATE.getByName(WORKSPACE).admit();
-    const [turn, found] = await Promise.all([
-      env.SESSION.getByName(CONVERSATION).findTurn(),
-      env.DB.batch([env.DB.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION)]),
-    ]);
+  "/rpc-read-session": async (env, request) => {
+    await admit(env, request);
+    const [turn, found] = await Promise.all([env.SESSION.getByName(CONVERSATION).findTurn(), batch(env.DB, [CONVERSATION_FOUND])]);
     return { turn, data: found[0]?.results };
   },
-  "/ask": async (env, request) => {
-    const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
-    return env.SESSION.getByName(crypto.randomUUID()).ask(message);
-  },
-  "/ask-completion": async (env, request) => {
-    const [{ messages }] = await Promise.all([request.json<{ messages: [{ content: string }] }>(), env.GATE.getByName(WORKSPACE).admit()]);
-    return env.SESSION.getByName(crypto.randomUUID()).ask(messages[0].content);
-  },
-  "/ask-model": async (env, request) => {
-    const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
-    return env.SESSION.getByName(crypto.randomUUID()).ask(message, true);
-  },
+  "/ask": asks(({ message = "" }) => message),
+  "/ask-completion": asks(({ messages }) => (messages as unknown as [{ content: string }])[0].content),
+  "/ask-model": asks(({ message = "" }) => message, true),
   "/seed": async ({ DB: db, SESSION }) => {
     await SESSION.getByName(CONVERSATION).keepTurn(TEXT.repeat(12));
-    await db.batch([
-      db.prepare(INSERT_WORKSPACE).bind(WORKSPACE),
-      ...Array.from({ length: AGENTS_SEEDED }, (_, at) => db.prepare(INSERT_AGENT).bind(at === 0 ? AGENT : crypto.randomUUID(), WORKSPACE)),
-      db.prepare(INSERT_SOURCE).bind(crypto.randomUUID(), WORKSPACE, AGENT),
-      db.prepare(INSERT_CONVERSATION).bind(CONVERSATION, WORKSPACE, AGENT, 0),
-      ...Array.from({ length: MESSAGES_SEEDED }, (_, at) =>
-        db
-          .prepare(INSERT_MESSAGE)
-          .bind(
-            at === 1 ? MESSAGE : crypto.randomUUID(),
-            WORKSPACE,
-            CONVERSATION,
-            at % 2 ? "assistant" : "user",
-            "visitor",
-            TEXT,
-            null,
-            at,
-          ),
-      ),
+    const idAt = (at: number, which: number, known: string) => (at === which ? known : crypto.randomUUID());
+    await batch(db, [
+      [INSERT_WORKSPACE, WORKSPACE],
+      ...Array.from({ length: AGENTS_SEEDED }, (_, at): Statement => [INSERT_AGENT, idAt(at, 0, AGENT), WORKSPACE]),
+      [INSERT_SOURCE, crypto.randomUUID(), WORKSPACE, AGENT],
+      [INSERT_CONVERSATION, CONVERSATION, WORKSPACE, AGENT, 0],
+      ...Array.from({ length: MESSAGES_SEEDED }, (_, at): Statement => {
+        const role = at % 2 ? "assistant" : "user";
+        return [INSERT_MESSAGE, idAt(at, 1, MESSAGE), WORKSPACE, CONVERSATION, role, "visitor", TEXT, null, at];
+      }),
     ]);
     return { seeded: true };
   },

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { EMBEDDED_TABLE, EmbeddedVectors } from "../../src/knowledge/vectors/embedded-vectors.ts";
 import { NEAREST } from "../../src/knowledge/vectors/vector-index.ts";
-import { randomNumbers } from "../random.ts";
+import { normal, randomNumbers } from "../random.ts";
 
 /*
  * The embedded vectors alone, filled with random ones. The path is `/<count>/<dimensions>/<action>`, each size an object of its
@@ -90,10 +90,6 @@ function randomVector(dimensions: number, count: number, random: () => number): 
   }
   const subject = subjects[Math.floor((random() * count) / PER_SUBJECT)]!;
   return Array.from(subject, (value, at) => value + SUBJECT * normal(random) * deviation(at));
-}
-
-function normal(random: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 export default {

@@ -12,21 +12,21 @@ import service, {
 export * from "../../src/index.ts";
 
 /*
- * The service, with distances between its parts: bindings are wrapped so that each call takes as long as from where its caller
- * is to where it goes. Only `npm run bench -- --world` serves it.
+ * The service with distances between its parts: the bindings are wrapped so that each call takes as long as the way from its
+ * caller to its target. Only `npm run bench -- --world` serves it.
  *
- * Requests arrive at the edge, far from everything. The databases are in one region, and so are the objects that are created
- * there by a location hint. The others are in another region: each is created near its first caller, wherever that was.
+ * Requests come in at the edge, far from everything. The databases are in one region, as are the objects that are created
+ * there by a location hint. The other objects are in another region, because each is created near its first caller.
  */
 type Place = "edge" | "region" | "elsewhere";
 
 const NEAR_MS = 1;
-/** The round trip between two places, which the bench sets. */
+/** The time of a round trip between two places, which the bench sets. */
 let farMs = 0;
-/** Where each object is, by its id. */
+/** The place of each object, by its id. */
 const places = new Map<string, Place>();
 
-/** Does something in another place, and comes back. */
+/** Does the work in another place, and returns with its result. */
 async function travel<Result>(from: Place, to: Place, act: () => Promise<Result>): Promise<Result> {
   if (farMs === 0) return act();
   if (from === to) {
@@ -39,32 +39,27 @@ async function travel<Result>(from: Place, to: Place, act: () => Promise<Result>
   return result;
 }
 
-class FarStatement {
-  constructor(
-    readonly inner: D1PreparedStatement,
-    private readonly here: Place,
-  ) {}
+interface FarStatement {
+  inner: D1PreparedStatement;
+  bind: (...values: unknown[]) => FarStatement;
+  all: () => Promise<D1Result>;
+  run: () => Promise<D1Result>;
+  raw: () => Promise<unknown[]>;
+}
 
-  bind(...values: unknown[]): FarStatement {
-    return new FarStatement(this.inner.bind(...values), this.here);
-  }
-
-  all(): Promise<D1Result> {
-    return travel(this.here, "region", () => this.inner.all());
-  }
-
-  run(): Promise<D1Result> {
-    return travel(this.here, "region", () => this.inner.run());
-  }
-
-  raw(): Promise<unknown[]> {
-    return travel(this.here, "region", () => this.inner.raw());
-  }
+function farStatement(inner: D1PreparedStatement, here: Place): FarStatement {
+  return {
+    inner,
+    bind: (...values) => farStatement(inner.bind(...values), here),
+    all: () => travel(here, "region", () => inner.all()),
+    run: () => travel(here, "region", () => inner.run()),
+    raw: () => travel(here, "region", () => inner.raw()),
+  };
 }
 
 function farDatabase(inner: D1Database, here: Place): D1Database {
   return {
-    prepare: (query: string) => new FarStatement(inner.prepare(query), here),
+    prepare: (query: string) => farStatement(inner.prepare(query), here),
     batch: (statements: FarStatement[]) => travel(here, "region", () => inner.batch(statements.map((statement) => statement.inner))),
   } as unknown as D1Database;
 }
@@ -85,7 +80,7 @@ function farNamespace(inner: DurableObjectNamespace, here: Place): DurableObject
   return { getByName } as unknown as DurableObjectNamespace;
 }
 
-/** The bindings, as they are for code in this place. */
+/** Returns the bindings for code in this place. */
 function seenFrom(here: Place, env: Env): Env {
   const objects = Object.entries(env).filter((binding): binding is [string, DurableObjectNamespace] => isNamespace(binding[1]));
   const far = Object.fromEntries(objects.map(([name, inner]) => [name, farNamespace(inner, here)]));
@@ -112,7 +107,7 @@ export const LeadIndex = placed(Leads);
 export const LiveChannel = placed(Live);
 export const RegionalEntry = placed(Entry);
 
-/** It runs where the entry is that calls it. */
+/** It runs in the place of the entry that calls it. */
 export class RegionalWorker extends Worker {
   constructor(ctx: ExecutionContext, env: Env) {
     super(ctx, seenFrom("region", env));
