@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
 import { auroc, calibrationError, refusedAt } from "./answers/metrics.ts";
 import { type QuestionSet, readData, readTrades } from "./answers/questions.ts";
+import { send } from "./load.ts";
 import { forEach, mean } from "./measure.ts";
 import { buildBare, useTemporaryFolder, withWorker } from "./service.ts";
 
@@ -38,7 +39,7 @@ interface Question {
   /** Questions of one fold are left out together. */
   fold: string;
   set: string;
-  url: string;
+  path: string;
   asked: { question: string; previousQuestions: string[] };
   isAnswerable: boolean;
   isRight(candidate: Candidate): boolean;
@@ -67,28 +68,28 @@ async function main(): Promise<void> {
   process.env["WRANGLER_LOG"] = "error";
   await withWorker(await buildBare("signals"), {}, async ({ port }) => {
     const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
-    const questions = (await Promise.all(sets.map((set) => teach(`http://127.0.0.1:${port}`, set)))).flat();
+    const questions = (await Promise.all(sets.map((set) => teach(port, set)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
-      const candidates = await post<Candidate[]>(question.url, question.asked);
+      const candidates = await ask<Candidate[]>(port, question);
       return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
     });
-    const { judged, lines, ranking, confidence } = await fit(ranked);
+    const { judged, lines, ranking, confidence } = await fit(port, ranked);
     if (values.list) for (const each of judged) console.log(describe(each));
     console.log(lines.join("\n"));
     if (!values.dry) await writeFile(TARGET, source(ranking, confidence, lines));
   });
 }
 
-async function teach(base: string, { name, group, texts, questions }: QuestionSet): Promise<Question[]> {
+async function teach(port: number, { name, group, texts, questions }: QuestionSet): Promise<Question[]> {
   if (texts.length === 0) throw new Error(`${name} holds no passages.`);
-  const url = `${base}/${encodeURIComponent(name)}`;
-  await fetch(url, { method: "PUT", body: JSON.stringify(texts.map(({ name, text }) => ({ id: name, title: name, text }))) });
+  const path = `/${encodeURIComponent(name)}`;
+  await send(port, { method: "PUT", path, body: texts.map(({ name, text }) => ({ id: name, title: name, text })) });
   return questions
     .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
     .map((each) => ({
       fold: group === name ? `${name}${conversationOf(each.id) % COLLECTION_FOLDS}` : name,
       set: group,
-      url,
+      path,
       asked: { question: each.messages.at(-1)!, previousQuestions: each.messages.slice(0, -1) },
       isAnswerable: each.kind !== "miss",
       isRight: ({ sourceId, text }) => each.isRight({ text, sources: [sourceId] }),
@@ -100,18 +101,16 @@ function conversationOf(taskId: string): number {
   return createHash("sha256").update(taskId.split("<")[0]!).digest().readUInt32BE();
 }
 
-async function post<Answer>(url: string, body: unknown): Promise<Answer> {
+function ask<Answer>(port: number, { path, asked }: Question, scores?: readonly number[]): Promise<Answer> {
   // Fitting takes longer than an idle connection is kept.
-  const response = await fetch(url, { method: "POST", body: JSON.stringify(body), headers: { Connection: "close" } });
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
-  return response.json() as Promise<Answer>;
+  return send(port, { method: "POST", path, headers: { Connection: "close" }, body: { ...asked, scores } });
 }
 
 /** Fits both models, and judges each question by a fit that has not seen its fold. */
-async function fit(questions: readonly Ranked[]) {
+async function fit(port: number, questions: readonly Ranked[]) {
   const folds = [...new Set(questions.map(({ fold }) => fold))];
   const rankings = new Map(folds.map((fold) => [fold, fitRanking(questions.filter((each) => each.fold !== fold))]));
-  const judged = await forEach(questions, async (question): Promise<Judged> => judge(question, rankings.get(question.fold)!));
+  const judged = await forEach(questions, async (question): Promise<Judged> => judge(port, question, rankings.get(question.fold)!));
   for (const fold of folds) {
     const weights = fitConfidence(judged.filter((each) => each.fold !== fold));
     for (const each of judged)
@@ -122,10 +121,10 @@ async function fit(questions: readonly Ranked[]) {
   return { judged, lines: figures(judged), ranking, confidence: confidence.named };
 }
 
-async function judge(question: Ranked, ranking: Features): Promise<Judged> {
+async function judge(port: number, question: Ranked, ranking: Features): Promise<Judged> {
   const scores = question.candidates.map(({ features }) => score(ranking, features));
   const best = scores.indexOf(Math.max(...scores));
-  const features = scores.length === 0 ? null : await post<Features | null>(question.url, { ...question.asked, scores });
+  const features = scores.length === 0 ? null : await ask<Features | null>(port, question, scores);
   return { ...question, best, features, confidence: 0 };
 }
 

@@ -61,7 +61,7 @@ export async function send<Answer>(port: number, request: PreparedRequest): Prom
 /** Returns a request as HTTP clients take it. */
 export function initOf({ method, headers, body }: PreparedRequest) {
   return {
-    method: method as "GET" | "POST" | "PATCH" | "DELETE",
+    method: method as "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     headers: { "Content-Type": "application/json", ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   };

@@ -71,12 +71,8 @@ async function listNoises({ port, sweep }: RunningWorker, operatorToken: string,
   const small = await createTenant(port, operatorToken, "small", { plan: "free", limits: { leads_per_day: 0 } });
   const revoked = await createTenant(port, operatorToken, "revoked");
   await revoked.operate("DELETE", `/workspaces/${revoked.workspaceId}/keys/${revoked.keyId}`);
-  const flood =
-    (perSecond: number, requestOf: (n: number) => PreparedRequest): Noise["make"] =>
-    (signal, answered) =>
-      sendAll(port, perSecond, requestOf, signal, answered);
   const leads = ({ agentId }: Tenant) =>
-    flood(LEADS_PER_SECOND, (n) => ({
+    flood(port, LEADS_PER_SECOND, (n) => ({
       method: "POST",
       path: `/widget/v1/agents/${agentId}/leads`,
       headers: { "CF-Connecting-IP": `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}` },
@@ -88,7 +84,7 @@ async function listNoises({ port, sweep }: RunningWorker, operatorToken: string,
   return [
     {
       name: `${FLOOD_PER_SECOND} requests/s with a revoked key`,
-      make: flood(FLOOD_PER_SECOND, () => revoked.request("GET", "/agents")),
+      make: flood(port, FLOOD_PER_SECOND, () => revoked.request("GET", "/agents")),
     },
     { name: `${LEADS_PER_SECOND} leads/s of other addresses, stored`, make: leads(loud) },
     { name: `${LEADS_PER_SECOND} leads/s of other addresses, past the day's limit`, make: leads(small) },
@@ -109,27 +105,21 @@ async function listNoises({ port, sweep }: RunningWorker, operatorToken: string,
 }
 
 /** Sends a request so many times a second, whether the ones before have been answered or not. */
-async function sendAll(
-  port: number,
-  perSecond: number,
-  requestOf: (n: number) => PreparedRequest,
-  signal: AbortSignal,
-  answered: Record<string, number>,
-): Promise<void> {
-  const open = new Set<Promise<unknown>>();
-  const sendOne = async (n: number) => {
-    const response = await fetchFrom(port, requestOf(n));
-    await response.text();
-    answered[response.status] = (answered[response.status] ?? 0) + 1;
+function flood(port: number, perSecond: number, requestOf: (n: number) => PreparedRequest): Noise["make"] {
+  return async (signal, answered) => {
+    const sendOne = async (n: number) => {
+      const response = await fetchFrom(port, requestOf(n));
+      await response.text();
+      answered[response.status] = (answered[response.status] ?? 0) + 1;
+    };
+    const sent: Promise<void>[] = [];
+    const startMs = performance.now();
+    while (!signal.aborted) {
+      sent.push(sendOne(sent.length));
+      await sleep(Math.max(0, startMs + (sent.length * 1000) / perSecond - performance.now()));
+    }
+    await Promise.all(sent);
   };
-  const startMs = performance.now();
-  for (let n = 0; !signal.aborted; n++) {
-    const one = sendOne(n);
-    open.add(one);
-    void one.finally(() => open.delete(one));
-    await sleep(Math.max(0, startMs + ((n + 1) * 1000) / perSecond - performance.now()));
-  }
-  await Promise.all(open);
 }
 
 async function measureBeside({ name, lasts, make }: Noise, quiet: Tenant): Promise<Table[number]> {

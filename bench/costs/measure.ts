@@ -5,26 +5,15 @@ import { buildVariant, linesDuring, type LogLine, type RunningService, type Runn
 import { startCountingModel } from "../stand-ins/counting-model.ts";
 import { type Receiver, startReceiver } from "../stand-ins/receiver.ts";
 import { createEventSource } from "../webhooks.ts";
-
-/** What one operation uses, on average. */
-export interface Measured {
-  objectHops: number;
-  d1Trips: number;
-  d1RowsRead: number;
-  d1RowsWritten: number;
-  objectRowsRead: number;
-  objectRowsWritten: number;
-  /** The CPU time of workerd, with D1 and the objects, which the platform bills otherwise: more than the Worker's own. */
-  cpuMs: number;
-}
+import type { Item, Usage } from "./prices.ts";
 
 export interface Measurements {
   /** A question that begins a conversation, answered by a model. */
-  ask: Measured;
+  ask: Usage;
   /** A question within a conversation. */
-  further: Measured;
+  further: Usage;
   /** What one webhook adds to a reply of the team: the event, its delivery, and the record of both. */
-  event: Measured;
+  event: Usage;
   /** The tokens that the model reads for a question, four characters each. */
   promptTokens: number;
   /** What a conversation of one question adds to its database, and what each further question adds. */
@@ -82,9 +71,8 @@ async function measureEvents(service: RunningService, receiver: Receiver) {
     await receiver.until(() => receiver.deliveries.length > before);
   });
   await unlisten();
-  const event = Object.fromEntries(
-    (Object.keys(heard) as (keyof Measured)[]).map((name) => [name, Math.max(0, heard[name] - silent[name])]),
-  ) as unknown as Measured;
+  const added = Object.entries(heard).map(([item, amount]) => [item, Math.max(0, amount - silent[item as Item]!)]);
+  const event: Usage = { ...Object.fromEntries(added), workerRequest: 1 };
   return { event, eventBytes: heardBytes - silentBytes };
 }
 
@@ -96,7 +84,7 @@ async function measureSweep(worker: RunningWorker): Promise<Spent> {
 }
 
 /** Returns what an operation and its jobs use, and the bytes that it adds to the database, on average of so many times. */
-async function average(worker: RunningWorker, times: number, operation: () => Promise<unknown>): Promise<[Measured, number]> {
+async function average(worker: RunningWorker, times: number, operation: () => Promise<unknown>): Promise<[Usage, number]> {
   const takeRows = () => send<{ read: number; written: number }>(worker.port, { method: "GET", path: "/object-rows" });
   const startBytes = await worker.databaseBytes();
   await takeRows();
@@ -105,18 +93,19 @@ async function average(worker: RunningWorker, times: number, operation: () => Pr
     for (let at = 0; at < times; at++) await operation();
   };
   const cpuMs = await workerdCpuMs(async () => (lines = await linesDuring(worker, repeat, SETTLE_MS)));
-  const { objectHops, d1Trips, rowsRead, rowsWritten } = spentBy(lines);
+  const { objectHops, rowsRead, rowsWritten } = spentBy(lines);
   const { read, written } = await takeRows();
-  const measured = {
-    objectHops: objectHops / times,
-    d1Trips: d1Trips / times,
-    d1RowsRead: rowsRead / times,
-    d1RowsWritten: rowsWritten / times,
-    objectRowsRead: read / times,
-    objectRowsWritten: written / times,
-    cpuMs: cpuMs / times,
+  const usage: Usage = {
+    workerRequest: 1,
+    // The CPU time of workerd, with D1 and the objects, which the platform bills otherwise: more than the Worker's own.
+    workerCpuMs: cpuMs / times,
+    d1RowRead: rowsRead / times,
+    d1RowWritten: rowsWritten / times,
+    objectRequest: objectHops / times,
+    objectRowRead: read / times,
+    objectRowWritten: written / times,
   };
-  return [measured, ((await worker.databaseBytes()) - startBytes) / times];
+  return [usage, ((await worker.databaseBytes()) - startBytes) / times];
 }
 
 /** The sums of what lines of the log say was used. */

@@ -24,6 +24,9 @@ export const PRICES = {
 
 export type Item = keyof typeof PRICES;
 
+/** How much an operation uses of each billed item. */
+export type Usage = Partial<Record<Item, number>>;
+
 /** The amounts that the plan's $5 include each month; of Workers AI each day. */
 export const INCLUDED: { what: string; amount: string }[] = [
   { what: "Worker requests", amount: "10 million" },

@@ -1,19 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatReport } from "../report.ts";
-import type { Measured } from "./measure.ts";
 import { PRICES } from "./prices.ts";
 import { createReport, priceOf, usageOfAsk, usageOfEvent } from "./table.ts";
-
-const NOTHING: Measured = {
-  objectHops: 0,
-  d1Trips: 0,
-  d1RowsRead: 0,
-  d1RowsWritten: 0,
-  objectRowsRead: 0,
-  objectRowsWritten: 0,
-  cpuMs: 0,
-};
 
 const near = (actual: number, expected: number) => assert.ok(Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
 
@@ -23,22 +12,22 @@ void test("each thing is counted at its price", () => {
 });
 
 void test("a question pays for its tokens in and out, the vectors that it is compared with, and its conversation's object for as long as the model writes", () => {
-  const usage = usageOfAsk({ ...NOTHING, objectHops: 3, d1RowsWritten: 40 }, 1_000);
+  const usage = usageOfAsk({ workerRequest: 1, objectRequest: 3, d1RowWritten: 40 }, 1_000);
   near(usage.neuron!, (1_000 * 5_500 + 300 * 36_400 + 40 * 1_075) / 1e6);
   near(usage.objectGbSecond!, (4 + 2 * 0.02) * 0.128);
   assert.deepEqual([usage.workerRequest, usage.objectRequest, usage.d1RowWritten, usage.objectRowRead], [1, 3, 40, 200]);
 });
 
 void test("an event is written to the queue, read and deleted", () => {
-  near(priceOf(usageOfEvent(NOTHING)), PRICES.workerRequest + 3 * PRICES.queueOperation);
+  near(priceOf(usageOfEvent({ workerRequest: 1 })), PRICES.workerRequest + 3 * PRICES.queueOperation);
 });
 
 void test("every plan has its row, those without webhooks without events", () => {
   const sweep = { objectHops: 0, d1Trips: 1, rowsRead: 28, rowsWritten: 0 };
   const measured = {
-    ask: NOTHING,
-    further: NOTHING,
-    event: NOTHING,
+    ask: {},
+    further: {},
+    event: {},
     promptTokens: 0,
     conversationBytes: 1,
     questionBytes: 1,

@@ -1,11 +1,8 @@
 import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
 import type { Report, Table } from "../report.ts";
-import type { Measured, Measurements } from "./measure.ts";
-import { INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES, VECTORIZE_QUERY } from "./prices.ts";
-
-/** How much an operation uses of each billed item. */
-type Usage = Partial<Record<Item, number>>;
+import type { Measurements } from "./measure.ts";
+import { INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES, type Usage, VECTORIZE_QUERY } from "./prices.ts";
 
 // What cannot be measured without the network, and is assumed.
 
@@ -25,30 +22,18 @@ const EVENTS_A_QUESTION = 2;
 const THOUSAND = 1_000;
 const MONTHLY_MINUTES = 30 * 24 * 60;
 
-/** Returns what one answered question uses. */
-export function usageOfAsk(measured: Measured, promptTokens: number): Usage {
+/** Returns what one answered question uses, with the model and the vectors that were not measured. */
+export function usageOfAsk(measured: Usage, promptTokens: number): Usage {
   const { modelInput, modelOutput, embedding } = NEURONS_A_MILLION;
-  const neurons = (promptTokens * modelInput + ANSWER_TOKENS * modelOutput + QUESTION_TOKENS * embedding) / 1e6;
-  const seconds = ANSWER_SECONDS + (measured.objectHops - 1) * HOP_SECONDS;
-  const usage = usageOf({ ...measured, objectRowsRead: measured.objectRowsRead + VECTOR_ROWS });
-  return { ...usage, objectGbSecond: seconds * OBJECT_GB, neuron: neurons };
+  const neuron = (promptTokens * modelInput + ANSWER_TOKENS * modelOutput + QUESTION_TOKENS * embedding) / 1e6;
+  const seconds = ANSWER_SECONDS + ((measured.objectRequest ?? 0) - 1) * HOP_SECONDS;
+  const objectRowRead = (measured.objectRowRead ?? 0) + VECTOR_ROWS;
+  return { ...measured, objectRowRead, objectGbSecond: seconds * OBJECT_GB, neuron };
 }
 
 /** Returns what one delivered event uses, if the consumer runs for it alone; it takes up to a hundred at once. */
-export function usageOfEvent(measured: Measured): Usage {
-  return { ...usageOf(measured), queueOperation: 3 };
-}
-
-function usageOf({ objectHops, d1RowsRead, d1RowsWritten, objectRowsRead, objectRowsWritten, cpuMs }: Measured): Usage {
-  return {
-    workerRequest: 1,
-    workerCpuMs: cpuMs,
-    d1RowRead: d1RowsRead,
-    d1RowWritten: d1RowsWritten,
-    objectRequest: objectHops,
-    objectRowRead: objectRowsRead,
-    objectRowWritten: objectRowsWritten,
-  };
+export function usageOfEvent(measured: Usage): Usage {
+  return { ...measured, queueOperation: 3 };
 }
 
 /** Returns the price in dollars, beyond what the plan includes. */

@@ -65,7 +65,7 @@ async function fill(port: number, workspaceId: string, { id, step }: Agent, docu
       const to = Math.min(documents, from + DOCUMENTS_PER_SOURCE * step);
       const numbers = Array.from({ length: Math.ceil((to - from) / step) }, (_, at) => from + at * step);
       // The next documents are written while the service stores these.
-      const body = { id: `source-${from}`, documents: numbers.map(documentAt) };
+      const body = { id: `source-${from}`, documents: numbers.map(documentAt).map(({ title, url, chunks }) => ({ title, url, chunks })) };
       await stored;
       stored = send(port, { method: "POST", path: `/fill/${workspaceId}/${id}`, body });
     }

@@ -6,17 +6,6 @@ import { normal, randomNumbers } from "../random.ts";
  * a subject for each document, one document of ten in German. Questions are in the words of a passage.
  */
 
-interface Chunk {
-  heading: string;
-  content: string;
-}
-
-export interface Document {
-  title: string;
-  url: string;
-  chunks: Chunk[];
-}
-
 /** A query, and the document that answers it. */
 export interface Question {
   query: string;
@@ -81,27 +70,13 @@ function englishWords(): string[] {
 }
 
 function germanWords(): string[] {
-  const counts = new Map<string, number>();
-  for (const [word] of readFileSync("bench/trades/rathaus.de.md", "utf8")
-    .toLowerCase()
-    .matchAll(/\p{L}+/gu)) {
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
-  return [...counts].toSorted(([, a], [, b]) => b - a).map(([word]) => word);
+  const text = readFileSync("bench/trades/rathaus.de.md", "utf8").toLowerCase();
+  const found = Map.groupBy(text.match(/\p{L}+/gu)!, (word) => word);
+  return [...found].toSorted(([, a], [, b]) => b.length - a.length).map(([word]) => word);
 }
 
-interface Draft extends Document {
-  vocabulary: Vocabulary;
-  /** The ranks of the words of the document's passages. */
-  ranks: number[][];
-}
-
-export function documentAt(number: number): Document {
-  const { title, url, chunks } = draft(number);
-  return { title, url, chunks };
-}
-
-function draft(number: number): Draft {
+/** Returns the document with this number, with the vocabulary of its words and the ranks of those of each passage. */
+export function documentAt(number: number) {
   const random = randomNumbers(number + 1);
   const vocabulary = random() < GERMAN_SHARE ? german : english;
   const subject = subjectAt(Math.floor(random() * SUBJECTS), vocabulary);
@@ -117,7 +92,7 @@ function draft(number: number): Draft {
       return about < FIELD_SHARE ? ofField() : about < FIELD_SHARE + SUBJECT_SHARE ? ofSubject() : vocabulary.rank(random);
     });
   });
-  const chunks = ranks.map((ofChunk): Chunk => ({ heading: name(2), content: sentences(ofChunk, words) }));
+  const chunks = ranks.map((ofChunk) => ({ heading: name(2), content: sentences(ofChunk, words) }));
   return { vocabulary, ranks, title: name(3), url: `https://help.example.com/${number}`, chunks };
 }
 
@@ -162,7 +137,7 @@ export const KINDS: Record<string, { isGerman?: boolean; words: (pick: Pick, fie
 /** Returns a question of a kind in the words of a passage of this document; none where it has no such words. */
 export function questionAt(kind: string, number: number): Question[] {
   const { isGerman = false, words } = KINDS[kind]!;
-  const { vocabulary, ranks, url } = draft(number);
+  const { vocabulary, ranks, url } = documentAt(number);
   if (isGerman !== (vocabulary === german)) return [];
   const random = randomNumbers(number + 2_000_000_011);
   const ofChunk = new Set(ranks[Math.floor(random() * ranks.length)]);

@@ -131,42 +131,32 @@ async function findUnsearchable({ client, scratchAgentId }: Target, kept: readon
   return findings;
 }
 
-/** Returns the records whose event must be delivered, by its type. */
-function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
-  const idsOf = (fits: (deed: Deed) => string | null | undefined | false) => new Set(kept.flatMap((deed) => fits(deed) || []));
-  const isQuestion = ({ kind }: Deed) => kind === "ask" || kind === "stream";
-  return new Map([
-    [RECORD_EVENTS.conversation, idsOf((deed) => isQuestion(deed) && deed.response.conversation_id)],
-    [RECORD_EVENTS.answer, idsOf((deed) => isQuestion(deed) && deed.response.message_id)],
-    [RECORD_EVENTS.reply, idsOf(({ kind, response }) => kind === "reply" && response.id)],
-    [RECORD_EVENTS.lead, idsOf(({ kind, response }) => kind === "lead" && response.id)],
-    [RECORD_EVENTS.source, idsOf(({ kind, response }) => kind === "source" && response.id)],
-  ]);
+/** Returns the events that an acknowledged request causes, as `type of record`. */
+function eventsOf({ kind, response: { id, conversation_id: conversationId, message_id: messageId } }: Deed): string[] {
+  const event = (record: keyof typeof RECORD_EVENTS, recordId?: string | null) =>
+    recordId ? [`${RECORD_EVENTS[record]} of ${recordId}`] : [];
+  if (kind === "ask" || kind === "stream") return [...event("conversation", conversationId), ...event("answer", messageId)];
+  return kind === "reply" || kind === "lead" || kind === "source" ? event(kind, id) : [];
 }
 
 /** Checks that each record has one event, which may have been delivered several times. */
 function checkEvents(kept: readonly Deed[], receiver: Receiver): Finding[] {
-  const findings: Finding[] = [];
-  const eventsOf = new Map<string, Set<string>>();
-  for (const { path, recordId, eventId } of receiver.deliveries) {
-    const key = `${path.slice(1)} of ${recordId}`;
-    eventsOf.set(key, (eventsOf.get(key) ?? new Set()).add(eventId));
-  }
-  for (const [key, ids] of eventsOf) if (ids.size > 1) findings.push({ kind: "events", problem: "doubled", text: `${ids.size} × ${key}` });
-  for (const [type, records] of recordsOf(kept)) {
-    for (const id of records)
-      if (!eventsOf.has(`${type} of ${id}`)) findings.push({ kind: "events", problem: "lost", text: `${type} of ${id}` });
-  }
-  return findings;
+  const received = Map.groupBy(receiver.deliveries, ({ path, recordId }) => `${path.slice(1)} of ${recordId}`);
+  const doubled = [...received].filter(([, deliveries]) => new Set(deliveries.map(({ eventId }) => eventId)).size > 1);
+  const lost = [...new Set(kept.flatMap(eventsOf))].filter((event) => !received.has(event));
+  return [
+    ...doubled.map(([text]): Finding => ({ kind: "events", problem: "doubled", text })),
+    ...lost.map((text): Finding => ({ kind: "events", problem: "lost", text })),
+  ];
 }
 
 function checkCounters({ transcripts, leads, kept }: Stored, erasedAnswers: number): Finding[] {
   const answers = [...transcripts.values()].flat().filter(({ role }) => role === "assistant").length;
   const counted = { conversations: transcripts.size, leads: leads.length, messages: answers + erasedAnswers };
-  const wrong = Object.entries(counted).filter(([name, count]) => kept[name as keyof typeof kept] !== count);
-  return wrong.map(([name, count]) => {
-    const isTooMuch = kept[name as keyof typeof kept] > count;
-    const text = `${name}: ${count} records, counted as ${kept[name as keyof typeof kept]}`;
-    return { kind: "counters", problem: isTooMuch ? "doubled" : "lost", text };
+  const names = Object.keys(counted) as (keyof typeof kept)[];
+  const wrong = names.filter((name) => kept[name] !== counted[name]);
+  return wrong.map((name) => {
+    const text = `${name}: ${counted[name]} records, counted as ${kept[name]}`;
+    return { kind: "counters", problem: kept[name] > counted[name] ? "doubled" : "lost", text };
   });
 }
