@@ -68,7 +68,13 @@ export function createReport(measurements: Measurements): Report {
 function itemTable(ask: Usage, event: Usage): Table {
   const row = (name: string, cells: (usage: Usage) => [string, string]) => {
     const [[asks, asksCost], [events, eventsCost]] = [cells(ask), cells(event)];
-    return { "": name, "1,000 asks use": asks, "asks cost": asksCost, "1,000 events use": events, "events cost": eventsCost };
+    return {
+      resource: name,
+      "1,000 questions use": asks,
+      "cost of questions": asksCost,
+      "1,000 events use": events,
+      "cost of events": eventsCost,
+    };
   };
   const items = (Object.keys(LABELS) as Item[]).map((item) =>
     row(LABELS[item], (usage) => {
@@ -86,13 +92,13 @@ function planTable(ask: Usage, event: Usage): Table {
     const model = messages * (ask.neuron ?? 0) * PRICES.neuron;
     const all = messages * priceOf(ask) + events * priceOf(event);
     return {
-      "plan, all of its messages used": plan,
-      "asks a month": count(messages),
+      "plan, with all of its messages used": plan,
+      "questions a month": count(messages),
       events: count(events),
       model: dollars(model),
-      "all else": dollars(all - model),
-      "a month": dollars(all),
-      "per 1,000 asks": dollars((all / messages) * THOUSAND),
+      "everything else": dollars(all - model),
+      "total a month": dollars(all),
+      "per 1,000 questions": dollars((all / messages) * THOUSAND),
     };
   });
 }
