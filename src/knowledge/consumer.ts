@@ -82,7 +82,7 @@ export async function ingest(
     claimSource(db, sourceId, lease, clock()),
     findSourceWithPlan(db, sourceId),
   ]);
-  if (!existing) await removeFromIndex(op, message);
+  if (!existing) await indexOf(op, message.agentId).removeSource(sourceId);
   if (!source || !existing?.plan) return "nothing_to_do";
   const maxBytes = limitsOf(existing.plan, existing.overrides ?? {}).knowledge_mb_per_agent * MEGABYTE;
   const run = { op, source, maxBytes, leaseId, clock };
@@ -269,17 +269,13 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
   announce(env, source.workspaceId, { kind: "source", id: source.id });
   const [[outdated], [existing]] = after;
   if (outdated) await wakeSource(env, source);
-  if (!existing) await removeFromIndex(op, { ...source, sourceId: source.id });
+  if (!existing) await indexOf(op, source.agentId).removeSource(source.id);
 }
 
+/** Removes from the index what was written for a source that was deleted meanwhile. */
 async function cleanUpIfDeleted({ op, source }: Run): Promise<void> {
   const [[existing]] = await op.db.batch([sourceExists(op.db, source.id)]);
-  if (!existing) await removeFromIndex(op, { ...source, sourceId: source.id });
-}
-
-/** Removes what was written into the index of a source that was deleted meanwhile. */
-async function removeFromIndex(op: Operation, { agentId, sourceId }: Omit<IngestionMessage, "workspaceId">): Promise<void> {
-  await indexOf(op, agentId).removeSource(sourceId);
+  if (!existing) await indexOf(op, source.agentId).removeSource(source.id);
 }
 
 function resultColumns(result: SyncResult, nowMs: number) {

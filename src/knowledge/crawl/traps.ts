@@ -12,12 +12,12 @@ import { type Variable, variablesOf } from "./variables.ts";
 const PATIENCE = 24;
 /** The same for page numbers: the pages of a list may repeat what was read elsewhere, and yet link to new pages. */
 const PATIENCE_WITH_LISTS = 120;
-/** After a trap was found, a further variable is a trap after one page, and after one page more for each so many of its pages with new text. */
+/** Once a crawl has read PATIENCE pages without new text, a variable is a trap after one, plus one for each 10 of its pages with new text. */
 const NEW_PAGES_PER_PATIENCE = 10;
 /** A text is new if this share of its shingles is, or this number of them: a page may consist mostly of menus. */
 const NEW_SHARE = 0.2;
 const NEW_SHINGLES = 10;
-/** The number of further pages of a variable that may wait for each of its pages that had new text. */
+/** The number of pages of a variable that may be found beyond the first ones, for each of its pages with new text. */
 const FOUND_PER_NEW = 5;
 
 const FOUND = 1;

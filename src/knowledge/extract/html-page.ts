@@ -49,11 +49,6 @@ function withDescription(text: string, description: string): string {
   return [heading.trim(), description, text.slice(heading.length)].filter((part) => part !== "").join("\n\n");
 }
 
-function withQuestions(text: string, structuredData: string[]): string {
-  const questions = questionsBeside(text, structuredData);
-  return questions === "" ? text : `${text}\n\n${questions}`.trim();
-}
-
 /** A page with more links is an index of the whole site, which the sitemap has too. */
 const MAX_LINKS = 5_000;
 
@@ -88,13 +83,11 @@ interface QuestionAndAnswer {
 const MAX_QUESTIONS = 200;
 const MAX_DEPTH = 8;
 
-/** The questions and answers in a page's JSON-LD (FAQPage, QAPage) that are not in its text, as sections. */
-function questionsBeside(text: string, structuredData: string[]): string {
+/** Adds the questions and answers in a page's JSON-LD (FAQPage, QAPage) that are not in its text, as sections. */
+function withQuestions(text: string, structuredData: string[]): string {
   const found = structuredData.flatMap((json) => questionsIn(parsed(json), 0)).slice(0, MAX_QUESTIONS);
-  return found
-    .filter(({ question, answer }) => !text.includes(answer.slice(0, 60)) || !text.includes(question))
-    .map(({ question, answer }) => `## ${question}\n\n${answer}`)
-    .join("\n\n");
+  const missing = found.filter(({ question, answer }) => !text.includes(answer.slice(0, 60)) || !text.includes(question));
+  return [text, ...missing.map(({ question, answer }) => `## ${question}\n\n${answer}`)].join("\n\n").trim();
 }
 
 function questionsIn(value: unknown, depth: number): QuestionAndAnswer[] {
