@@ -54,12 +54,10 @@ const headerValue = z
 
 const headers = z.record(z.string(), headerValue).superRefine((given, ctx) => {
   const names = Object.keys(given).map((one) => one.toLowerCase());
-  if (names.length > MAX_HEADERS) ctx.addIssue({ code: "custom", ...valueErrorParams(`send at most ${MAX_HEADERS}`) });
-  if (new Set(names).size < names.length)
-    ctx.addIssue({ code: "custom", ...valueErrorParams("name each header once, regardless of case") });
+  if (names.length > MAX_HEADERS) addProblem(ctx, `send at most ${MAX_HEADERS}`);
+  if (new Set(names).size < names.length) addProblem(ctx, "name each header once, regardless of case");
   for (const [one, value] of Object.entries(given)) {
-    const problem = headerNameProblem(one) ?? variableProblem(value ?? "");
-    if (problem !== undefined) ctx.addIssue({ code: "custom", path: [one], ...valueErrorParams(problem) });
+    addProblem(ctx, headerNameProblem(one) ?? variableProblem(value ?? ""), one);
   }
 });
 
@@ -69,10 +67,7 @@ const body = z
     (fields) => JSON.stringify(fields).length <= MAX_BODY_LENGTH,
     valueErrorParams(`write at most ${MAX_BODY_LENGTH} characters of JSON`),
   )
-  .superRefine((fields, ctx) => {
-    const problem = variableProblem(JSON.stringify(fields));
-    if (problem !== undefined) ctx.addIssue({ code: "custom", ...valueErrorParams(problem) });
-  });
+  .superRefine((fields, ctx) => addProblem(ctx, variableProblem(JSON.stringify(fields))));
 
 const requiresVerifiedVisitor = z
   .boolean()
@@ -105,9 +100,8 @@ const httpToolInput = z
   })
   .superRefine(({ url, method, parameters, body: fields }, ctx) => {
     const problem = targetProblem(env, sampleUrl(url), WEBHOOK_POLICY) ?? templateProblem(url, parameters);
-    if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
-    const fieldProblem = bodyProblem(method, parameters, fields);
-    if (fieldProblem !== undefined) ctx.addIssue({ code: "custom", path: ["body"], ...valueErrorParams(fieldProblem) });
+    addProblem(ctx, problem && toolUrlRefusal(problem), "url");
+    addProblem(ctx, bodyProblem(method, parameters, fields), "body");
   })
   .transform(({ timeout_seconds, requires_verified_visitor, headers: given, ...tool }): GivenTool => {
     return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor, headers: given };
@@ -136,7 +130,7 @@ const mcpServerInput = z
   })
   .superRefine(({ url }, ctx) => {
     const problem = targetProblem(env, url, WEBHOOK_POLICY);
-    if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
+    addProblem(ctx, problem && toolUrlRefusal(problem), "url");
   })
   .transform(({ type, name: own, url, headers: given, ...server }): GivenTool => {
     const { allowed_tools: allowedTools, timeout_seconds, requires_verified_visitor } = server;
@@ -150,11 +144,10 @@ export const toolsInputSchema = z
   .superRefine((tools, ctx) => {
     for (const [at, { name: own }] of tools.entries()) {
       const isTaken = tools.slice(0, at).some((before) => before.name === own);
-      if (isTaken) ctx.addIssue({ code: "custom", path: [at, "name"], ...valueErrorParams("another tool of the agent has this name") });
+      if (isTaken) addProblem(ctx, "another tool of the agent has this name", at, "name");
     }
     if (tools.reduce((sum, tool) => sum + lengthOf(tool), 0) > MAX_TOTAL_LENGTH) {
-      const message = `shorten the tools: names, descriptions and parameters hold at most ${MAX_TOTAL_LENGTH} characters together`;
-      ctx.addIssue({ code: "custom", ...valueErrorParams(message) });
+      addProblem(ctx, `shorten the tools: names, descriptions and parameters hold at most ${MAX_TOTAL_LENGTH} characters together`);
     }
   });
 
@@ -237,6 +230,11 @@ export function toolUrlRefusal(reason: string): string {
 
 function lengthOf(tool: GivenTool): number {
   return tool.type === "mcp" ? 0 : JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }).length;
+}
+
+/** Reports a problem with a field, if there is one. */
+function addProblem(ctx: z.RefinementCtx, problem: string | undefined, ...path: (string | number)[]): void {
+  if (problem !== undefined) ctx.addIssue({ code: "custom", path, ...valueErrorParams(problem) });
 }
 
 /** Why a tool cannot have these fields in its body, as a clause of an error message; undefined if it can. */
