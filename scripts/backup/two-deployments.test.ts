@@ -4,10 +4,9 @@ import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { buildService, type RunningWorker, startWorker } from "../../bench/service.ts";
 import { listen } from "../shared/ports.ts";
-import { call, type Client, createClient } from "../shared/service.ts";
+import { call, type Client, createClient, poll } from "../shared/service.ts";
 import { createOperator } from "./operator.ts";
 import { importFile, verifyFile, writeExport } from "./restore.ts";
 
@@ -119,11 +118,11 @@ async function createWorkspace({ url, operator }: Deployment) {
 
 /** Waits until no record of a list is in one of these states. */
 async function settle(api: Client, path: string, states: readonly string[]): Promise<void> {
-  for (const deadline = Date.now() + SETTLE_LIMIT_MS; Date.now() < deadline; await sleep(200)) {
+  const isSettled = await poll(async () => {
     const { data } = await call<{ data: { status: string }[] }>(api, "GET", path);
-    if (data.every(({ status }) => !states.includes(status))) return;
-  }
-  assert.fail(`${path} does not settle`);
+    return data.every(({ status }) => !states.includes(status)) || undefined;
+  }, SETTLE_LIMIT_MS);
+  assert.ok(isSettled, `${path} does not settle`);
 }
 
 /** What the API answers about everything that there is. */

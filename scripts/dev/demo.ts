@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "../shared/cli.ts";
 import { type Guide, readGuides } from "./guides.ts";
-import { call, type Client, createClient, findInList } from "../shared/service.ts";
+import { call, type Client, createClient, findInList, poll } from "../shared/service.ts";
 
 const WORKSPACE = { name: "Demo", slug: "demo", plan: "enterprise" };
 const KEY = { name: "Demo key", scopes: ["*"] };
@@ -16,7 +15,6 @@ const AGENT = {
   contact_form: { fields: [{ name: "name" }, { name: "email", required: true }, { name: "message" }] },
 };
 const READY_LIMIT_MS = 120_000;
-const POLL_EVERY_MS = 250;
 
 /** The demo's key and agent, kept in `.dev.vars` for the next start. */
 export interface Demo {
@@ -98,19 +96,17 @@ async function teach(client: Client, agentId: string): Promise<void> {
 }
 
 async function waitUntilReady(client: Client, path: string, guides: readonly Guide[]): Promise<void> {
-  const deadline = Date.now() + READY_LIMIT_MS;
-  for (;;) {
+  let waiting: Source[] = [];
+  const isReady = await poll(async () => {
     const sources = await listSources(client, path, guides);
     const failed = sources.find(({ status }) => status === "failed");
     if (failed) throw new UserError(`The source "${failed.name}" failed: ${failed.error?.message ?? "no reason given"}`);
-    const waiting = sources.filter(({ status }) => status !== "ready");
-    if (waiting.length === 0) return;
-    if (Date.now() > deadline) {
-      const states = waiting.map(({ name, status }) => `"${name}" is ${status}`).join(", ");
-      throw new UserError(`The demo agent's sources were not ready within ${READY_LIMIT_MS / 1000} s: ${states}.`);
-    }
-    await sleep(POLL_EVERY_MS);
-  }
+    waiting = sources.filter(({ status }) => status !== "ready");
+    return waiting.length === 0 || undefined;
+  }, READY_LIMIT_MS);
+  if (isReady) return;
+  const states = waiting.map(({ name, status }) => `"${name}" is ${status}`).join(", ");
+  throw new UserError(`The demo agent's sources were not ready within ${READY_LIMIT_MS / 1000} s: ${states}.`);
 }
 
 async function listSources(client: Client, path: string, guides: readonly Guide[]): Promise<Source[]> {

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
-import { call, type Client } from "../shared/service.ts";
+import { call, type Client, poll } from "../shared/service.ts";
 import type { Demo } from "./demo.ts";
 import type { Deployment } from "../backup/records.ts";
 import { addPastDays, COLLEAGUE, PAST_PEOPLE, type Person, person } from "./past-days.ts";
@@ -50,7 +49,6 @@ const SAMPLES: readonly Sample[] = [
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
 /** The source of a file that begins like a PDF and is none, so that reading it fails. */
 const BROKEN_SOURCE = "old-price-list";
-const POLL_EVERY_MS = 250;
 /** The demo is as good without it. */
 const LONGEST_WAIT_MS = 10_000;
 
@@ -83,12 +81,10 @@ export async function addSamples(deployment: Deployment, client: Client, { agent
 
 /** The failure of this source is part of the demo. Later, it would be the first line of the log and look like a fault. */
 async function waitUntilRead(client: Client, path: string): Promise<void> {
-  const deadline = Date.now() + LONGEST_WAIT_MS;
-  while (Date.now() < deadline) {
+  await poll(async () => {
     const { status } = await call<{ status: string }>(client, "GET", path);
-    if (status === "ready" || status === "failed") return;
-    await sleep(POLL_EVERY_MS);
-  }
+    return status === "ready" || status === "failed" || undefined;
+  }, LONGEST_WAIT_MS);
 }
 
 /** Erases the samples: their people with all their data, the source, and the backup that a killed start left. */

@@ -3,7 +3,7 @@ import { ROOT, UserError } from "./cli.ts";
 import { devVarsPath, readDevVars } from "./dev-vars.ts";
 
 const REQUEST_MS = 30_000;
-const HEALTH_EVERY_MS = 250;
+const POLL_EVERY_MS = 200;
 const HEALTH_LIMIT_MS = 120_000;
 const PAGE_LIMIT = 100;
 /** The parts of an error that are shown. */
@@ -82,17 +82,23 @@ export async function findInList<Item>(client: Client, path: string, fits: (item
 
 /** Waits until the service is healthy. */
 export async function waitUntilHealthy(url: string): Promise<void> {
-  const deadline = Date.now() + HEALTH_LIMIT_MS;
+  const client = createClient(url, "");
   let last = "nothing";
-  while (Date.now() < deadline) {
-    const answer = await createClient(url, "")
-      .send("GET", "/healthz")
-      .catch(() => undefined);
-    if (answer?.status === 200) return;
-    if (answer) last = String(answer.status);
-    await sleep(HEALTH_EVERY_MS);
+  const isHealthy = await poll(async () => {
+    const answer = await client.send("GET", "/healthz").catch(() => undefined);
+    last = String(answer?.status ?? last);
+    return answer?.status === 200 || undefined;
+  }, HEALTH_LIMIT_MS);
+  if (!isHealthy) throw new UserError(`The service was not healthy within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
+}
+
+/** Calls a function until it returns a value. Returns undefined where it does not within the limit. */
+export async function poll<Value>(read: () => Promise<Value | undefined>, limitMs: number): Promise<Value | undefined> {
+  for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(POLL_EVERY_MS)) {
+    const value = await read();
+    if (value !== undefined) return value;
   }
-  throw new UserError(`The service was not healthy within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
+  return undefined;
 }
 
 /** The reason why the configuration allows no demo: it switches the operator surface off, or a secret is wrong. */
