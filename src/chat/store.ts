@@ -162,7 +162,7 @@ function listTopics(db: Database, { workspaceId, agentId }: Question) {
     .limit(MAX_TOPICS);
 }
 
-/** The last messages since the conversation was reopened, newest first. A question that an earlier attempt stored, and what follows it, is left out. */
+/** The last messages since the conversation was reopened, newest first. A stored question is not among them. */
 function listHistory(db: Database, question: Question) {
   const { conversationId, questionId } = question;
   const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;

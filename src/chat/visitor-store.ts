@@ -74,12 +74,12 @@ export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
   return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
 }
 
-/** SQL: the id of the question's anonymous visitor if it was merged into another, else NULL. It may continue the conversations that it starts. */
+/** SQL: the id of the question's visitor if it was merged into another, else NULL. Its token still continues what it began. */
 export function mergedVisitorId({ workspaceId }: Question, { anonId }: QuestionVisitor): SQL {
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
 }
 
-/** SQL condition: the question may continue a conversation of this visitor, since it is nobody's yet, its author's, or that of a visitor who is merged into its author. */
+/** SQL condition: the question may continue a conversation of this visitor: nobody, its author, or a visitor whom it merges into its author. */
 export function belongsToVisitor({ workspaceId, visitor }: Question, visitorId: SQL): SQL {
   if (!visitor) return sql`TRUE`;
   const person = resolveVisitorId(workspaceId, visitor.anonId);

@@ -2,23 +2,23 @@ import { DurableObject, waitUntil } from "cloudflare:workers";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 
-/** A record that was created or changed. Pages that show it read it again, with what their key may read. */
+/** A record that was created or changed. Pages that show it read it again with their own key. */
 export interface Change {
   kind: "conversation" | "evaluation" | "lead" | "source";
   id: string;
 }
 
-/** Who looks at a page of the console. */
+/** An open page of the console. */
 export interface Viewer {
-  /** Of this page, not of the person, who may have opened several. */
+  /** Identifies the page. A person may have several open. */
   id: string;
-  /** As the workspace's others see it. */
+  /** The name of the person, which other viewers see. */
   name: string;
   sessionId: string;
   keyId: string;
-  /** What the key may read. */
+  /** The kinds of records that the key may read. */
   kinds: Change["kind"][];
-  /** Unix milliseconds, when the session ends. */
+  /** When the session ends, in Unix milliseconds. */
   expiresAtMs: number;
 }
 
@@ -32,15 +32,15 @@ type Attachment = Viewer & Presence;
 
 const MAX_VIEWERS = 200;
 const MAX_MESSAGE_LENGTH = 200;
-/** How long a socket is good. Its page opens another one, so that its key is checked again even if its revocation was not told. */
+/** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
 const MAX_OPEN_MS = 10 * 60_000;
 /** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
 const POLICY_VIOLATION = 1008;
 const SESSION_ENDED = "The session has ended.";
 
 /**
- * One object per workspace: it tells the open pages of the console what changed, by kind and id, and who else has the same
- * conversation open. Its sockets hibernate, so open pages cost nothing while nothing changes.
+ * One object per workspace. It notifies the open pages of the console of changed records, by kind and id, and of other viewers of the
+ * same conversation. Its sockets hibernate, so open pages cost nothing while nothing changes.
  */
 export class LiveChannel extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
@@ -48,7 +48,7 @@ export class LiveChannel extends DurableObject<Env> {
     ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
   }
 
-  /** Opens a viewer's socket; the viewer stands in the header, which the entrance writes. */
+  /** Opens the socket of the viewer in the header `X-Viewer`, which the console's route sets. */
   override fetch(request: Request): Response {
     if (this.ctx.getWebSockets().length >= MAX_VIEWERS) return new Response(null, { status: 503 });
     const viewer = JSON.parse(request.headers.get(VIEWER_HEADER)!) as Viewer;
@@ -59,7 +59,7 @@ export class LiveChannel extends DurableObject<Env> {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Tells every open page what changed of what its key may read. */
+  /** Notifies each open page of the changed records that its key may read. */
   publish(changes: readonly Change[]): void {
     for (const socket of this.ctx.getWebSockets()) {
       const { kinds } = socket.deserializeAttachment() as Attachment;
@@ -73,7 +73,7 @@ export class LiveChannel extends DurableObject<Env> {
     for (const socket of this.ctx.getWebSockets(sessionOrKeyId)) socket.close(POLICY_VIOLATION, SESSION_ENDED);
   }
 
-  /** A viewer opens or leaves a conversation, or begins or stops to write a reply. */
+  /** Receives that a viewer opens or leaves a conversation, or begins or stops writing a reply. */
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
     const presence = readPresence(message);
     if (!presence) return socket.close(POLICY_VIOLATION, "Not a message of this channel.");
@@ -88,7 +88,7 @@ export class LiveChannel extends DurableObject<Env> {
     this.publishPresence((socket.deserializeAttachment() as Attachment).conversation_id, socket);
   }
 
-  /** Tells each who has the conversation open who else has. */
+  /** Sends each viewer of a conversation the list of the others. */
   private publishPresence(conversationId: string | null, gone?: WebSocket): void {
     if (conversationId === null) return;
     const open = this.ctx.getWebSockets().flatMap((socket) => {
@@ -104,7 +104,7 @@ export class LiveChannel extends DurableObject<Env> {
   }
 }
 
-/** The header by which the entrance tells the channel who connects. */
+/** The header in which the console's route passes on the viewer. */
 export const VIEWER_HEADER = "X-Viewer";
 
 function sendTo(socket: WebSocket, text: string): void {
@@ -113,7 +113,7 @@ function sendTo(socket: WebSocket, text: string): void {
     if (Date.now() >= expiresAtMs) socket.close(POLICY_VIOLATION, SESSION_ENDED);
     else socket.send(text);
   } catch {
-    // It is closing: its page reconnects, and reads everything anew.
+    // The socket is closing. Its page connects again and reads everything.
   }
 }
 
@@ -128,7 +128,9 @@ function readPresence(message: string | ArrayBuffer): Presence | undefined {
   }
 }
 
-/** Tells the workspace's open pages what changed, once that is committed. Nothing waits for it, and a page reads again without it. */
+/**
+ * Notifies the workspace's open pages of committed changes. Nothing waits for it, and pages also read without it from time to time.
+ */
 export function announce(env: Env, workspaceId: string, ...changes: Change[]): void {
   if (changes.length === 0) return;
   const published = liveChannelOf(env, workspaceId).publish(changes);
@@ -141,7 +143,6 @@ export function closeLive(env: Env, workspaceId: string, sessionOrKeyId: string)
   waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
 }
 
-/** The live channel of a workspace. */
 export function liveChannelOf(env: Env, workspaceId: string): DurableObjectStub<LiveChannel> {
   return objectOf(env, env.LIVE, workspaceId);
 }

@@ -12,9 +12,9 @@ import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 export interface NewEvent {
   id: string;
   workspaceId: string;
-  /** The conversation of its payload: both are erased together. */
+  /** The conversation in its payload. The event is erased together with it. */
   conversationId?: string | null;
-  /** The lead of its payload, likewise. */
+  /** The lead in its payload. The event is erased together with it. */
   leadId?: string;
   nowMs: number;
 }
@@ -22,15 +22,15 @@ export interface NewEvent {
 /** SQL condition: the previous statement of the same batch changed one row. */
 export const IF_CHANGED = sql`changes() = 1`;
 
-/** How long events are recorded after they were last read over the API. */
+/** For how many days events are recorded after they were last read over the API. */
 export const RECORDED_DAYS = 7;
 
 /**
- * Appends an event to the outbox: two statements that must follow the statement that causes the event, and write nothing if
- * that changed no row. The first writes the event if an enabled endpoint is subscribed to its type, or events are read over the
- * API; the second a delivery for each such endpoint. Pass the batch's results to `wakeDeliveries`.
+ * Appends an event to the outbox: two statements that must follow the statement that causes the event, and write nothing if that
+ * changed no row. The first writes the event if an enabled endpoint is subscribed to its type or events are read over the API; the
+ * second writes a delivery to each such endpoint. Pass the batch's results to `wakeDeliveries`.
  *
- * Every delivery sends the payload as it is written here. A trigger truncates long texts (migration 0003).
+ * Every delivery sends the payload that is written here. The trigger `events_cut` shortens long texts.
  * @param record a subquery that gives the wire record as JSON text.
  */
 export function appendEvent(db: Database, event: NewEvent, type: EventType, record: SQL) {
@@ -52,16 +52,16 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
 }
 
 /**
- * The sequence of an event that is being committed: the time of the database, Unix milliseconds, or the next number after that of the
- * event before. Neither an id nor `createdAt` tells this order: they are made before the batch is, perhaps long before. By the time an
- * erased event's place is never taken by another one.
+ * SQL: the sequence of an event that is being committed, which is the database's time in Unix milliseconds, or one more than the
+ * previous event's if that is greater. Ids and `createdAt` do not tell this order, since they are made before the batch is committed,
+ * perhaps long before. Because it begins with the time, the number of an erased event is not given again.
  */
 export function nextSequence(workspaceId: string): SQL {
   const now = sql`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
   return sql`coalesce((SELECT max(sequence) + 1 FROM ${events} WHERE workspace_id = ${workspaceId} AND sequence >= ${now}), ${now})`;
 }
 
-/** A delivery to each subscribed endpoint, if the statement before wrote the event. */
+/** Adds a delivery to each subscribed endpoint, if the previous statement wrote the event. */
 function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventType) {
   const row = {
     id: newIdSql(workspaceId, nowMs),
@@ -86,7 +86,7 @@ function isSubscribed(workspaceId: string, type: EventType): SQL {
     AND EXISTS (SELECT 1 FROM json_each(e.events) WHERE value IN (${type}, ${ALL_EVENTS}))`;
 }
 
-/** SQL condition: events are read over the API, which the workspace's plan allows. */
+/** SQL condition: events were read over the API lately, and the workspace's plan allows it. */
 function isRecording(nowMs: number): SQL {
   return sql`w.events_read_at > ${nowMs} - ${RECORDED_DAYS * DAY_MS} AND w.deleted_at IS NULL AND ${hasWebhooks("w")}`;
 }
@@ -102,7 +102,7 @@ export function hasWebhooks(alias: string): SQL {
   return sql`coalesce(json_extract(${of}.limits, '$.webhooks'), ${of}.plan IN ${PLANS_WITH_WEBHOOKS})`;
 }
 
-/** A wake-up for a delivery, whose row holds everything else. */
+/** A wake-up for a delivery. Everything else is in its row. */
 export interface DeliveryMessage {
   deliveryId: string;
 }

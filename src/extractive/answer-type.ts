@@ -2,12 +2,12 @@ import { expandChatSpellings } from "../text/chat-spellings.ts";
 import { terms } from "../text/terms.ts";
 
 /*
- * What kind of answer an English question asks for, and whether a text has it. Questions in other languages ask for "any".
+ * The type of answer that an English question asks for, and whether a text has it. Questions in other languages ask for "any".
  */
 
 export type AnswerType = "amount" | "time" | "number" | "place" | "steps" | "contact" | "requirement" | "definition" | "any";
 
-/** In the order in which they are tried. */
+/** The first pattern that matches a question decides its type. */
 const ASKS: readonly (readonly [AnswerType, RegExp])[] = [
   ["requirement", /\bwhat (?:\w+ )?(?:do|would|will) (?:i|we|you) need\b|\b(?:which|what) (?:documents|papers)\b|\brequirements?\b/i],
   [
@@ -47,10 +47,9 @@ const ASKS_CONCEPT = /^an? /i;
 /** A question about more words asks for more than a definition. */
 const MAX_DEFINED_WORDS = 6;
 const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is;
-/** A list number is no number of an answer. */
+/** The number of a list item, which does not count as a number in an answer. */
 const LIST_NUMBER = /^[ \t]*\(?\d{1,3}[.)]/;
 
-/** The type of answer that a question asks for. */
 export function answerTypeOf(question: string): AnswerType {
   const defined = ASKS_DEFINITION.exec(question.trim())?.[1] ?? "";
   const isShort = defined !== "" && defined.split(/\s+/).length <= MAX_DEFINED_WORDS;
@@ -58,7 +57,6 @@ export function answerTypeOf(question: string): AnswerType {
   return ASKS.find(([, pattern]) => pattern.test(question))?.[0] ?? (isShort ? "definition" : "any");
 }
 
-/** Whether a text has that type of answer. */
 export function hasAnswerType(type: AnswerType, text: string): boolean {
   if (type === "any") return false;
   return type === "definition" ? DEFINES.test(text) : HAS[type].test(text.replace(LIST_NUMBER, ""));
@@ -68,15 +66,15 @@ const CLAUSE_END = /(?<=[.!?;,:])\s+|\s[-–]\s/;
 const OPENERS = "^(?:(?:and|but|so|or|ok|okay|hi|hey|hello|please|well|then|also)\\s+)*";
 const AUXILIARIES = "(?:is|are|was|were|can|could|may|do|does|did|will|wo|would|should|must|has|have)(?:n?['’]t)?";
 const ASKS_SOMETHING = new RegExp(`${OPENERS}(?:what|who|whos|when|where|how|why|which|any|am|${AUXILIARIES})\\b|\\?$`, "i");
-/** A statement begins like this, or has an auxiliary; other words are all of a request: "kettle price", "cancel my gym". */
+/** Matches a statement, which begins like this or has an auxiliary. Other texts of one clause are requests: "kettle price", "cancel my gym". */
 const TELLS_SOMETHING = new RegExp(
   `${OPENERS}(?:i|my|we|our|you|your|it|its|there|they|he|she|someone|somebody)\\b|\\b${AUXILIARIES}\\b`,
   "i",
 );
 
 /**
- * The terms of the clauses of an English message that ask: "my purse fell off the tube, how do I block the card" asks about the card.
- * A message of one clause that is no statement asks, too.
+ * Returns the terms of the clauses of an English message that ask something: "my purse fell off the tube, how do I block the card"
+ * asks about the card. A message of one clause asks too, unless it is a statement.
  */
 export function askedTerms(message: string): Set<string> {
   const clauses = expandChatSpellings(message)

@@ -1,22 +1,22 @@
 import type { Segment } from "./segments.ts";
 
-/** An answer has to be readable in a chat window; a list of steps may be longer, since half of it is no help. */
+/** The longest answer that is readable in a chat window. A list of steps may be longer, since half of it would not help. */
 const MAX_WORDS = 120;
 const MAX_STEPS_WORDS = 300;
-/** A shorter answer goes on with the next sentences of its paragraph, which mostly explain it. */
+/** A shorter answer continues with the next sentences of its paragraph, which mostly explain it. */
 const SHORT_ANSWER_WORDS = 50;
 
-/** The text of an answer that rests on one segment: the segment, with what it needs to be understood. */
+/** Composes an answer from a segment and the neighbours that it needs to be understood. */
 export function composeAnswer(segments: readonly Segment[], at: number): string {
   return join(answerSegments(segments, at).map((index) => segments[index]!));
 }
 
-/** The indexes of the segments of that answer. */
+/** Returns the indexes of the segments of the answer that is composed from a segment. */
 export function answerSegments(segments: readonly Segment[], at: number): number[] {
   return segments[at]!.kind === "sentence" ? sentences(segments, at) : withLeadIn(segments, at);
 }
 
-/** A sentence with the one that it refers to before it, and while the answer is short those after it. */
+/** Returns a sentence, the one before it if it refers to that, and the ones after it while the answer is short. */
 function sentences(segments: readonly Segment[], at: number): number[] {
   const { needsContext, text, block } = segments[at]!;
   const indexes = needsContext ? [at - 1, at] : [at];
@@ -28,7 +28,7 @@ function sentences(segments: readonly Segment[], at: number): number[] {
   return indexes;
 }
 
-/** An item with its whole list, where there is room; a table's row or a code block by itself; each with its lead-in. */
+/** Returns the whole list of an item if it is not too long, or a table's row or a code block alone; each with its lead-in. */
 function withLeadIn(segments: readonly Segment[], at: number): number[] {
   const segment = segments[at]!;
   let first = at;
@@ -40,7 +40,7 @@ function withLeadIn(segments: readonly Segment[], at: number): number[] {
   return wordCount(segments, whole) <= maxWords(segment) ? [...leadIn, ...whole] : [...leadIn, at];
 }
 
-/** The list, code or table after a lead-in, as much of it as there is room for. */
+/** Returns as much of the list, code or table after a lead-in as fits into an answer. */
 function introducedFrom(segments: readonly Segment[], first: number): number[] {
   const next = segments[first];
   if (!next) return [];
@@ -67,7 +67,7 @@ function blockFrom(segments: readonly Segment[], first: number): number[] {
   return indexes;
 }
 
-/** Sentences of a paragraph on one line, items on a line each, blocks with a blank line between. */
+/** Joins the sentences of a paragraph in one line, puts each item in a line of its own, and separates blocks by a blank line. */
 function join(segments: readonly Segment[]): string {
   let text = "";
   for (const [at, segment] of segments.entries()) {

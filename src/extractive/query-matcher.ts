@@ -4,12 +4,12 @@ import { askedTerms } from "./answer-type.ts";
 import { type QueryTerm, totalWeight } from "../models/retrieval.ts";
 import { termMatch } from "./segments.ts";
 
-/** Whether the knowledge has neither a term nor anything that may stand for it. */
+/** Whether the knowledge has neither a term nor an alternative of it. */
 export function isUnknown({ documentFrequency, alternatives }: QueryTerm): boolean {
   return documentFrequency === 0 && alternatives.length === 0;
 }
 
-/** A number is a value of what is asked about: "and if I am 70?" */
+/** A number is a value rather than a topic, as in "and if I am 70?", so it is not an unknown word. */
 const IS_NUMBER = /^\d/;
 
 /** Compares many texts with one query. */
@@ -51,17 +51,17 @@ export class QueryMatcher {
     this.ownWords = this.contentWords.slice(0, questionTerms.filter(({ isWeak }) => !isWeak).length);
   }
 
-  /** Whether the question has but one content word. */
+  /** Whether the question has at most one content word. */
   get isOneWord(): boolean {
     return this.ownWords.length <= 1;
   }
 
-  /** The weight of the question's content words that a text has, or words like them. */
+  /** The weight of the question's content words that a text has; a similar word counts in part. */
   matchedWeight(all: ReadonlySet<string>): number {
     return this.ownWords.reduce((sum, word) => sum + word.weight * word.closeness(all), 0);
   }
 
-  /** The rarity of the rarest word that the question asks about and the knowledge does not have, 0..1, less where a text has a word like it. */
+  /** The rarity, 0..1, of the rarest word that the question asks about and the knowledge lacks. It is lower if a text has a similar word. */
   unknownWord(all: ReadonlySet<string>): number {
     return Math.max(0, ...this.ownWords.map((word) => word.unknown * (1 - word.closeness(all))));
   }
@@ -72,33 +72,33 @@ export class QueryMatcher {
     return this.terms.reduce((sum, term) => sum + term.weight * match(term), 0) / this.weight;
   }
 
-  /** In a follow-up, the share of the question's own weight that a text matches; else 0. */
+  /** The share of the question's own weight that a text matches; 0 for a question that is no follow-up. */
   shareOfQuestion(match: (term: QueryTerm) => number): number {
     const weight = totalWeight(this.questionTerms);
     if (this.previousTerms.length === 0 || weight === 0) return 0;
     return this.questionTerms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
   }
 
-  /** The terms of a text that are no function words of the query's language. */
+  /** The terms of a text without the function words of the query's language. */
   contentOf(all: ReadonlySet<string>): string[] {
     const { words } = this;
     return words ? [...all].filter((term) => words.kindOf(term) !== "stop") : [...all];
   }
 
-  /** The mean, over the content words, of the closest word of a text: 1 where it has the word itself. */
+  /** How close the words of a text are to the content words, 0..1: the mean over the closest word to each. */
   closeness(all: ReadonlySet<string>): number {
     if (this.contentWeight === 0) return 0;
     return this.contentWords.reduce((sum, word) => sum + word.weight * word.closeness(all), 0) / this.contentWeight;
   }
 
-  /** The cosine of the query and a text; where the language has no word vectors, the share of words that they have in common. */
+  /** How close the meaning of a text is: the cosine of the mean word vectors, or in a language without vectors its `closeness`. */
   meaning(all: ReadonlySet<string>): number {
     const vector = this.vector && vectorOf(all);
     return this.vector && vector ? cosine(this.vector, vector) : this.closeness(all);
   }
 }
 
-/** The mean vectors of the terms of passages, which are kept (`readPassage`). */
+/** The mean word vectors of sets of terms. The sets are those of passages, which `readPassage` keeps. */
 const vectors = new WeakMap<ReadonlySet<string>, Float32Array | undefined>();
 
 function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
@@ -106,13 +106,13 @@ function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
   return vectors.get(all);
 }
 
-/** The rarity that is assumed of a word in a language without vectors. */
+/** The rarity that every word of a language without vectors is assumed to have. */
 const MEAN_RARITY = 0.45;
 
-/** A content word of a query, with how close it is to each word that it has been compared with. */
+/** A content word of a query. It remembers its similarity to each word that it has been compared with. */
 class ContentWord {
   readonly weight: number;
-  /** How rare it is, 0..1, where it is asked about and the knowledge does not have it, else 0. */
+  /** Its rarity, 0..1, if the question asks about it and the knowledge lacks it, else 0. */
   readonly unknown: number;
   private readonly vector: Float32Array | undefined;
   private readonly known = new Map<string, number>();
@@ -127,7 +127,7 @@ class ContentWord {
     this.unknown = isUnknown(term) ? rarity : 0;
   }
 
-  /** How close the closest word of a text is, 0..1: 1 is the word itself. */
+  /** The similarity of the closest word of a text, 0..1: 1 for the word itself. */
   closeness(all: ReadonlySet<string>): number {
     let best = termMatch(all, this.term);
     if (this.vector && best < 1) for (const other of all) best = Math.max(best, this.similarity(other, this.vector));
@@ -144,11 +144,11 @@ class ContentWord {
   }
 }
 
-/** The index's spelling of a term that it does not have. */
+/** Returns a term, or its corrected spelling if the index does not have it. */
 function spelledTerm({ term, alternatives, documentFrequency }: QueryTerm): string {
   const corrected = alternatives.find(({ weight }) => weight >= MIN_SPELLING_WEIGHT)?.term;
   return documentFrequency === 0 ? (corrected ?? term) : term;
 }
 
-/** Synonyms weigh less. */
+/** Alternatives of this weight are corrected spellings; synonyms have a lower one. */
 const MIN_SPELLING_WEIGHT = 0.85;

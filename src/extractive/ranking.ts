@@ -7,16 +7,16 @@ import type { Passage, QueryTerm, Retrieval } from "../models/retrieval.ts";
 import { type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
- * Which segment of the passages that were found answers a question, and how surely: a linear model ranks the segments, and
- * a logistic one judges the best of them. Both are fitted by `npm run fit:answers` (ranking-fit.ts). Their features are
- * shares, ranks and margins, so that they mean the same in small and large knowledge and in any trade.
+ * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, and a
+ * logistic one judges the best of them. Both are fitted by `npm run fit:answers` (ranking-fit.ts). Their features are shares, ranks and
+ * margins, so that they mean the same in small and large knowledge and in any trade.
  */
 
 /** The features of a segment by which candidates are ranked. Each is about 0..1. */
 export interface SegmentFeatures {
   /** The share of the query, by weight, that is in the segment itself. */
   own: number;
-  /** In a follow-up, the share of the question's own terms, not of those of earlier questions, that is in the segment. */
+  /** In a follow-up, the share of the question's own terms, without those of earlier questions, that is in the segment. */
   ownInFollowUp: number;
   /** The share of the query in its headings. */
   headings: number;
@@ -24,32 +24,33 @@ export interface SegmentFeatures {
   neighbors: number;
   /** The share of the query in the segment, its headings, the title or its neighbours, which count half. */
   anywhere: number;
-  /** The share of the query in its first terms, which mostly say what it is about. */
+  /** The share of the query in its first terms, which mostly name its topic. */
   topic: number;
   /** The share of the query in the answer that would be composed from it. */
   answer: number;
-  /** The share of its headings' terms that the query has. */
+  /** The share of its headings' terms that are in the query. */
   headingRecall: number;
-  /** Whether it has the type of answer that is asked for. */
+  /** Whether it has the type of answer that the question asks for. */
   answerType: number;
   isFirstOfPassage: number;
   isFirstOfBlock: number;
   isItem: number;
-  /** The score of its passage, and as a share of the best passage's. */
+  /** The score of its passage. */
   passage: number;
+  /** That score as a share of the best passage's. */
   passageShare: number;
-  /** How close it, its headings and its passage are to the query in meaning: the cosine of their mean word vectors. */
+  /** How close the segment, its headings and its passage are to the query in meaning: the cosine of the mean word vectors. */
   meaning: number;
   meaningOfHeadings: number;
   meaningOfPassage: number;
-  /** The mean, over the query's content words, of the closest word in it, in its answer, in its headings and in its passage. */
+  /** How close the words of the segment, its answer, its headings and its passage are to the query's content words (`closeness`). */
   closest: number;
   closestInAnswer: number;
   closestInHeadings: number;
   closestInPassage: number;
 }
 
-/** The features by which the probability that the best candidate is right is computed. */
+/** The features from which the probability that the best candidate is right is computed. */
 export interface ConfidenceFeatures {
   constant: 1;
   /** The probability of its passage among all, by their segments' scores (softmax). */
@@ -63,11 +64,10 @@ export interface ConfidenceFeatures {
   meaningOfPassage: number;
   closestInAnswer: number;
   isFirstOfPassage: number;
-  /** The weight of the content words that its answer, headings and title have, up to that of two rare ones: all of one common word is little. */
+  /** The weight of the content words in its answer, headings and title, capped at that of two rare words. */
   matchedWeight: number;
-  /** Whether the question has but one content word. */
   isOneWord: number;
-  /** How rare the rarest word is that the question is about and the knowledge lacks: "the price of a kettle" is not answered by "Costs". */
+  /** The rarity of the rarest word that the question is about and the knowledge lacks: "Costs" does not answer "the price of a kettle". */
   unknownWord: number;
   isFollowUp: number;
 }
@@ -106,23 +106,23 @@ const NEIGHBOR_FACTOR = 0.5;
 const POINTER =
   /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
 
-/** The segments of the best passages that may answer a question, with their features. */
+/** Returns the segments of the best passages that may answer a question, with their features. */
 export function candidatesOf(question: string, retrieval: Retrieval): Candidates {
   const { passages, questionTerms, previousTerms, previousQuestion, language } = retrieval;
   const isFollowUp = previousQuestion !== null;
-  // The terms of the question before help to find passages, but a complete question is answered by itself.
+  // The terms of the previous question help to find passages, but a complete question is answered without them.
   const query = new QueryMatcher(question, questionTerms, isFollowUp ? previousTerms : [], language);
   const ownType = answerTypeOf(question);
-  // "And by bus?" asks for what the question before it asked for.
+  // A follow-up such as "And by bus?" asks for the type of the previous question.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
-  // "And what is the capital of France?": the words of the question before would find its answer again.
+  // For "And what is the capital of France?", the words of the previous question would only find its answer again.
   if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], query, isFollowUp, passages: [] };
   const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
   const all: Passage[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
     const { segments, ...read } = readPassage(passage);
-    // A code example with the question itself, as a request's body, is no answer to it, and makes its passage look like one.
+    // A code example with the question itself, such as the body of a request, makes its passage look like an answer.
     if (segments.some((segment) => isExampleOf(segment, question))) continue;
     const context = new PassageContext(query, { ...read, passage }, topScore);
     all.push(passage);
@@ -136,11 +136,11 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
 
 function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
   const content = questionTerms.filter(({ isWeak }) => !isWeak);
-  // A single word may be another form of one that is there, as "yearly" of "a year".
+  // A single word may be another form of a known one, such as "yearly" of "a year".
   return content.length > 1 && content.every(isUnknown);
 }
 
-/** The most probable answer; undefined where there is no candidate. */
+/** Returns the most probable answer; undefined where there is no candidate. */
 export function bestCandidate(found: Candidates): BestCandidate | undefined {
   const scores = found.candidates.map(({ features }) => weightedSum(ANSWER_WEIGHTS, features));
   const features = confidenceFeatures(found, scores);
@@ -157,7 +157,7 @@ function weightedSum<Features extends object>(weights: Weights<Features>, featur
 
 type HeadingFeatures = Pick<SegmentFeatures, "headings" | "headingRecall" | "meaningOfHeadings" | "closestInHeadings">;
 
-/** A passage, compared with a query once for all of its segments. */
+/** A passage and its comparison with a query, which is made once for all of its segments. */
 class PassageContext {
   private readonly titleTerms: ReadonlySet<string>;
   private readonly passage: Passage;
@@ -226,7 +226,7 @@ class PassageContext {
   }
 }
 
-/** The terms of the answer that begins with a segment. */
+/** The terms of the answer that is composed from a segment. */
 function answerTermsOf(segments: readonly Segment[], at: number): Set<string> {
   return new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
 }
@@ -242,10 +242,10 @@ function wordsOnly(text: string): string {
     .join(" ")} `;
 }
 
-/** The weight of two rare words, which no passage has by chance. */
+/** The weight of two rare words, which no passage contains by chance. */
 const FULL_WEIGHT = 2;
 
-/** The confidence features of the best candidate by these scores; undefined where there is none. */
+/** Returns the confidence features of the candidate with the best score; undefined where there is none. */
 export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
   const { candidates, query, isFollowUp, passages } = found;
   const best = candidates[indexOfMax(scores)];
@@ -274,7 +274,7 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
   };
 }
 
-/** Probabilities that sum to 1, from scores in log-odds. */
+/** Converts scores to probabilities that sum to 1. */
 function softmax(scores: readonly number[]): number[] {
   const max = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - max));

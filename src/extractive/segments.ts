@@ -9,13 +9,13 @@ export interface Segment {
   kind: "sentence" | "item" | "code" | "row" | "heading";
   text: string;
   terms: ReadonlySet<string>;
-  /** The number of its block; the items of one list, or the sentences of one paragraph, share it. */
+  /** The number of its block. The items of one list, or the sentences of one paragraph, have the same. */
   block: number;
   /** Whether its block is a list of numbered steps. */
   isOrdered: boolean;
   /** Whether a pronoun or conjunction in it refers to the sentence before. */
   needsContext: boolean;
-  /** The terms of the headings that it is under, the title where there is none, and of the question that it follows. */
+  /** The terms of the headings above it, or of the title where there is none, and of a question before it. */
   headingTerms: ReadonlySet<string>;
   /** The terms of the sentences next to it in its block, and of its list's lead-in. */
   neighborTerms: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface Segment {
 
 const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const IMAGE = /!\[[^\]]*\]\([^)]*\)/g;
-/** A line of at most so many words without final punctuation is a heading, whatever its markup. */
+/** A line of at most this many words without final punctuation counts as a heading, whatever its markup. */
 const MAX_HEADING_WORDS = 10;
 const REFERS_BACK =
   /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
@@ -37,10 +37,10 @@ export interface ReadPassage {
   titleTerms: ReadonlySet<string>;
 }
 
-/** Many questions find the same passages. Each takes up to some 50 KB. */
+/** Recently read passages, since many questions find the same ones. Each takes up to about 50 KB. */
 const readPassages = new LruCache<string, ReadPassage>(200);
 
-/** Splits and analyses a passage. */
+/** Splits and analyses a passage. The result is cached, so the same passage gives the same sets of terms. */
 export function readPassage(passage: Pick<Passage, "content" | "title" | "heading">): ReadPassage {
   const key = [passage.title, passage.heading, passage.content].join("\0");
   const known = readPassages.get(key);
@@ -58,7 +58,7 @@ export function readPassage(passage: Pick<Passage, "content" | "title" | "headin
 export function segmentsOf({ content, title, heading }: Pick<Passage, "content" | "title" | "heading">): Segment[] {
   const segments: Segment[] = [];
   const headings = new Set(terms(heading ?? title));
-  /** The same set for all segments under one heading, so that it is compared with a question once. */
+  /** One set for all segments under a heading, so that it is compared with a question only once. */
   let under: ReadonlySet<string> = headings;
   for (const [block, { kind, text }] of [...blocks(content)].entries()) {
     const texts = textsOf(kind, text);
@@ -96,7 +96,7 @@ function textsOf(kind: keyof typeof SEGMENT_KINDS, text: string): string[] {
 
 const TABLE_RULE = /^:?-+:?$/;
 
-/** The rows of a Markdown table as sentences, each cell with the head of its column: "pro: price 99 €, messages 10,000". */
+/** Writes the rows of a Markdown table as sentences with the names of the columns: "pro: price 99 €, messages 10,000". */
 function tableRows(text: string): string[] {
   const lines = text
     .trim()
@@ -140,7 +140,7 @@ function listItems(text: string): string[] {
   return items;
 }
 
-/** How surely a set of terms contains a query term, 0..1: itself, all its parts, or an alternative. */
+/** How well a set of terms matches a query term, 0..1: 1 for the term or all of its parts, else the weight of an alternative. */
 export function termMatch(all: ReadonlySet<string>, { term, parts, alternatives }: QueryTerm): number {
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;

@@ -11,7 +11,7 @@ import type { Embeddings, Reranker } from "./model.ts";
 /** 1,536 numbers for each text of a full call are 3 MB of JSON; some servers write more digits. */
 const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** The vectors of bge-m3 are all near each other; those of other models may be less so. The values are low, since passages below are left out. */
+/** All vectors of bge-m3 are near each other; those of other models may be less so. Passages below these values are left out. */
 const WORKERS_AI_UNRELATED_COSINE = 0.4;
 const SERVER_UNRELATED_COSINE = 0.2;
 

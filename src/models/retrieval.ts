@@ -84,7 +84,7 @@ export interface TermAlternative {
   weight: number;
 }
 
-/** Returns a passage as one text for a model. Vectors are named by a hash of it: when you change it, change TEXT_VERSION of knowledge/vectors too. */
+/** Returns a passage as one text for a model. A change here needs a new TEXT_VERSION (knowledge/vectors), since vectors are made of it. */
 export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
   return [title, heading, content].filter((part) => part !== null).join("\n");
 }
