@@ -70,10 +70,9 @@ export function failureAnswer(request: HandoffRequest, failure?: string): Answer
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
   const { question, agent, history, retrieval, tools, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
-  const known = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "", topics };
-  const asked = { ...known, question: question.message, history, retrieval, tools, observer };
+  const settings = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "" };
   try {
-    return await model.answer(asked);
+    return await model.answer({ ...settings, topics, question: question.message, history, retrieval, tools, observer });
   } catch (error) {
     return { outcome: "failed", failure: logFailure(question, error) };
   }

@@ -52,7 +52,7 @@ openAiRoutes.openapi(createCompletion, async (c) => {
   const head = { id: question.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
   if (!body.stream) return c.json(toCompletion(head, (await wholeAnswer(c, question)).answer), 200);
   const includesUsage = body.stream_options?.include_usage ?? false;
-  return streamedAnswer(c, question, undefined, undefined, { name: "openai", head, includesUsage });
+  return streamedAnswer(c, question, { format: { name: "openai", head, includesUsage } });
 });
 
 const listModels = createRoute({

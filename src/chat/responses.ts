@@ -4,6 +4,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
+import type { Cost } from "../platform/telemetry/meter.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
@@ -41,34 +42,29 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
   };
 }
 
-/**
- * Asks the agent, and waits for the whole answer.
- * @param visitor the visitor who gets a token with the answer; undefined over the API.
- * @throws ApiError the refusal, as `toError` maps it.
- */
-export async function wholeAnswer(c: AppContext, question: Question, visitor?: AnswerVisitor, toError = refusalError) {
-  const { result, cost } = await ask(c, question, visitor, (session) => session.ask(question, c.get("requestId")));
-  c.get("meter").add(cost);
+interface AskOptions {
+  /** The visitor who gets a token with the answer; undefined over the API. */
+  visitor?: AnswerVisitor;
+  /** Maps a refusal to the error of the API. */
+  toError?: typeof refusalError;
+}
+
+/** Asks the agent, and waits for the whole answer. @throws ApiError the refusal, as `toError` maps it. */
+export async function wholeAnswer(c: AppContext, question: Question, { visitor, toError = refusalError }: AskOptions = {}) {
+  const { result } = await ask(c, question, visitor, (session) => session.ask(question, c.get("requestId")));
   if (result.outcome !== "answered") throw toError(result);
   c.set("conversationId", question.conversationId);
   return result;
 }
 
-/**
- * Asks the agent, and responds with the stream of its answer.
- * @param visitor the visitor who gets a token with the answer; undefined over the API.
- * @throws ApiError the refusal, as `toError` maps it.
- */
+/** Asks the agent, and responds with the stream of its answer. @throws ApiError the refusal, as `toError` maps it. */
 export async function streamedAnswer(
   c: AppContext,
   question: Question,
-  visitor?: AnswerVisitor,
-  toError = refusalError,
-  format = acceptedFormat(c),
+  { visitor, toError = refusalError, format = acceptedFormat(c) }: AskOptions & { format?: StreamFormat } = {},
 ) {
   const caller: StreamCaller = { requestId: c.get("requestId"), visitor, format };
-  const { refusal, body, cost } = await ask(c, question, visitor, (session) => session.stream(question, caller));
-  c.get("meter").add(cost);
+  const { refusal, body } = await ask(c, question, visitor, (session) => session.stream(question, caller));
   if (refusal) throw toError(refusal);
   return answerStream(c, body!, question.conversationId, format);
 }
@@ -89,21 +85,21 @@ function answerStream(c: AppContext, body: ReadableStream<Uint8Array>, conversat
   return eventStream(c, body);
 }
 
-type Session = ReturnType<typeof sessionOf>;
-
 const KEPT =
   "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
 /** Calls the session. If the call fails although the question is kept, the error has the ids by which the caller finds the answer. */
-async function ask<Result>(
+async function ask<Result extends { cost: Cost }>(
   c: AppContext,
   question: Question,
   visitor: AnswerVisitor | undefined,
-  call: (session: Session) => Promise<Result>,
+  call: (session: ReturnType<typeof sessionOf>) => Promise<Result>,
 ): Promise<Result> {
   const { workspaceId, conversationId, answerId } = question;
   try {
-    return await call(sessionOf(operationOf(c, workspaceId), conversationId));
+    const asked = await call(sessionOf(operationOf(c, workspaceId), conversationId));
+    c.get("meter").add(asked.cost);
+    return asked;
   } catch (error) {
     const failure = toApiError(c, error);
     if (!(await isKept(c, question))) throw failure;

@@ -98,7 +98,8 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
 
 function decisionOf({ confidence, citations, handoff }: Answer, threshold: number): Trace["decision"] {
   const facts = { confidence, threshold };
-  if (handoff) return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, facts), ...facts };
+  if (handoff)
+    return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, confidence, threshold), ...facts };
   if (citations[0]?.type === "answer") {
     const explanation = `The question is that of a curated answer: ${shown(confidence)} alike, and ${STRONG_MATCH} is enough.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
@@ -107,10 +108,7 @@ function decisionOf({ confidence, citations, handoff }: Answer, threshold: numbe
   return { outcome: "answered", reason: "confident", explanation, ...facts };
 }
 
-function explanationOf(
-  { reason, failure }: NonNullable<Answer["handoff"]>,
-  { confidence, threshold }: { confidence: number; threshold: number },
-) {
+function explanationOf({ reason, failure }: NonNullable<Answer["handoff"]>, confidence: number, threshold: number): string {
   switch (reason) {
     case "customer_request":
       return "The visitor asked for a person.";

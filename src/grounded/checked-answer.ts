@@ -92,8 +92,10 @@ export class CheckedAnswer {
     const isTableHead = kind === "row" && !this.isInTable;
     this.isInTable = kind === "row" || kind === "rule";
     const leadsOn = kind === "heading" || LEADS_ON.test(text);
+    const statesNothing = kind === "rule" || isTableHead || leadsOn || isNeutral(text);
+    if (!statesNothing) return this.checkFact(text, cited);
+    // A heading or a lead-in may still name a thing that neither the visitor nor the evidence has mentioned.
     if (leadsOn && !this.isKnown(text) && !this.supportOf(text, cited)) return "";
-    if (kind !== "rule" && !isTableHead && !leadsOn && !isNeutral(text)) return this.checkFact(text, cited);
     if (!this.isBegun && DECLINES.test(text)) this.declines = true;
     else if (!BARE_ANSWER.test(text)) this.held += this.takeSpace() + text;
     return "";

@@ -31,14 +31,14 @@ const ANON_ID_BYTES = 16;
  */
 export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
   const { question, visitor } = await toQuestion(c, agentId, body);
-  const { answer, visitorId } = await wholeAnswer(c, question, visitor, toVisitorError);
+  const { answer, visitorId } = await wholeAnswer(c, question, { visitor, toError: toVisitorError });
   return { ...answer, ...(await visitorFields(c.env, visitor, visitorId)) };
 }
 
 /** The same, as a stream of events. */
 export async function streamForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<Response> {
   const { question, visitor } = await toQuestion(c, agentId, body);
-  return streamedAnswer(c, question, visitor, toVisitorError);
+  return streamedAnswer(c, question, { visitor, toError: toVisitorError });
 }
 
 /**
