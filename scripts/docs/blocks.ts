@@ -12,6 +12,8 @@ export interface CodeBlock {
   title: string | undefined;
   /** The HTTP status that the block shows on purpose: `error=404`. */
   error: number | undefined;
+  /** The command without which the block is not run: `needs=python3`. */
+  needs: string | undefined;
   code: string;
 }
 
@@ -29,6 +31,7 @@ export function readBlocks(file: string, markdown: string): CodeBlock[] {
       language,
       title: valueOf("title"),
       error: error === undefined ? undefined : Number(error),
+      needs: valueOf("needs"),
       code: code!,
     };
   });

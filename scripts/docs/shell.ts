@@ -49,7 +49,10 @@ export async function runGuide(blocks: readonly CodeBlock[], { cwd, env, timeout
 }
 
 function scriptOf(commands: readonly CodeBlock[]): string {
-  const parts = commands.map(({ code, error }, at) => `printf '${MARK}${at}\\n'\n${error === undefined ? code : expectError(code, error)}`);
+  const parts = commands.map(({ code, error, needs }, at) => {
+    const run = error === undefined ? code : expectError(code, error);
+    return `printf '${MARK}${at}\\n'\n${needs === undefined ? run : `if command -v ${needs} > /dev/null; then\n${run}\nfi`}`;
+  });
   return ["set -euo pipefail", "exec 2>&1", ...parts].join("\n");
 }
 
