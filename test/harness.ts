@@ -50,7 +50,7 @@ export function newAddress(): Record<string, string> {
   return { "CF-Connecting-IP": crypto.randomUUID() };
 }
 
-/** A request of the operator, which must succeed. */
+/** Sends a request of the operator, which must succeed. */
 export async function operate(method: string, path: string, body?: unknown): Promise<any> {
   const answer = await send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, ...(body !== undefined && { body }) });
   if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
@@ -89,7 +89,7 @@ export function createKey(workspace: Workspace, scopes: string[]): Promise<{ id:
   return operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Extra", scopes });
 }
 
-/** Creates a workspace in that shard. */
+/** Creates a workspace in a given shard. */
 export async function createWorkspaceOn(shard: number, settings: Parameters<typeof createWorkspace>[0] = {}): Promise<Workspace> {
   for (;;) {
     const workspace = await createWorkspace(settings);
@@ -139,7 +139,7 @@ export async function learn(
   return listed.body.data.find((source: { id: string }) => source.id === created.body.id);
 }
 
-/** The cost of a request, from its log line. */
+/** Returns the cost of a request, as its log line states it. */
 export async function costOf(
   request: () => Promise<unknown>,
 ): Promise<Record<"object_hops" | "d1_trips" | "rows_read" | "rows_written", number>> {
@@ -153,7 +153,7 @@ export async function costOf(
   }
 }
 
-/** The rows of a statement in the database of the record with this id. */
+/** Runs a statement in the database of the record with this id, and returns its rows. */
 export async function query<Row = Record<string, unknown>>(id: string, statement: string, ...values: unknown[]): Promise<Row[]> {
   const { results } = await databases[shardOf(id)]!.prepare(statement)
     .bind(...values)
@@ -161,7 +161,7 @@ export async function query<Row = Record<string, unknown>>(id: string, statement
   return results;
 }
 
-/** The number of rows of every table of every database. */
+/** Counts the rows of each table in each database. */
 export async function countRows(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [shard, database] of databases.entries()) {
@@ -191,7 +191,7 @@ export function sessionStorage(
   }));
 }
 
-/** A trace expires after 30 days: an alarm so late is for that. */
+/** A later alarm is for the expiry of a trace, after 30 days. */
 const TRACE_ALARM_MS = 28 * 24 * 60 * 60_000;
 
 /** The unfinished work of a conversation's session object: its storage without the traces of its answers. */

@@ -2,25 +2,25 @@ import type { ServedMcp } from "./stand-ins/mcp.ts";
 
 /** The behaviour of another host. */
 export interface Behaviour {
-  /** Is a server of the Model Context Protocol, whatever else is given. */
+  /** Answers as a server of the Model Context Protocol, whatever else is given. */
   mcp?: ServedMcp;
-  /** 200 unless given. */
+  /** 200 by default. */
   status?: number;
   headers?: Record<string, string>;
   body?: string;
-  /** The body as base64, for bytes that are no text. */
+  /** The body in base64, for bytes that are not text. */
   bytes?: string;
-  /** Sends the body so many times over. */
+  /** The number of times that the body is sent. */
   times?: number;
-  /** Waits so long after each time, so that the answer trickles. */
+  /** The pause after each time. */
   everyMs?: number;
-  /** Compresses all of it. */
+  /** Whether the body is compressed. */
   gzip?: boolean;
-  /** Says nothing until the other side goes, or breaks the connection: at once or after the body. */
+  /** Keeps silent until the client closes the connection, or breaks it: at once, or after the body. */
   fails?: "silent" | "reset" | "reset_in_body";
 }
 
-/** A request as a host of the Internet got it. */
+/** A request that another host has received. */
 export interface Received {
   method: string;
   /** Host, path and query. */

@@ -12,8 +12,8 @@ const behavioursByPlace = new Map<string, Behaviour[]>();
 const receivedByHost = new Map<string, Received[]>();
 
 /**
- * Stands in for the Internet: answers what the service requests of other hosts, over a real connection. A place is a host,
- * a host with path, or a host with path and query; the nearest one counts, and one that no test knows breaks off.
+ * Stands in for other hosts: answers the requests of the service over real connections. An address is a host,
+ * a host with path, or a host with path and query; the most specific one counts, and connections to unknown ones break.
  */
 export async function answerOutbound(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { host = "" } = request.headers;
@@ -68,7 +68,7 @@ async function behave(behaviour: Behaviour, response: ServerResponse): Promise<v
   response.writeHead(behaviour.status ?? 200, { ...behaviour.headers, ...(behaviour.gzip && { "Content-Encoding": "gzip" }) });
   response.flushHeaders();
   const parts = Readable.from(partsOf(behaviour));
-  // A reader who has seen enough closes the connection, and then no more is made.
+  // When the client closes the connection, the body is no longer generated.
   await (behaviour.gzip ? pipeline(parts, createGzip(), response) : pipeline(parts, response)).catch(() => response.destroy());
 }
 

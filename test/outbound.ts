@@ -1,15 +1,15 @@
 import { CONTROL_HOST, type Behaviour, type Received } from "./outbound-protocol.ts";
 
-/** A request as a host of the Internet got it, its body as bytes. */
+/** A request that another host has received, with its body as bytes. */
 export type ReceivedRequest = Omit<Received, "body"> & { body: Uint8Array };
 
-/** The resolver that tests name as DNS_OVER_HTTPS_URL, when names are to be looked up. */
+/** The resolver for DNS_OVER_HTTPS_URL, in tests in which the service looks names up. */
 export const RESOLVER = "https://resolver.outbound.example.com/dns-query";
 
 const RECORD_TYPES = { A: 1, CNAME: 5, AAAA: 28 } as const;
 const LOOKED_UP = [RECORD_TYPES.A, RECORD_TYPES.AAAA];
 
-/** The records of a name; none at all means that there is no such name. */
+/** The records of a name. If there are none, the name does not exist. */
 export type Records = Partial<Record<keyof typeof RECORD_TYPES, string[]>>;
 
 /** A host name that no other test has. */
@@ -18,8 +18,8 @@ export function newHost(): string {
 }
 
 /**
- * Says what a place of the Internet does: a host (`a.example.com`), one with path (`a.example.com/b`) or with query. Each
- * request takes the next behaviour, and the last one stays. Elsewhere connections break off.
+ * Sets the behaviour of an address: a host (`a.example.com`), one with path (`a.example.com/b`) or with query. Each
+ * request takes the next behaviour, and the last one is repeated. Connections to other addresses break.
  */
 export async function behaveAt(place: string, ...behaviours: [Behaviour, ...Behaviour[]]): Promise<void> {
   await control("PUT", "/behaviours", place, JSON.stringify(behaviours));
@@ -31,13 +31,13 @@ export async function receivedBy(host: string): Promise<ReceivedRequest[]> {
   return received.map((request) => ({ ...request, body: Uint8Array.fromBase64(request.body) }));
 }
 
-/** Gives a name its records. Each look-up takes the next, and the last ones stay. */
+/** Sets the records of a name. Each look-up gets the next ones, and the last ones are repeated. */
 export async function resolveTo(host: string, ...records: [Records, ...Records[]]): Promise<void> {
   const answersTo = (asked: number) => records.map((each) => ({ body: JSON.stringify(dnsAnswer(host, asked, each)) }));
   for (const asked of LOOKED_UP) await control("PUT", "/behaviours", lookupOf(host, asked), JSON.stringify(answersTo(asked)));
 }
 
-/** Says what the resolver does when it is asked for a name's addresses, or for those of one kind. */
+/** Sets the behaviour of the resolver for a name, or for one record type of it. */
 export async function resolverBehaves(host: string, behaviour: Behaviour, kinds: readonly ("A" | "AAAA")[] = ["A", "AAAA"]): Promise<void> {
   for (const kind of kinds) await behaveAt(lookupOf(host, RECORD_TYPES[kind]), behaviour);
 }

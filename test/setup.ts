@@ -4,8 +4,8 @@ import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
 import { createTables } from "./tables.ts";
 
-// Files share a worker. Each starts with empty storage, and leaves the bindings, the clock and what it spied on as they were.
-// `reset` leaves out a database that was idle for some seconds, so that each is queried before.
+// Files share a worker. Each starts with empty storage, and restores the bindings, the clock and its spies.
+// `reset` skips a database that has been idle for some seconds, so that each is queried first.
 await Promise.all([env.DB, env.DB_1, env.SPARE].map((database) => database.prepare("SELECT 1").run()));
 await reset();
 for (const database of [env.DB, env.DB_1]) await createTables(database);

@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
-/** An event of a stream, its data read. */
+/** An event of a stream with its parsed data. */
 export interface StreamEvent {
   id: string | undefined;
   event: string | undefined;
@@ -14,13 +14,13 @@ export interface OpenStream {
   headers: Headers;
   /** The next event; undefined at the end of the stream. */
   next(): Promise<StreamEvent | undefined>;
-  /** Every event that is left. */
+  /** All remaining events. */
   rest(): Promise<StreamEvent[]>;
-  /** Hangs up. */
+  /** Closes the connection. */
   drop(): Promise<void>;
 }
 
-/** Sends a request as a client would, and reads what comes as events. */
+/** Sends a request as a client would, and reads the response as events. */
 export async function openStream(
   method: string,
   path: string,
@@ -75,7 +75,7 @@ export class Follower {
     else if (event === "done") this.done = data;
   }
 
-  /** Reads until so much text is there, or to the end. */
+  /** Reads until the text has a given length, or to the end. */
   async follow(stream: Pick<OpenStream, "next">, length = Number.POSITIVE_INFINITY): Promise<this> {
     while (this.text.length < length) {
       const event = await stream.next();

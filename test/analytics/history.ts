@@ -50,7 +50,7 @@ const GAPS_MS = [1, 900, 40_000, 3_600_000, 20 * 3_600_000, 2 * DAY_MS, 7 * DAY_
 /** The number of steps between two checks of the current state. */
 const STEPS_BETWEEN = 25;
 
-/** The same question in other words: its case and its signs. */
+/** The same question with different case and punctuation. */
 function wordingOf(random: Random, question: string): string {
   return pick(random, [question, `${question}?`, `  ${question.toUpperCase()} !!`, question.toLowerCase()]);
 }
@@ -114,7 +114,7 @@ export class Histories {
     return { atMs: nowMs, run };
   }
 
-  /** A question, and what the agent makes of it some time later; some turns die on the way and run again. */
+  /** A question and, some time later, its answer. Some turns die and run again. */
   private turn(conversationId: string, agentId: string, channel: (typeof CHANNELS)[number], nowMs: number, isNew: boolean): Step[] {
     const { random, workspaceId, db } = this;
     const message = wordingOf(random, pick(random, QUESTIONS));
@@ -147,7 +147,7 @@ export class Histories {
     return { atMs, run: () => query(this.workspaceId, insert, ...row) };
   }
 
-  /** Notes what a step did to the status, since the rows keep only the last one. */
+  /** Records a change of the status, since the rows keep only the last one. */
   private async watch(conversationId: string, atMs: number, run: () => Promise<unknown>): Promise<void> {
     const read = () => query<{ status: string }>(this.workspaceId, "SELECT status FROM conversations WHERE id = ?", conversationId);
     const [before] = await read();

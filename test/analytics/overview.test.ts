@@ -189,7 +189,7 @@ test("a question is deleted a year after it was last asked", async () => {
 /** The number of days over which the conversations below are spread. */
 const SPREAD_DAYS = 50;
 const QUESTIONS = 7;
-/** Its days at both ends of a range, by their index and in the table. */
+/** The reads of its days at both ends of a range, in the index and in the table. */
 const ROWS_PER_QUESTION = 4;
 /** Whether it is there, whether it has days, and it. */
 const ROWS_PER_SPAN = 3;

@@ -171,7 +171,7 @@ function topUnanswered({ messages }: Records, handoffs: Handoff[]) {
   return ranked.slice(0, 10).map(([, { question, count }]) => ({ question, count }));
 }
 
-/** The lower one of the two in the middle. */
+/** Returns the lower one of the two middle values. */
 function median(values: (number | undefined)[]): number | null {
   const sorted = values.filter((value) => value !== undefined).sort((a, b) => a - b);
   return sorted[Math.ceil(sorted.length / 2) - 1] ?? null;

@@ -12,7 +12,7 @@ export interface Line {
   record: Record<string, any>;
 }
 
-/** An export, read. */
+/** A parsed export. */
 export interface ExportFile {
   header: Record<string, any>;
   records: Line[];
@@ -23,7 +23,7 @@ export interface ExportFile {
 
 const MAX_RECORDS = 500;
 
-/** Exports a workspace, as many pages an answer; `meanwhile` is done between two answers. */
+/** Exports a workspace with a given number of pages per response; `meanwhile` runs between two responses. */
 export async function exportWorkspace(workspaceId: string, pages = 200, meanwhile?: () => Promise<unknown>): Promise<ExportFile> {
   const lines: any[] = [];
   let cursor: string | undefined;
@@ -47,7 +47,7 @@ export function sendRecords(file: ExportFile, records: readonly Line[]): Promise
   return send("POST", path, { token: env.OPERATOR_TOKEN, body: { header: file.header, records } });
 }
 
-/** Asks for the comparison with the export's end, once. */
+/** Requests the comparison with the end of the export, once. */
 export function complete(file: ExportFile): Promise<Answer> {
   const path = `/operator/v1/workspaces/${file.header["workspace_id"]}/import/complete`;
   return send("POST", path, { token: env.OPERATOR_TOKEN, body: { header: file.header, end: file.end } });
@@ -66,7 +66,7 @@ export async function importFile(file: ExportFile, batch = MAX_RECORDS): Promise
   return [...warnings];
 }
 
-/** Erases a workspace, or the part of it that an unfinished import has stored. Does nothing where there is neither. */
+/** Erases a workspace, or the part of it that an unfinished import has stored. Does nothing if there is neither. */
 export async function eraseWhole(workspaceId: string): Promise<void> {
   const path = `/operator/v1/workspaces/${workspaceId}`;
   for (const one of [`${path}/import`, path]) await send("DELETE", one, { token: env.OPERATOR_TOKEN });

@@ -16,7 +16,7 @@ import {
 import { createSite, work } from "../knowledge/crawl/site.ts";
 import { behaveAt } from "../outbound.ts";
 
-/** A workspace with records of every kind, and what names some of them. */
+/** A workspace with records of every kind, and the ids of some of them. */
 export interface FullWorkspace extends Workspace {
   agentId: string;
   webhookId: string;
@@ -31,7 +31,7 @@ const TOOL = {
   headers: { "X-Token": "tool secret" },
 };
 
-/** Makes a workspace with records of every kind. */
+/** Creates a workspace with records of every kind. */
 export async function createFullWorkspace(shard: number): Promise<FullWorkspace> {
   const workspace = await createWorkspaceOn(shard);
   const revoked = await createKey(workspace, ["leads:read"]);
@@ -98,7 +98,7 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
   await send("POST", `/widget/v1/agents/${agentId}/leads`, { ...widget, body: lead });
 }
 
-/** Deliveries that were tried, and what is left of erasures that are under way. */
+/** Adds deliveries that were attempted, and the remains of erasures that are in progress. */
 async function leaveTraces(workspace: Workspace, webhookId: string): Promise<void> {
   await behaveAt("hooks.example.com", { status: 500, body: "Not now" });
   const due = await query<{ id: string }>(workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ? LIMIT 3", workspace.id);
@@ -128,7 +128,7 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   }
 }
 
-/** A conversation that goes on by mail, with an answer that was sent. */
+/** Adds a conversation that continues by mail, with an answer that was sent. */
 async function leaveMails({ id }: Workspace): Promise<void> {
   await query(
     id,

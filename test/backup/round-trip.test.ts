@@ -13,7 +13,7 @@ import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, imp
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
 const EXPORTED = [...new Set(ROWS_PARTS.map(({ table }) => getTableName(table)))];
-/** Counted anew by an import. */
+/** Tables that an import counts again. */
 const COUNTED = ["conversation_counts", "conversation_spans", "lead_counts", "lead_days", "feedback_days"];
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -77,7 +77,7 @@ describe("an import", () => {
     await importFile(file);
     const before = await exportWorkspace(workspace.id);
     expect(before.end).toEqual(file.end);
-    // The workspace goes on, and the file has nothing to say about it any more.
+    // The workspace continues to change, which the file no longer affects.
     await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message: "When are refunds paid?" });
     await workspace.call("DELETE", "/privacy/visitors?external_id=ann");
     const rows = await rowsOf(workspace.id);
@@ -127,7 +127,7 @@ describe("an import", () => {
       expect((await operator("GET", `/workspaces/${workspace.id}${path}`)).status).toBe(404);
     expect((await operator("POST", "/workspaces", { name: "Squatter", slug })).status).toBe(409);
     expect((await operator("DELETE", `/workspaces/${workspace.id}`)).status).toBe(404);
-    // Refused above, and not remembered: the gate reads the workspace anew when it is there.
+    // The gate does not remember the refusal above: it reads the workspace again once that exists.
     expect((await complete(file)).body).toEqual({ state: "complete", warnings: [] });
     expect((await workspace.call("GET", "/me")).status).toBe(200);
     expect(await operate("GET", `/workspaces/${workspace.id}`)).toMatchObject({ slug });

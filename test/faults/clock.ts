@@ -1,7 +1,7 @@
 /** The interval at which a timer reads the clock. */
 const TICK_MS = 5;
 
-/** A clock that tests put forward: `Date.now`, timers and timeouts go by it. Each timer waits in the invocation that set it. */
+/** A clock that tests advance: `Date.now`, timers and timeouts go by it. Each timer waits in the invocation that set it. */
 export class Clock {
   private aheadMs = 0;
   private readonly realNow = Date.now.bind(Date);
@@ -9,7 +9,7 @@ export class Clock {
   private readonly realClearTimeout = globalThis.clearTimeout.bind(globalThis);
   private readonly realTimeout = AbortSignal.timeout.bind(AbortSignal);
 
-  /** Makes everything go by this clock. */
+  /** Replaces the platform's clock by this one. */
   install(): void {
     Date.now = () => this.realNow() + this.aheadMs;
     globalThis.setTimeout = ((work: () => void, delayMs = 0) => this.start(work, delayMs)) as unknown as typeof setTimeout;
@@ -21,12 +21,12 @@ export class Clock {
     };
   }
 
-  /** Puts the clock forward. */
+  /** Advances the clock. */
   advance(ms: number): void {
     this.aheadMs += ms;
   }
 
-  /** Puts the platform's clock back in its place. */
+  /** Restores the platform's clock. */
   uninstall(): void {
     Date.now = this.realNow;
     globalThis.setTimeout = this.realSetTimeout;

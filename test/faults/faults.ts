@@ -39,7 +39,7 @@ const QUEUES = {
 
 const BUSY_MS = 2 * 60_000;
 const HANG_MS = 10 * 60_000;
-/** After so long without a call, what follows from the last one has begun. */
+/** After this time without a call, any call that follows from the last one has begun. */
 const CALM_MS = 5;
 /** The host by which the tests configure other hosts. The service does not call it. */
 const CONTROL = "control.outbound.invalid";
@@ -57,8 +57,8 @@ const BUSY: Record<Resource, string> = {
 };
 
 /**
- * Stands before every binding of the service, and before `fetch`, and passes each call on to the real one. It counts and names
- * the calls, and lets one of them go wrong.
+ * Wraps every binding of the service, and `fetch`, and passes each call on to the real one. It counts and names
+ * the calls, and makes one of them fail.
  */
 export class Faults {
   readonly clock = new Clock();
@@ -90,7 +90,7 @@ export class Faults {
     globalThis.fetch = this.realFetch;
   }
 
-  /** Lets a fault happen in some work. @returns the points that the work has, and whether the fault's is one of them. */
+  /** Runs some work with a fault. @returns the calls of the work, and whether the one with the fault is among them. */
   async during(fault: Fault | undefined, work: () => Promise<void>): Promise<{ points: Omit<Fault, "kind">[]; hasHappened: boolean }> {
     Object.assign(this, { fault, isWatching: true, hasHappened: false, busy: undefined });
     for (const seen of [this.counts, this.sessions]) seen.clear();
@@ -105,17 +105,17 @@ export class Faults {
     return { points, hasHappened: this.hasHappened };
   }
 
-  /** Whether a call hangs, so that only time helps. */
+  /** Whether a call hangs, and only a timeout ends it. */
   get hangs(): boolean {
     return Date.now() < this.hangsUntilMs;
   }
 
-  /** Whether no call is under way. */
+  /** Whether no call is in progress. */
   get isCalm(): boolean {
     return this.inFlight === 0;
   }
 
-  /** Settles when no call is under way, and none follows from one. */
+  /** Resolves when no call is in progress, and none follows. */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < CALM_MS; calm++) {
       if (this.inFlight > 0) calm = 0;
@@ -123,7 +123,7 @@ export class Faults {
     }
   }
 
-  /** Does some work whose calls do not fail. @returns how many calls to D1 it made. */
+  /** Runs some work without faults. @returns the number of its calls to D1. */
   async unwatched(work: () => Promise<void>): Promise<number> {
     const before = this.queries;
     this.isWatching = false;
@@ -180,7 +180,7 @@ export class Faults {
         throw new Error("Network connection lost.");
       case "hangs for ten minutes, and is done late":
         this.hangsUntilMs = Date.now() + HANG_MS;
-        // It waits in the caller's own invocation, since no other may wake it.
+        // It waits in the invocation of the caller, because another one may not resume it.
         while (this.hangs) await scheduler.wait(1);
         return run();
       case "is busy for two minutes":
@@ -240,7 +240,7 @@ export class Faults {
     if (host === CONTROL) return this.realFetch(input, init);
     const method = init?.method ?? (input instanceof Request ? input.method : "GET");
     const answer = this.hosts.get(host) ?? this.realFetch;
-    // Hosts of tests are named at random.
+    // The names of the hosts in tests are random.
     return this.call("fetch", `${method} ${pathname}`, () => answer(input, init));
   }
 }

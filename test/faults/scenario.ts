@@ -10,7 +10,7 @@ import { type Fault, Faults, type Kind, KINDS, type QueuedMessage } from "./faul
 export interface Scenario<Stage> {
   /** The queues whose messages belong to it. */
   queues?: readonly string[];
-  /** Faults of these calls alone; of all without it. */
+  /** The calls that get faults; by default all. */
   only?: RegExp;
   prepare(): Promise<Stage>;
   act(stage: Stage): Promise<void>;
@@ -21,7 +21,7 @@ export interface Scenario<Stage> {
 const CLIENT_PATIENCE_MS = 60_000;
 const CLIENT_PAUSE_MS = 20_000;
 const MAX_TRIES = 20;
-/** More often than the platform delivers a message. */
+/** More deliveries than the platform makes of one message. */
 const MAX_ROUNDS = 40;
 const ROUND_MS = 6 * 60_000;
 /** The time by which the clock advances in each millisecond while everything waits for a call that hangs. */
@@ -31,17 +31,16 @@ const CALM_TICKS = 30;
 
 export const faults = new Faults();
 
-/** Requests that their clients gave up: they go on. */
+/** Requests that their clients gave up, but which continue. */
 const abandoned: Promise<unknown>[] = [];
 
 /**
- * Runs a scenario without a fault, which names its calls, and then defines a test for each call and each thing that can go
- * wrong with it.
+ * Runs a scenario without a fault, which names its calls, and then defines a test for each call and each kind of fault.
  */
 export async function withEachFault<Stage>(title: string, scenario: Scenario<Stage>): Promise<void> {
   faults.clock.install();
   afterAll(() => faults.clock.uninstall());
-  // The sweep also does what other tests left to do: only what each of three runs calls belongs to the scenario.
+  // The sweep also does the work that other tests left, so that only calls of all three runs belong to the scenario.
   const runs = [await run(scenario, undefined), await run(scenario, undefined), await run(scenario, undefined)];
   const named = runs.map(({ points }) => new Set(points.map(nameOf)));
   const isOwn = (name: string) => named.every((names) => names.has(name)) && (scenario.only?.test(name) ?? true);
@@ -72,7 +71,7 @@ async function run<Stage>(scenario: Scenario<Stage>, fault: Fault | undefined) {
   return result;
 }
 
-/** Sends a request as a client does who tries again after each failure; every refusal must be one of the contract. */
+/** Sends a request as a client that retries after each failure. Every refusal must be one that the API documents. */
 export async function sendUntilAnswered(send: () => Promise<Answer>, patienceMs = CLIENT_PATIENCE_MS): Promise<Answer> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const answer = await awaitWithClock(send(), patienceMs);
@@ -94,8 +93,8 @@ function expectRefusal({ status, headers, body }: Answer): void {
 }
 
 /**
- * Waits for some work. While a call hangs, or none is under way, only time helps: the clock runs fast, and alarms go off.
- * @returns undefined when the time is up; the work goes on.
+ * Waits for some work. While a call hangs, or none is in progress, the clock runs fast and alarms fire.
+ * @returns undefined after the timeout, while the work continues.
  */
 export async function awaitWithClock<Result>(work: Promise<Result>, limitMs = Number.POSITIVE_INFINITY): Promise<Result | undefined> {
   let isOver = false;
@@ -117,7 +116,7 @@ export async function awaitWithClock<Result>(work: Promise<Result>, limitMs = Nu
   return work;
 }
 
-/** Lets the platform do what it does after a failure: deliver messages, wake objects, and sweep, until there is nothing to do. */
+/** Does what the platform does after a failure, until there is nothing left: delivers messages, wakes objects, and sweeps. */
 async function settle(queues: readonly string[]): Promise<void> {
   let messages: (QueuedMessage & { attempts: number })[] = [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -149,7 +148,7 @@ async function isRetried({ queue, body, attempts }: QueuedMessage & { attempts: 
   return result!.retryMessages.length > 0;
 }
 
-/** Turns are tried again within the hour: a later alarm is for traces that expire. */
+/** Turns are retried within the hour. A later alarm is for the expiry of traces. */
 const LATEST_ALARM_MS = 24 * 60 * 60_000;
 
 async function wakeSessions(): Promise<boolean> {
@@ -165,7 +164,7 @@ async function wakeSessions(): Promise<boolean> {
   return isWoken;
 }
 
-/** Lets a workspace's gate forget what it knows, so that the next request reads it again. */
+/** Evicts a workspace's gate, so that the next request reads the workspace again. */
 export async function evictGate({ id }: { id: string }): Promise<void> {
   await evictDurableObject(env.GATE.getByName(id));
 }

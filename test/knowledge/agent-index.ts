@@ -5,7 +5,7 @@ import type { Retrieval } from "../../src/models/retrieval.ts";
 
 export type Index = DurableObjectStub<KnowledgeIndex>;
 
-/** More text than a test has. */
+/** A limit that no test reaches. */
 export const ROOM = 1_000_000_000;
 
 /** An object of its own for each test. */
@@ -16,7 +16,7 @@ export function newIndex(): Index {
 /** More steps than any text of these tests takes. */
 const MAX_STEPS = 500;
 
-/** Takes steps until the source is built. */
+/** Runs steps until the source is built. */
 export async function ingest(index: Index, sourceId: string, runId = "run"): Promise<Extract<IngestProgress, { done: true }>> {
   for (let step = 0; step < MAX_STEPS; step++) {
     const progress = await index.ingestText(sourceId, runId);

@@ -7,7 +7,7 @@ import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
-import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, storeLead, sweepAll, writeRows } from "./office.ts";
+import { createFixture, indexStorage, type MadeUp, madeUp, newLead, START_MS, storeLead, sweepAll, writeRows } from "./fixture.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,7 +17,7 @@ const search = async (workspace: Workspace, q: string) => (await workspace.call(
 const withoutIndex = () => envWith({ LEADS: { getByName: () => ({ put: () => Promise.reject(new Error("Out of reach")) }) } });
 
 test("a lead has the same form in the list, in a search and in its event", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   await listen(workspace);
   const customFields = { company: "Ünïcode & Söhne", seats: 12 };
   const given = { name: "Ada", email: "Ada@Example.com", message: "Call me", customFields, sourceUrl: "https://acme.example/contact" };
@@ -49,7 +49,7 @@ test("a lead has the same form in the list, in a search and in its event", async
 });
 
 test("a lead for another workspace's agent leaves no lead, event or index entry", async () => {
-  const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
+  const [{ workspace, op }, other] = [await createFixture(), await createFixture()];
   await listen(workspace);
   expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toEqual({ outcome: "agent_not_found" });
   expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
@@ -58,7 +58,7 @@ test("a lead for another workspace's agent leaves no lead, event or index entry"
 });
 
 test("another workspace's leads are neither listed nor found, and the scope is required", async () => {
-  const [{ agents, op }, other] = [await createOffice(), await createOffice()];
+  const [{ agents, op }, other] = [await createFixture(), await createFixture()];
   await addLead(op, newLead(agents[0], { name: "Ada Lovelace" }));
   expect((await other.workspace.call("GET", "/leads")).body.total).toBe(0);
   expect((await search(other.workspace, "ada")).total).toBe(0);
@@ -70,7 +70,7 @@ test("another workspace's leads are neither listed nor found, and the scope is r
 });
 
 test("a lead that could not be indexed is stored all the same, and the sweep indexes it", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   const lead = await storeLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Grace Hopper" }));
   expect((await workspace.call("GET", "/leads")).body.data).toMatchObject([{ id: lead.id }]);
   expect((await search(workspace, "hopper")).total).toBe(0);
@@ -82,16 +82,16 @@ test("a lead that could not be indexed is stored all the same, and the sweep ind
 });
 
 test("an unreachable index of one workspace does not keep another's leads from being indexed", async () => {
-  const offices = [await createOffice(), await createOffice()] as const;
-  for (const { workspace, agents } of offices) await writeRows(workspace, [madeUp(workspace, agents[0], 0, { name: "Ada" })]);
-  const [broken, whole] = offices.map(({ workspace }) => workspace) as [Workspace, Workspace];
+  const fixtures = [await createFixture(), await createFixture()] as const;
+  for (const { workspace, agents } of fixtures) await writeRows(workspace, [madeUp(workspace, agents[0], 0, { name: "Ada" })]);
+  const [broken, whole] = fixtures.map(({ workspace }) => workspace) as [Workspace, Workspace];
   const getByName = (name: string) => (name === broken.id ? withoutIndex().LEADS.getByName(name) : env.LEADS.getByName(name));
   await sweep(envWith({ LEADS: { getByName } }), Date.now());
   expect([(await search(broken, "ada")).total, (await search(whole, "ada")).total]).toEqual([0, 1]);
 });
 
 test("a search's total stays right when leads are added and erased", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   const add = (name: string, agentId: string) => storeLead(op, newLead(agentId, { name, phone: "+1 (202) 555" }));
   const totals = async () => {
     const since = "created_since=2026-01-01T00:00:00Z";
@@ -109,7 +109,7 @@ test("a search's total stays right when leads are added and erased", async () =>
 });
 
 test("an erased lead leaves nothing in the index, and erasing again is safe", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   const mark = { name: "Žofie Ωμέγα", email: "žofie@ωμέγα.example", phone: "+999 888 777", customFields: { тайна: "秘密" } };
   await addLead(op, newLead(agents[0], { name: "Ada Lovelace", phone: "+1 222" }));
   const { trigrams } = await indexStorage(workspace);
@@ -122,7 +122,7 @@ test("an erased lead leaves nothing in the index, and erasing again is safe", as
 });
 
 test("a lead that is erased while it is indexed is removed from the index again", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   const lead = await storeLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Ada" }));
   await eraseLeads(op, [lead.id]);
   await indexLeads(op, [lead]);
@@ -136,7 +136,7 @@ const put = (workspace: Workspace, leads: MadeUp[]) => {
 };
 
 test("leads are found in the order of the list, in whatever order they are indexed", async () => {
-  const { workspace, agents } = await createOffice();
+  const { workspace, agents } = await createFixture();
   const made = Array.from({ length: 300 }, (_, at) => madeUp(workspace, agents[0], at, { name: `Lead ${at}` }));
   await put(workspace, [made[0]!, made[299]!]);
   for (let at = 0; at < 50; at++) await put(workspace, [made[at % 2 ? at : 299 - at]!]);
@@ -153,7 +153,7 @@ test("leads are found in the order of the list, in whatever order they are index
 test("a list costs one D1 trip, a search one hop more, and neither reads more D1 rows in a larger workspace", async () => {
   const costs = [];
   for (const size of [50, 1000]) {
-    const { workspace, agents } = await createOffice();
+    const { workspace, agents } = await createFixture();
     await writeRows(
       workspace,
       Array.from({ length: size }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Lead ${at}` })),
@@ -173,7 +173,7 @@ test("a list costs one D1 trip, a search one hop more, and neither reads more D1
 });
 
 test("no statement reads a whole table", async () => {
-  const { workspace } = await createOffice();
+  const { workspace } = await createFixture();
   const { db } = newOperation(env, new Meter(), workspace.id);
   const page = { limit: 20, offset: 0, cursor: { atMs: START_MS, id: workspace.id } };
   const statements = [
@@ -203,7 +203,7 @@ test("no statement reads a whole table", async () => {
 });
 
 test("a deleted workspace leaves neither leads nor counts, and its object holds nothing", async () => {
-  const { workspace, agents, op } = await createOffice();
+  const { workspace, agents, op } = await createFixture();
   await addLead(op, newLead(agents[0], { name: "Ada" }));
   await operate("DELETE", `/workspaces/${workspace.id}`);
   await deliver("support-agent-erasure", { workspaceId: workspace.id });

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Workspace } from "../harness.ts";
-import { createOffice, type MadeUp, madeUp, START_MS, sweepAll, writeRows } from "./office.ts";
+import { createFixture, type MadeUp, madeUp, START_MS, sweepAll, writeRows } from "./fixture.ts";
 
 const NAMES = [
   "Élise École",
@@ -77,8 +77,8 @@ let agents: string[];
 let leads: MadeUp[];
 
 beforeAll(async () => {
-  const office = await createOffice();
-  ({ workspace, agents } = office);
+  const fixture = await createFixture();
+  ({ workspace, agents } = fixture);
   leads = Array.from({ length: 240 }, (_, at) => {
     const domain = pick(DOMAINS);
     const email = domain && `${pick(["ana", "Ben", "çağ"])}.${at}${domain}`;
@@ -179,7 +179,7 @@ test("a phone number is found by its digits, however it is formatted", async () 
 });
 
 test("a long text that hundreds of leads contain is counted and paged correctly", async () => {
-  const { workspace, agents } = await createOffice();
+  const { workspace, agents } = await createFixture();
   const phone = "+43 (0)664 / 12 3";
   const many = Array.from({ length: 420 }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Subscriber no. ${at}`, phone }));
   await writeRows(workspace, many);

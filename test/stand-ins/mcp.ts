@@ -1,6 +1,6 @@
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
 
-/** A tool of a server that a test stands up. */
+/** A tool of a test's server. */
 export interface ServedTool {
   name: string;
   description?: string;

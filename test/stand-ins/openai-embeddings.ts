@@ -8,7 +8,7 @@ export class EmbeddingServerStandIn {
   /** The dimensions of each model that it has. */
   readonly models: Map<string, number>;
   readonly embedded: { model: string; text: string }[] = [];
-  /** Every call fails, or those of one model. */
+  /** Whether every call fails, or the model whose calls fail. */
   isDown: boolean | string = false;
 
   constructor(models: Record<string, number>) {

@@ -34,7 +34,7 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   sorry: () => ({ text: ["I'm sorry, but the provided passages do not mention that. ", "Please contact our support team."] }),
   reasoning: (request) => ({ ...answerFrom(request), reasoning: ["The visitor asks. ", "@unknown? No: p1 says it."] }),
   "reasoning-in-text": (request) => ({ text: words(`<think>\nThe visitor asks.\n@unknown\n</think>\n\n${firstSentence(request)}`) }),
-  /** Thinks until its tokens are used up, unless it is told not to; and one that thinks all the same. */
+  /** Two models that think until their tokens are used up: one unless thinking is switched off, the other always. */
   thinks: (request) => thinking(answerFrom(request))(request),
   "thinks-always": () => ({ reasoning: ["The visitor asks. ", "Let me think. "], finishReason: "length" }),
   markers: (request) => ({ text: [`${firstSentence(request)} [p1]`] }),
@@ -42,7 +42,7 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
     request.messages.at(-1)?.role === "tool"
       ? answerFrom(request)
       : { toolCalls: [{ name: "search_knowledge", arguments: { query: questionOf(request) } }] },
-  /** Asks for the tool that the message names, as `order_status {"order": "A1"}`, and says what it answered. */
+  /** Asks for the tool that the message names, as `order_status {"order": "A1"}`, and quotes its result. */
   "use-tool": (request) => {
     if (request.messages.at(-1)?.role === "tool") return answerFromResult(request);
     const [, name = "", input = "{}"] = /(\w+) (\{.*\})/.exec(questionOf(request)) ?? [];

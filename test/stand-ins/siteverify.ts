@@ -15,14 +15,14 @@ export interface Solved {
   behaves?: Behaviour;
 }
 
-/** A token as a browser gets it for a solved challenge; no two are equal. */
+/** A token as a browser gets it for a solved challenge. Each is unique. */
 export function solve(solved: Solved): string {
   return `0.${btoa(JSON.stringify({ ...solved, nonce: crypto.randomUUID() }))}`;
 }
 
 const redeemed = new Set<string>();
 
-/** Answers as siteverify does: a token is good once, and for the widget of the secret alone. */
+/** Answers like siteverify: a token is valid once, and only for the widget that has the secret. */
 export function verifyToken(contentType: string, body: string): Behaviour {
   const { secret, response } = parametersOf(contentType, body);
   if (!secret) return verdict({ success: false, "error-codes": ["missing-input-secret"] });

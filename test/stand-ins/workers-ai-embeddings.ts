@@ -94,7 +94,7 @@ function conceptsOf(text: string): string[] {
   return words.filter((word) => !EMPTY.has(word)).map((word) => CONCEPTS[word] ?? word);
 }
 
-/** The vector of a text: what texts with the same concepts have in common, under any of their names. */
+/** The vector of a text, which counts its concepts under any of their names. */
 export function vectorOf(text: string, dimensions = DIMENSIONS): number[] {
   const values = Array.from({ length: dimensions }, () => 0);
   for (const concept of conceptsOf(text)) {

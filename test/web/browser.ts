@@ -31,7 +31,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
 /** Serves pages of a website, on an origin of its own, by their paths. */
 export async function serveSite(pages: Record<string, string>, headers: Record<string, string> = {}): Promise<string> {
   const server = createServer(({ url = "/" }, response) => {
-    // Browsers ask for it by themselves.
+    // Browsers request it by themselves.
     const body = url === "/favicon.ico" ? "" : pages[url];
     response.writeHead(body === undefined ? 404 : 200, { "Content-Type": "text/html; charset=utf-8", ...headers });
     response.end(body ?? "");

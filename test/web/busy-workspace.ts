@@ -19,8 +19,8 @@ export interface BusyWorkspace {
 }
 
 /**
- * Restores a workspace with many conversations and sources, from a backup that is made of a small one's: what would take hours to
- * ask.
+ * Restores a workspace with many conversations and sources, from a multiplied backup of a small one, because asking all
+ * their questions would take hours.
  */
 export async function restoreBusyWorkspace(url: string, operatorToken: string): Promise<BusyWorkspace> {
   const operator = createClient(url, operatorToken);
@@ -45,7 +45,7 @@ export async function restoreBusyWorkspace(url: string, operatorToken: string): 
   return { key, agentId: agent.id };
 }
 
-/** The first search has the index read all conversations. */
+/** The first search makes the index read all conversations. */
 async function waitForSearch(client: Client): Promise<void> {
   while ((await client.send("GET", "/api/v1/conversations?q=urgent&limit=1")).status === 503) await sleep(500);
 }

@@ -10,7 +10,7 @@ export function embedding({ head = "", body = "", attributes = "", agentId = ser
 </html>`;
 }
 
-/** A question that the demo agent knows something about; the model answers by the name in brackets. */
+/** A question for which the demo agent has knowledge. The model answers by the word in brackets. */
 export const question = (name: "slow" | "markdown" | "hostile") => `How are webhooks signed? [${name}]`;
 
 /** The conversation that a page shows: other files have conversations with the agent at the same time. */

@@ -1,7 +1,7 @@
 import { HANDBOOK } from "../chat/handbook.ts";
 import { type Answer, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 
-/** A visitor's calls, from an address that no other has. */
+/** The requests of a visitor, from an address of their own. */
 export interface Visitor {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Writes to the agent. */
@@ -10,7 +10,7 @@ export interface Visitor {
   on(token: string, conversationId: string, method: string, action: string, body?: unknown): Promise<Answer>;
 }
 
-/** An agent that knows the handbook, and visitors of it. */
+/** Creates an agent that knows the handbook, and its visitors. */
 export async function createWidget(settings: { agent?: Record<string, unknown>; plan?: string; limits?: Record<string, unknown> } = {}) {
   const { agent: agentSettings, ...workspaceSettings } = settings;
   const workspace = await createWorkspace(workspaceSettings);
@@ -20,7 +20,7 @@ export async function createWidget(settings: { agent?: Record<string, unknown>; 
   return { workspace, agent, visitor: () => visitorOf(agent.id) };
 }
 
-/** Someone with an address of their own. */
+/** A visitor with an address of their own. */
 export function visitorOf(agentId: string): Visitor {
   const address = newAddress();
   const call: Visitor["send"] = (method, path, body, headers) =>
@@ -56,7 +56,7 @@ export async function signJwt(
   return `${signed}.${(await hmac(secret, signed)).toBase64({ alphabet: "base64url", omitPadding: true })}`;
 }
 
-/** Claims that hold for an hour. */
+/** Claims that are valid for an hour. */
 export function claimsOf(sub: string, more: Record<string, unknown> = {}) {
   return { sub, exp: Math.floor(Date.now() / 1000) + 3600, ...more };
 }
@@ -71,7 +71,7 @@ export function visitorsOf({ id }: Workspace) {
   return query<Record<string, string | number | null>>(id, "SELECT * FROM visitors WHERE workspace_id = ? ORDER BY id", id);
 }
 
-/** A conversation as the integrator reads it. */
+/** Reads a conversation as an integrator does. */
 export async function conversationOf(workspace: Workspace, id: string): Promise<any> {
   return (await workspace.call("GET", `/conversations/${id}`)).body;
 }

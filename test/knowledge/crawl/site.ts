@@ -5,7 +5,7 @@ import { createAgent, createWorkspace, envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
 import { behaveAt, newHost, receivedBy } from "../../outbound.ts";
 
-/** A site of a test's own, whose pages answer as the test says. */
+/** A website of one test, which sets its responses. */
 export interface Site {
   host: string;
   /** The address of a path. */
@@ -17,7 +17,7 @@ export interface Site {
   requested(): Promise<string[]>;
 }
 
-/** A site that is empty but for what the test adds, without robots.txt and sitemap. */
+/** Creates a website without pages, robots.txt and sitemap. */
 export async function createSite(host = newHost()): Promise<Site> {
   await behaveAt(host, { status: 404, body: "Not found" });
   const at = (path: string) => `https://${host}${path}`;
@@ -53,10 +53,10 @@ export interface Reader {
   key: string;
   path: string;
   call: Awaited<ReturnType<typeof createWorkspace>>["call"];
-  /** Adds a source and reads it to its end. */
+  /** Adds a source and waits until it is read. */
   read(body: Record<string, unknown>): Promise<any>;
   add(body: Record<string, unknown>): Promise<any>;
-  /** Syncs a source again, to the end. */
+  /** Syncs a source and waits until it is read. */
   sync(id: string): Promise<any>;
   find(id: string): Promise<any>;
   /** The pages as `status path`, each with its reason. */
@@ -68,7 +68,7 @@ export interface Reader {
 /** More wake-ups than any of these crawls takes. */
 const MAX_WAKE_UPS = 200;
 
-/** An agent that reads sites. */
+/** Creates an agent that reads websites. */
 export async function createReader(): Promise<Reader> {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);

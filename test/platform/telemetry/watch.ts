@@ -3,16 +3,16 @@ import { vi } from "vitest";
 
 const LEVELS = ["log", "error", "warn", "info", "debug", "trace"] as const;
 
-/** All that the service told of itself meanwhile. */
+/** The telemetry of the service while something ran. */
 export interface Watched {
   /** Every line, as it was written. */
   texts: string[];
-  /** The same, read: each is to be one JSON object. */
+  /** The same lines, parsed. Each must be a JSON object. */
   lines: Record<string, any>[];
   points: AnalyticsEngineDataPoint[];
 }
 
-/** Does something, and notes every line of the log and every data point, of requests, jobs and objects. */
+/** Runs something, and records every line of the log and every data point, of requests, jobs and objects. */
 export async function watch(work: () => Promise<unknown>): Promise<Watched> {
   const texts: string[] = [];
   const points: AnalyticsEngineDataPoint[] = [];
@@ -29,8 +29,8 @@ export async function watch(work: () => Promise<unknown>): Promise<Watched> {
 }
 
 /**
- * The one line of a job.
- * @param workspaceId of this workspace alone: what other files have sent to the queues can be delivered meanwhile.
+ * Returns the only line of a job.
+ * @param workspaceId only lines of this workspace count, because messages from other files may be delivered meanwhile.
  */
 export function jobIn({ lines }: Watched, job: string, workspaceId?: string): Record<string, any> {
   const found = lines.filter((line) => line["job"] === job && (workspaceId === undefined || line["workspace_id"] === workspaceId));

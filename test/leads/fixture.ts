@@ -9,10 +9,10 @@ import { createAgent, createWorkspace, databases, query, type Workspace } from "
 
 export const START_MS = Date.UTC(2026, 0, 1);
 
-/** Far enough above any plan's that a test never waits. */
+/** A limit that no test reaches. */
 const MANY_REQUESTS = 1_000_000;
 
-/** A lead as a test makes it up. */
+/** The columns of a lead that a test sets. */
 export interface MadeUp {
   id: string;
   agentId: string;
@@ -23,34 +23,34 @@ export interface MadeUp {
   customFields: Record<string, unknown>;
 }
 
-/** A workspace with two agents, and what is needed to call verbs in it. */
-export async function createOffice(): Promise<{ workspace: Workspace; agents: [string, string]; op: Operation }> {
+/** Creates a workspace with two agents, and an operation for it. */
+export async function createFixture(): Promise<{ workspace: Workspace; agents: [string, string]; op: Operation }> {
   const workspace = await createWorkspace({ limits: { requests_per_minute: MANY_REQUESTS } });
   const [first, second] = [await createAgent(workspace), await createAgent(workspace)];
   const op = newOperation(env, new Meter(), workspace.id);
   return { workspace, agents: [first.id, second.id], op };
 }
 
-/** A lead for the verb that adds one, with `given` in place of nothing. */
+/** The input of `addLead`, with the given fields. */
 export function newLead(agentId: string, given: Partial<NewLead>): NewLead {
   const nothing = { conversationId: null, visitorId: null, name: null, email: null, phone: null, message: null, sourceUrl: null };
   return { agentId, ...nothing, customFields: {}, ...given };
 }
 
-/** Adds a lead, of which there may be one more. */
+/** Adds a lead, which must succeed. */
 export async function storeLead(op: Operation, given: NewLead): Promise<LeadRow> {
   const added = await addLead(op, given);
   if (added.outcome !== "added") throw new Error(`The lead was refused: ${added.outcome}`);
   return added.lead;
 }
 
-/** A made-up lead, so many seconds after the start. */
+/** A lead for `writeRows`, created some seconds after the start. */
 export function madeUp(workspace: Workspace, agentId: string, second: number, given: Partial<MadeUp>): MadeUp {
   const id = newId(shardOf(workspace.id), Date.now());
   return { id, agentId, createdAtMs: START_MS + second * 1000, name: null, email: null, phone: null, customFields: {}, ...given };
 }
 
-/** Writes rows that no index has taken up. */
+/** Writes rows that are not yet indexed. */
 export async function writeRows(workspace: Workspace, leads: MadeUp[]): Promise<void> {
   const insert = `INSERT INTO leads (id, workspace_id, agent_id, name, email, phone, custom_fields, created_at)
     SELECT value ->> 'id', ?1, value ->> 'agentId', value ->> 'name', value ->> 'email', value ->> 'phone', value -> 'customFields',
@@ -59,7 +59,7 @@ export async function writeRows(workspace: Workspace, leads: MadeUp[]): Promise<
   await database.prepare(insert).bind(workspace.id, JSON.stringify(leads)).run();
 }
 
-/** Lets cron run until no lead is left that no index has. */
+/** Runs the cron until all leads are indexed. */
 export async function sweepAll(workspace: Workspace): Promise<void> {
   const left = "SELECT 1 FROM leads WHERE workspace_id = ? AND indexed_at IS NULL LIMIT 1";
   while ((await query(workspace.id, left, workspace.id)).length > 0) await sweep(env, Date.now());
