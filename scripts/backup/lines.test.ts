@@ -8,7 +8,7 @@ import { writeBackup } from "./records.ts";
 
 const HEADER = { type: "header" as const, workspace_id: "w", exported_at: "2026-11-21T00:00:00.000Z" };
 
-void test("a line ends where the file says, whatever stands in it", async () => {
+void test("only a line break ends a line, not the other separators of Unicode", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lines-"));
   try {
     const file = join(folder, "export.ndjson");

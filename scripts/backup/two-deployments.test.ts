@@ -180,7 +180,7 @@ void test("a workspace moves to another deployment, and its API answers the same
   assert.ok(said.some((line) => line.startsWith("  differs:                workspace_id=") && line.includes("period=")));
 });
 
-void test("a file that was cut or changed is not sent", async () => {
+void test("a file that was cut off or changed is not imported", async () => {
   const file = join(folder, "desk.ndjson");
   const operator = { send: () => assert.fail("something was sent") };
   const text = await readFile(file, "utf8");

@@ -109,7 +109,7 @@ const sourceOf = (status: string, more: object = {}) => ({
   ...more,
 });
 
-void test("a question is asked, and its answer written as it comes, with each source once and nothing that a terminal obeys", async () => {
+void test("an answer is printed as it streams, with each source once and without control characters", async () => {
   const { url, requests } = await serve({ [`POST ${AGENT}/messages`]: [STREAMED] });
   assert.deepEqual(await support(["ask", "When do parcels leave?"], { url }), {
     code: 0,
@@ -142,7 +142,7 @@ void test("a chat is one conversation", async () => {
   );
 });
 
-void test("without an agent's identifier the only one is asked, and where there are several they are named", async () => {
+void test("without an agent's id the only agent is used, and several agents are listed", async () => {
   const agents = (...names: string[]) => ({ data: names.map((name) => ({ id: `a-${name}`, name })), total: names.length });
   const { url, requests } = await serve({
     "GET /api/v1/agents": [agents("1"), agents("1", "2")],
@@ -156,7 +156,7 @@ void test("without an agent's identifier the only one is asked, and where there 
   assert.match(err, /--agent or SUPPORT_AGENT:\n {2}a-1 {2}1\n {2}a-2 {2}2\n/);
 });
 
-void test("files, an address and what is piped in become sources; one that is refused does not keep the others from it", async () => {
+void test("files, URLs and standard input become sources; one that is refused does not stop the others", async () => {
   writeFileSync(join(folder, "prices.csv"), "a,b\n");
   const { url, requests } = await serve({
     [`POST ${AGENT}/sources/files`]: [sourceOf("pending")],
@@ -179,7 +179,7 @@ void test("files, an address and what is piped in become sources; one that is re
   assert.deepEqual(JSON.parse(requests[2]!.body), { type: "text", name: "Hours", text: "9 to 5", metadata: {} });
 });
 
-void test("whoever waits for a source sees how far it is, and a source that fails fails the command", async () => {
+void test("--wait prints the progress of a source, and a source that fails makes the command fail", async () => {
   const failed = sourceOf("failed", { error: { code: "robots", message: "robots.txt forbids it." } });
   const { url } = await serve({
     [`POST ${AGENT}/sources/s-1/sync`]: [sourceOf("pending")],
@@ -194,7 +194,7 @@ void test("whoever waits for a source sees how far it is, and a source that fail
   assert.deepEqual([code, (JSON.parse(out) as { error: object }).error], [1, failed.error]);
 });
 
-void test("conversations are listed page after page up to a limit, one a line", async () => {
+void test("conversations are listed up to a limit, one a line", async () => {
   const page = (ids: string[], next_cursor: string | null) => ({
     data: ids.map((id) => ({ id })),
     offset: 0,
@@ -210,14 +210,14 @@ void test("conversations are listed page after page up to a limit, one a line", 
   );
 });
 
-void test("a reply is sent, and says what became of the conversation", async () => {
+void test("a reply prints the new status of the conversation", async () => {
   const { url, requests } = await serve({ "POST /api/v1/conversations/c-1/messages": [{ conversation_status: "resolved" }] });
   const { out } = await support(["conversations", "reply", "c-1", "On its way.", "--resolve"], { url });
   assert.equal(out, "Replied. The conversation is resolved.\n");
   assert.deepEqual(JSON.parse(requests[0]!.body), { content: "On its way.", resolve: true });
 });
 
-void test("questions are run against an agent, what is not as expected is shown, and too little of it fails the command", async () => {
+void test("an evaluation prints the answers that are wrong, and fails the command below the minimum accuracy", async () => {
   const run = { id: "e-1", agent_id: "a-1", status: "running", cases_count: 2, done_count: 1, right_count: 1, error: null };
   const counts = { wrong_count: 1, refused_count: 0, failed_count: 0 };
   const cases = [
@@ -254,7 +254,7 @@ void test("questions are run against an agent, what is not as expected is shown,
 
 const eventOf = (id: string) => ({ id, type: "lead.created", created_at: "2026-01-31T12:00:00.000Z", data: { name: "Zoë" } });
 
-void test("events are forwarded as they happen, signed as webhooks are, with the secret that is printed", { timeout: 60_000 }, async () => {
+void test("events are forwarded as they happen, signed like webhooks with the printed secret", { timeout: 60_000 }, async () => {
   const { url, requests } = await serve({
     "GET /api/v1/events?cursor=latest&types=lead.created": [{ data: [], has_more: false, next_cursor: "0" }],
     "GET /api/v1/events?cursor=0&limit=100&types=lead.created": [{ data: [eventOf("1")], has_more: true, next_cursor: "1" }],
@@ -279,7 +279,7 @@ void test("events are forwarded as they happen, signed as webhooks are, with the
   assert.equal(requests.length, 4);
 });
 
-void test("a handler that is not there and a service that fails for a while do not end the listening", { timeout: 60_000 }, async () => {
+void test("listening continues while the handler or the service fails", { timeout: 60_000 }, async () => {
   const { url } = await serve({
     "GET /api/v1/events?cursor=latest": [{ data: [], has_more: false, next_cursor: "0" }],
     "GET /api/v1/events?cursor=0&limit=100": [
@@ -355,7 +355,7 @@ for (const [what, reply, words] of REFUSALS) {
   });
 }
 
-void test("every failed check of a refused request is told", async () => {
+void test("every invalid field of a refused request is printed", async () => {
   const detail = [
     { loc: ["body", "url"], msg: "Value error, use https", type: "value_error" },
     { loc: ["body", "name"], msg: "Field required", type: "missing" },

@@ -68,7 +68,7 @@ before(async () => {
   await run("npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, packed.filename)], folder);
 });
 
-void test("the package holds what is built, its README and its package.json", () => {
+void test("the package contains what is built, its README and its package.json", () => {
   const namesIn = (sources: string) => globSync("*.ts", { cwd: join(ROOT, sources) }).map((name) => basename(name, ".ts"));
   const built = namesIn("client").flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
   const commands = namesIn("client/cli").map((name) => `dist/cli/${name}.js`);
@@ -133,7 +133,7 @@ void test("the types and the README's examples compile, in a project of Node's a
   }
 });
 
-void test("a bundle for browsers needs nothing else, and holds only what is used", async () => {
+void test("a bundle for browsers has no dependencies, and contains only the code that is used", async () => {
   const bundle = async (code: string) => {
     const { outputFiles } = await build({
       stdin: { contents: code, resolveDir: folder },

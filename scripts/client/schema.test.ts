@@ -29,7 +29,7 @@ const TYPES: [schema: object, type: string][] = [
 
 for (const [schema, type] of TYPES) void test(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeFor(schema as Schema), type));
 
-void test("what is not known is refused, wherever it stands", () => {
+void test("an unknown keyword or type is refused at every level", () => {
   for (const schema of [
     { not: {} },
     { type: "array", items: { prefixItems: [] } },
@@ -39,12 +39,12 @@ void test("what is not known is refused, wherever it stands", () => {
   }
 });
 
-void test("fields have their comments, and those that may be left out say so", () => {
+void test("fields have comments, and optional ones are marked", () => {
   const fields = objectTypeFor({ id: { type: "string", description: "Its id." }, q: { type: "string" } }, ["id"]);
   assert.equal(fields, "{\n  /** Its id. */\n  id: string;\n  q?: string | undefined;\n}");
 });
 
-void test("a comment ends where it should", () => {
+void test("text that would end a comment is escaped", () => {
   assert.equal(toComment("Send */* or\n\nnothing."), "/**\n * Send *\\/* or\n *\n * nothing.\n */\n");
   assert.equal(toComment(undefined), "");
 });

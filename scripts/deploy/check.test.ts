@@ -10,7 +10,7 @@ import { check } from "./check.ts";
 const ZONE: Zone = { id: "z", name: "example.com", status: "active", supportsSubaddress: true, sending: ["example.com"], routed: {} };
 
 void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
-  void test("an account that has everything is ready, and nothing is changed", async (t) => {
+  void test("an account that has everything passes the check, which changes nothing", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t);
     const { code, output } = await harness.deploy("--check");
     assert.equal(code, 0, output);
@@ -20,7 +20,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match(output, /Workers AI: ok – @cf\/[\s\S]*Analytics Engine: ok – on\n/);
   });
 
-  void test("a free account without Analytics Engine stops a deployment before anything is made", async (t) => {
+  void test("a free account without Analytics Engine stops a deployment before anything is created", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t);
     Object.assign(cloudflare.products, { plan: "free", metrics: "off", models: [] });
     const { code, output } = await harness.deploy();
@@ -63,7 +63,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     }
   });
 
-  void test("names that are taken are told apart: by an earlier deployment, or by somebody else's Worker", async (t) => {
+  void test("an earlier deployment is distinguished from another Worker of the same name", async (t) => {
     const { cloudflare, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     const again = await run(check);
@@ -74,7 +74,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match((await run(check)).output, /Worker small: MISSING – the name is taken by another Worker/);
   });
 
-  void test("mail that is routed to the Worker needs subaddressing, since replies come to an address with a plus", async (t) => {
+  void test("mail that is routed to the Worker needs subaddressing, since replies go to an address with a plus", async (t) => {
     const { cloudflare, run, deploy } = await createHarness(t);
     cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", sending: ["example.net"], supportsSubaddress: false }];
     assert.match((await run(check)).output, /Mail: note – no address is routed to the Worker/);
@@ -103,7 +103,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match(await found(undefined), /Mail example\.com: note – .*Email Sending: Read/);
   });
 
-  void test("an Enterprise contract may hold Workers, so it does not stop a deployment", async (t) => {
+  void test("an Enterprise contract may include Workers, so it does not stop a deployment", async (t) => {
     const { cloudflare, run } = await createHarness(t);
     cloudflare.products.plan = "enterprise";
     const { failure, output } = await run(check);

@@ -16,7 +16,7 @@ const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
 
 // Each starts the project's real wrangler several times, against an API on this machine.
 void describe("npm run deploy", { concurrency: 2 }, () => {
-  void test("a first deployment makes everything, in the order in which it is needed", async (t) => {
+  void test("a first deployment creates everything in the order of the dependencies", async (t) => {
     const { cloudflare, directory, ...harness } = await createHarness(t);
     const { code, output } = await harness.deploy();
     assert.equal(code, 0, output);
@@ -47,7 +47,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.match(output, /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n/);
   });
 
-  void test("a second one finds everything, creates nothing and keeps the secrets and the configuration", async (t) => {
+  void test("a second deployment creates nothing and keeps the secrets and the configuration", async (t) => {
     const { cloudflare, directory, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     const before = readFileSync(join(directory, "wrangler.toml"), "utf8");
@@ -63,7 +63,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.doesNotMatch(output, /created|made at random|readable by you alone/);
   });
 
-  void test("one that failed half-way says what to do, and goes on from there with the same secrets", async (t) => {
+  void test("a deployment that failed says what to do, and the next run continues with the same secrets", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     cloudflare.workers.bindings = undefined;
@@ -82,7 +82,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
   });
 
-  void test("a Worker that was uploaded before the deployment failed is named among what was made", async (t) => {
+  void test("a Worker that was uploaded before the deployment failed is listed among what was created", async (t) => {
     const { cloudflare, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     cloudflare.workers.bindings = undefined;
@@ -90,7 +90,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.match((await run(secrets, deploy)).failure!, /This run made, and the next one uses: Worker small\./);
   });
 
-  void test("of the secrets only the missing one is set", async (t) => {
+  void test("only the missing secret is set", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     const { KEY_SECRET: _, ...others } = EXISTING_SECRETS;
     simulateEarlierDeployment(cloudflare, others);
@@ -160,7 +160,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.ok(!cloudflare.changes().some((change) => change.includes("import")));
   });
 
-  void test("a dry run asks the account and changes nothing; of what exists it says so", async (t) => {
+  void test("a dry run reads the account, says what exists there, and changes nothing", async (t) => {
     const { cloudflare, directory, ...harness } = await createHarness(t);
     cloudflare.queues.create("small-work");
     const { code, output } = await harness.deploy("--dry-run");
@@ -172,7 +172,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.match(output, /OPERATOR_TOKEN: would set, made at random\n/);
   });
 
-  void test("without an account a dry run says every step, and a deployment how to log in", async (t) => {
+  void test("without an account a dry run prints every step, and a deployment says how to log in", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t, { CLOUDFLARE_API_TOKEN: undefined });
     const dry = await harness.deploy("--dry-run");
     assert.equal(dry.code, 0, dry.output);
@@ -195,7 +195,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.calls, []);
   });
 
-  void test("an index of another shape is reported, not used", async (t) => {
+  void test("an index of another shape is an error", async (t) => {
     const { cloudflare, run } = await createHarness(t);
     cloudflare.vectorize.create({ name: "small-chunks", config: { dimensions: 768, metric: "cosine" } });
     assert.match((await run(vectors)).failure!, /The index small-chunks has 768 dimensions .* raise VECTORS_ROUND/);

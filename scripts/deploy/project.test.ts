@@ -9,7 +9,7 @@ import { SECOND_SHARD, SMALL_PROJECT, writeSmallProject } from "./harness.ts";
 import { readProject } from "./project.ts";
 import { activeMs } from "./wrangler.ts";
 
-void test("wrangler.toml is the one list of what a deployment makes", () => {
+void test("a deployment creates what wrangler.toml lists", () => {
   const project = readProject({ env: "production" });
   assert.equal(project.worker, "support-agent-service");
   assert.deepEqual(project.indexes, ["support-agent-chunks"]);
@@ -54,13 +54,13 @@ void test("a placeholder for an id is an error, a real one is used", (t) => {
   assert.equal(readProject(withMore(t, withId(id))).databases[1]?.id, id);
 });
 
-void test("values that the service would refuse stop the deployment, all at once", (t) => {
+void test("all values that the service would refuse are reported at once, and stop the deployment", (t) => {
   const vars = `DNS_OVER_HTTPS_URL = "http://1.1.1.1"\nCRAWL_PAUSE_MS = "soon"\n`;
   const config = withVars(t, vars);
   assert.throws(() => readProject(config), /DNS_OVER_HTTPS_URL is not an https URL[\s\S]*CRAWL_PAUSE_MS is not a number/);
 });
 
-void test("the vectors are as long as the model's", (t) => {
+void test("an index has the dimensions of the embedding model", (t) => {
   const server = `OPENAI_BASE_URL = "https://api.example.com/v1"\nOPENAI_MODEL = "m"\nOPENAI_EMBEDDING_MODEL = "e"\n`;
   assert.equal(readProject(withVars(t, `${server}OPENAI_EMBEDDING_DIMENSIONS = "768"\n`)).dimensions, 768);
   assert.throws(() => readProject(withVars(t, server)), /OPENAI_EMBEDDING_DIMENSIONS is not set/);
@@ -81,7 +81,7 @@ function withVars(t: TestContext, vars: string): { config: string; env: string }
   return project;
 }
 
-void test("the time of a start is read where wrangler prints it", () => {
+void test("the time of a start is read from wrangler's output", () => {
   const output = "│   Profile window: 290.2 ms\n│   Active: 131.3 ms (including 12.1 ms garbage collection)\n│   Idle: 142.3 ms\n";
   assert.equal(activeMs(output), 131.3);
   assert.throws(() => activeMs("│   Idle: 142.3 ms\n"), /did not say how long/);

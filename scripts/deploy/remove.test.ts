@@ -4,7 +4,7 @@ import { createHarness, simulateEarlierDeployment } from "./harness.ts";
 import { removal } from "./remove.ts";
 
 void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
-  void test("it lists what there is, and deletes all of it only by the Worker's name", async (t) => {
+  void test("it lists what the account has, and deletes that only where the Worker's name is given", async (t) => {
     const { cloudflare, run, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     const listed = await run(removal);
@@ -27,7 +27,7 @@ void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
     assert.match((await run(removal)).output, /small: the account has nothing of it\n/);
   });
 
-  void test("nothing is deleted while a database holds workspaces, but with --with-data", async (t) => {
+  void test("nothing is deleted while a database holds workspaces, unless --with-data is given", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     cloudflare.d1.find("small-0").sqlite.exec("CREATE TABLE workspaces (id TEXT); INSERT INTO workspaces VALUES ('w')");

@@ -5,7 +5,7 @@ import { listen } from "../shared/ports.ts";
 import { type Deployment, parseOptions } from "./deployment.ts";
 import { smoke } from "./steps.ts";
 
-void test("a service that answers as it should passes", async (t) => {
+void test("a service that answers as it should passes the smoke test", async (t) => {
   const said: string[] = [];
   const documents = Object.fromEntries(["api", "widget", "operator"].map((name) => [`/${name}/v1/openapi.json`, 200]));
   await smoke.run(deploymentAt(await serve(t, { "/healthz": 200, "/api/v1/me": 401, ...documents }), said));
@@ -15,19 +15,19 @@ void test("a service that answers as it should passes", async (t) => {
   );
 });
 
-void test("one that cannot be reached fails, with the reason", async () => {
+void test("a service that cannot be reached fails the smoke test with the reason", async () => {
   const closed = createServer();
   const url = await listen(closed);
   closed.close();
   await assert.rejects(smoke.run(deploymentAt(url)), /\/healthz should answer 200, but: no answer \(.*ECONNREFUSED/);
 });
 
-void test("one that runs with a wrong configuration fails", async (t) => {
+void test("a service with a wrong configuration fails the smoke test", async (t) => {
   const url = await serve(t, { "/healthz": 200, "/api/v1/me": 503 });
   await assert.rejects(smoke.run(deploymentAt(url)), /\/api\/v1\/me should answer 401, but: 503\.$/);
 });
 
-void test("a host is waited for 90 s, and 300 s where the deployment made it", async (t) => {
+void test("the smoke test waits 90 s for a known host, and 300 s for a new one", async (t) => {
   for (const [hasWorker, seconds] of [
     [true, 90],
     [false, 300],
@@ -41,7 +41,7 @@ void test("a host is waited for 90 s, and 300 s where the deployment made it", a
   }
 });
 
-void test("without any URL it says how to give one", async () => {
+void test("without a URL the smoke test says how to give one", async () => {
   await assert.rejects(smoke.run(deploymentAt(undefined)), /-- --url https/);
 });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readGuides } from "./guides.ts";
 import { quotable } from "./quotable.ts";
 
-void test("the commands, output, images and links of a guide are not learned; its text and its examples are", () => {
+void test("the demo agent learns the text and the examples of a guide, but no commands, output, images or links", () => {
   const blocks = ["```sh error=404\nask one\n```", "```text\nanswer\n```", "```json\n{}\n```", "```ts title=a.ts\nkept();\n```"];
   const markdown = `# A\n\n![A](a.png)[One](b.md#c).\n\n${blocks.join("\n\nTwo.\n\n")}\n`;
   assert.equal(quotable(markdown), "# A\n\nOne.\n\n\nTwo.\n\n\nTwo.\n\n\nTwo.\n\n```ts title=a.ts\nkept();\n```\n");

@@ -5,7 +5,7 @@ import { createLogFilter, formatEntry } from "./log.ts";
 const AT = new Date(2026, 10, 22, 14, 2, 11);
 const REQUEST = { event: "request", method: "GET", route: "/api/v1/me", status: 200, error_code: null, request_id: "r-1", duration_ms: 4 };
 
-void test("a request is one short line, and one that failed names its error and its request_id", () => {
+void test("a request is one short line; a failed one names its error and its request_id", () => {
   assert.equal(formatEntry(REQUEST, false, AT), "14:02:11 GET /api/v1/me 200 4 ms");
   const refused = { ...REQUEST, status: 401, error_code: "invalid_api_key" };
   assert.equal(formatEntry(refused, false, AT), "14:02:11 GET /api/v1/me 401 4 ms invalid_api_key request r-1");
@@ -58,7 +58,7 @@ env.GATE     Durable Object
   ]);
 });
 
-void test("while the demo is made only problems are shown, and the sweep of each minute never is", () => {
+void test("only problems are shown while the demo is created, and the sweep of each minute is never shown", () => {
   const filter = createLogFilter({ isJson: false });
   const line = JSON.stringify(REQUEST);
   assert.equal(filter.show(line, "stdout"), undefined);

@@ -112,7 +112,7 @@ void test("no server, or something else on its port, means no model", async () =
   );
 });
 
-void test("a server that hangs is tried twice for 300 ms, beside the others", async () => {
+void test("a server that hangs is tried twice for 300 ms, in parallel with the others", async () => {
   const hanging = await Promise.all(["Ollama", "LM Studio", "llama.cpp"].map((name) => serve(name, () => undefined)));
   const server = await serveModels("vLLM", VLLM);
   const startedMs = Date.now();
@@ -151,7 +151,7 @@ void test("--model none starts without a model, and no server is requested", asy
   assert.deepEqual(server.requests, []);
 });
 
-void test("what the developer configured wins, and no server is requested", async () => {
+void test("the developer's configuration has precedence, and no server is requested", async () => {
   const server = await serveModels("Ollama", OLLAMA);
   const own = { OPENAI_BASE_URL: "https://ada:pass@api.example.com/v1", OPENAI_MODEL: "large", OPENAI_API_KEY: "secret" };
   const configured = await chooseModel(undefined, own, [server]);

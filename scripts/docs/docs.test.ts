@@ -27,7 +27,7 @@ void test("blocks run in order in one shell, with the files that the guide has t
   assert.equal(await run([...guide, fence("sh", '[ "$(node hello.mjs) $NAME" = "hello Ada" ]')].join("\n")), undefined);
 });
 
-void test("a block that breaks is named with its line and its output, and nothing runs after it", async () => {
+void test("a block that fails is reported with its line and its output, and nothing runs after it", async () => {
   const failure = await run(
     ["# Guide", "", fence("sh", "echo first"), fence("sh", "echo second", "false", "echo third"), fence("sh", "exit 0")].join("\n"),
   );
@@ -36,7 +36,7 @@ void test("a block that breaks is named with its line and its output, and nothin
   assert.equal(failure.reason, "exit code 1");
 });
 
-void test("an HTTP error breaks a block, also in a pipeline, unless the block shows that error", async () => {
+void test("an HTTP error fails a block, also in a pipeline, unless the block shows that error", async () => {
   assert.match((await run(fence("sh", "curl -s $URL")))!.output, /no such page/);
   assert.equal((await run(fence("sh", "curl -s $URL | cat")))?.reason, "exit code 22");
   assert.equal(await run(fence("sh error=404", "curl -s $URL")), undefined);
@@ -44,7 +44,7 @@ void test("an HTTP error breaks a block, also in a pipeline, unless the block sh
   assert.match((await run(fence("sh error=404", "echo fine")))!.output, /did not happen/);
 });
 
-void test("a block that hangs is ended with what it left in the background", async () => {
+void test("a block that hangs is killed together with its background processes", async () => {
   const failure = await run(fence("sh", "sleep 60 &", "echo $!", "sleep 60"), 1_000);
   assert.equal(failure?.reason, "did not end within 1 s");
   // What was killed may wait for its parent to collect it, as a zombie.

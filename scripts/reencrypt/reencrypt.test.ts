@@ -41,7 +41,7 @@ function standIn(first: Rows, second: Rows, { stubborn = 0 } = {}) {
   return { requests, client: { send } };
 }
 
-void test("every step is taken, and the whole is their sum", async () => {
+void test("all steps are taken, and the result is their sum", async () => {
   const { requests, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 3, outdated: 0, unreadable: 4 });
   const total = await walkAll(client, "check", silent);
   assert.deepEqual(requests, ["GET /operator/v1/secrets", "GET /operator/v1/secrets?cursor=0.b."]);
@@ -49,7 +49,7 @@ void test("every step is taken, and the whole is their sum", async () => {
   assert.equal(isDone(total), false);
 });
 
-void test("what was reencrypted is checked again, and reported", async () => {
+void test("what was reencrypted is checked and reported", async () => {
   const { requests, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 0, outdated: 3, unreadable: 0 });
   const lines: string[] = [];
   const total = await reencryptAll(client, (line) => lines.push(line));
@@ -65,7 +65,7 @@ void test("what was reencrypted is checked again, and reported", async () => {
   assert.equal(isDone(total) && needsNothingOld(total), true);
 });
 
-void test("what was written meanwhile takes another round; what never ends is reported", async () => {
+void test("secrets that were written meanwhile take another round, and the rounds have a limit", async () => {
   const rows = () => ({ current: 0, outdated: 1, unreadable: 0 });
   const meanwhile = standIn(rows(), rows(), { stubborn: 1 });
   assert.equal(isDone(await reencryptAll(meanwhile.client, silent)), true);
@@ -89,21 +89,21 @@ void test("unreadable secrets, kept responses and API keys each need an old valu
   assert.match(reportOf(lost).join("\n"), /cannot be read: 1\./);
 });
 
-void test("an answer that is an error ends it, with what was answered", async () => {
+void test("an error of the service ends the command with its answer", async () => {
   const client: Client = { send: async () => ({ status: 401, body: { error: { code: "invalid_api_key" } } }) };
   await assert.rejects(walkAll(client, "reencrypt", silent), /POST \/operator\/v1\/secrets\/reencrypt answered 401.*invalid_api_key/);
 });
 
 const TOKEN = { OPERATOR_TOKEN: " new , old " };
 
-void test("arguments, and whose token", () => {
+void test("the URL is an argument, and the token comes from the environment", () => {
   const url = "https://support.example.com";
   assert.deepEqual(readOptions(["--url", url], TOKEN), { url, token: "new", isCheck: false });
   assert.deepEqual(readOptions([`--url=${url}`, "--check"], TOKEN), { url, token: "new", isCheck: true });
   assert.equal(readOptions(["--help"], {}), undefined);
 });
 
-void test("mistakes are reported plainly, and the token is never an argument", () => {
+void test("a wrong argument is an error, and the token is never an argument", () => {
   const url = ["--url", "https://support.example.com"];
   for (const args of [[], [...url, "--token", "secret"], [...url, "more"]]) {
     assert.throws(() => readOptions(args, TOKEN), UserError, args.join(" "));

@@ -8,7 +8,7 @@ import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./dev-vars.
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const ALL = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"];
 
-void test("a missing file is made, for the owner alone, and stays as it is afterwards", (t) => {
+void test("a missing file is created for the owner alone, and does not change afterwards", (t) => {
   const path = devVarsPath(directory(t), undefined);
   assert.deepEqual(ensureSecrets(path), ALL);
   const vars = readDevVars(path);
@@ -28,7 +28,7 @@ void test("only what is missing is added to a file, and nothing is overwritten",
   assert.ok(readFileSync(path, "utf8").startsWith(`${own}\nENCRYPTION_KEY=`));
 });
 
-void test("a variable is set in its own line, and other lines stay", (t) => {
+void test("a variable is set in its own line, and the other lines stay", (t) => {
   const path = join(directory(t), ".dev.vars");
   writeFileSync(path, "A=1\nDEMO_API_KEY=old\nB=2\n");
   setDevVars(path, { DEMO_API_KEY: "$& new", DEMO_AGENT_ID: "id" });

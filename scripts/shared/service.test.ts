@@ -6,7 +6,7 @@ import { UserError } from "./cli.ts";
 import { listen } from "./ports.ts";
 import { createClient, findDemoProblem, networkErrorText, resolveOperatorTarget } from "./service.ts";
 
-void test("a service that hangs up, or is not there, is a plain error", async () => {
+void test("a service that hangs up or cannot be reached is an error with the reason", async () => {
   const server = createServer((request) => request.socket.destroy());
   const url = await listen(server);
   const ask = () => createClient(url, "token").send("GET", "/operator/v1/secrets");
@@ -17,12 +17,12 @@ void test("a service that hangs up, or is not there, is a plain error", async ()
   await assert.rejects(ask, hasReason(/was not answered: .*ECONNREFUSED/));
 });
 
-void test("a reason without a message is given by its name", () => {
+void test("an error without a message is described by its name", () => {
   assert.equal(networkErrorText(new TypeError("fetch failed", { cause: new AggregateError([]) })), "AggregateError");
   assert.equal(networkErrorText(new TypeError("fetch failed", { cause: "other" })), "fetch failed");
 });
 
-void test("a configuration that allows no demo is reported with what to do", async () => {
+void test("a configuration that allows no demo is an error that says how to correct it", async () => {
   const refusal = (status: number) => findDemoProblem({ send: async () => ({ status, body: {} }) });
   assert.match((await refusal(404))!, /OPERATOR_TOKEN is empty/);
   assert.match((await refusal(503))!, /delete its line/);
@@ -32,7 +32,7 @@ void test("a configuration that allows no demo is reported with what to do", asy
 const TOKEN = { OPERATOR_TOKEN: " new , old " };
 const localToken = () => "local";
 
-void test("the url is given, the token is of the environment, or for this machine of its own file", () => {
+void test("the token comes from the environment, or for a service on this machine from .dev.vars", () => {
   const url = "https://support.example.com";
   assert.deepEqual(resolveOperatorTarget(`${url}/`, TOKEN, localToken), { url, token: "new" });
   for (const local of ["http://localhost:8787", "http://127.0.0.1:9131", "http://[::1]:9131", "https://localhost:8787"]) {
@@ -41,7 +41,7 @@ void test("the url is given, the token is of the environment, or for this machin
   }
 });
 
-void test("mistakes are plain errors, and no token leaves this machine in the clear", () => {
+void test("a wrong URL or token is an error, and no token leaves this machine in plain text", () => {
   const url = "https://support.example.com";
   for (const [given, environment] of [
     [undefined, TOKEN],
