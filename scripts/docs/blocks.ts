@@ -46,16 +46,16 @@ interface Link {
 /** The relative links of a guide, without those in code blocks. */
 function readLinks(markdown: string): Link[] {
   const prose = markdown.replaceAll(FENCE, (block) => block.replaceAll(/[^\n]/g, ""));
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(({ index, 1: target }) => ({ line: prose.slice(0, index).split("\n").length, target: target! }))
-    .filter(({ target }) => !/^\w+:/.test(target));
+  return targetsIn(prose, /\]\(([^)\s]+)\)/g).filter(({ target }) => !/^\w+:/.test(target));
 }
 
 /** The files and folders of the project that a guide names, such as `src/app.ts`, with their lines. */
 function readPaths(markdown: string): Link[] {
-  return [...markdown.matchAll(/`((?:src|test|scripts|bench|client|migrations)\/[\w./-]*)`/g)].map(({ index, 1: target }) => {
-    return { line: markdown.slice(0, index).split("\n").length, target: target! };
-  });
+  return targetsIn(markdown, /`((?:src|test|scripts|bench|client|migrations)\/[\w./-]*)`/g);
+}
+
+function targetsIn(text: string, pattern: RegExp): Link[] {
+  return [...text.matchAll(pattern)].map(({ index, 1: target }) => ({ line: text.slice(0, index).split("\n").length, target: target! }));
 }
 
 /** The anchors of a guide's headings, as GitHub names them. */

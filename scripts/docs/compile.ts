@@ -44,6 +44,7 @@ function compile(block: CodeBlock, name: string, { command, args, prefix }: Comp
   return status === 0 ? undefined : { block, reason: "does not compile", output: stdout + stderr };
 }
 
-function isInstalled(command: string, directory: string): boolean {
+/** Whether a command can be started here. */
+export function isInstalled(command: string, directory?: string): boolean {
   return spawnSync(command, ["--version"], { cwd: directory, stdio: "ignore" }).error === undefined;
 }
