@@ -116,18 +116,11 @@ export function simulateEarlierDeployment(
   workers.hold(bindings, "v1");
 }
 
-/** A project in a directory of its own, with an account at the stand-in and a service that answers as it should. */
-export interface Harness {
-  cloudflare: CloudflareStandIn;
-  directory: string;
-  /** Runs the command as an operator does. */
-  deploy: (...flags: string[]) => Promise<{ code: number; output: string }>;
-  /** Runs some steps of it alone, for an account that is logged in. */
-  run: (...steps: Step[]) => Promise<{ failure: string | undefined; output: string }>;
-}
-
-/** Creates a harness for a test; it is removed when the test ends. */
-export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Harness> {
+/**
+ * Creates a project in a directory of its own, with an account at the stand-in and a service that answers as it should. They are
+ * removed when the test ends.
+ */
+export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {}) {
   const directory = writeSmallProject(t);
   const cloudflare = new CloudflareStandIn();
   const api = await cloudflare.listen();
@@ -137,14 +130,16 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
     cloudflare.close();
     service.close();
   });
-  // Nobody is logged in at this home but by the token.
+  // The home directory holds no login of wrangler, so that only the token counts.
   const own = { PATH: process.env["PATH"], HOME: directory, CLOUDFLARE_API_BASE_URL: api, CLOUDFLARE_API_TOKEN: "token", ...env };
   const flags = [`--config=${join(directory, "wrangler.toml")}`, "--wait=0"];
   return {
     cloudflare,
     directory,
-    deploy: (...more) => runCommand([...flags, `--url=${url}`, ...more], own),
-    run: (...steps) => runSome(steps, flags, { ...own, ...QUIET }),
+    /** Runs the command as an operator does. */
+    deploy: (...more: string[]) => runCommand([...flags, `--url=${url}`, ...more], own),
+    /** Runs some of its steps alone, for an account that is logged in. */
+    run: (...steps: Step[]) => runSome(steps, flags, { ...own, ...QUIET }),
   };
 }
 
