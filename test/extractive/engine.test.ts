@@ -56,7 +56,7 @@ The following ways to pay are accepted:
 A data processing agreement is a contract on how personal data are handled. Personal data are deleted on request. Is it safe to send us personal data? Nobody but the support team can read them.`,
 };
 
-/** What the engine answers from these passages, "(no answer)" where it has none. */
+/** Returns the answer of the engine from these passages, or "(no answer)". */
 async function answerFrom(question: string, retrieval: Retrieval): Promise<{ text: string; cited: { sourceId: string }[] }> {
   const agent = { agentName: "Ada", welcomeMessage: "Hello!", instructions: null, language: "en", modelName: null };
   const reply = await new ExtractiveEngine().answer({ ...agent, question, retrieval, history: [], tools: [] });

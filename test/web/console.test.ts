@@ -72,7 +72,7 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Console" }).getByText("Grace Hopper").waitFor();
   await late.getByRole("button", { name: "Sign in" }).click();
-  await late.getByText("This link was used").waitFor();
+  await late.getByText("This link has been used").waitFor();
   await late.getByLabel("API key or operator token").waitFor();
 });
 
@@ -315,7 +315,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   });
   const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(1).click();
-  // What is entered in another form while this one is saved stays.
+  // Values in another form stay while this one is saved.
   await page.getByLabel("Description").fill("Not saved yet");
   await page.getByLabel("Email", { exact: true }).selectOption("Required");
   choose();

@@ -86,7 +86,7 @@ export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
   );
 }
 
-/** What of it is not as the agent has it. */
+/** Returns the settings that differ from those of the agent. */
 function differenceFrom(agent: AgentSettings, tried: TriedSettings): TriedSettings {
   return Object.fromEntries(Object.entries(tried).filter(([name, value]) => value !== agent[name as keyof TriedSettings]));
 }
