@@ -15,18 +15,14 @@ import { createTenant, type Tenant } from "./tenant.ts";
  * shows what changed since a saved one. `-- --speed`: how long a search takes with 1,000 and with 200,000 chunks instead.
  */
 
-interface Run {
-  outcomes: Outcome[];
-}
-
 async function measureQuality(tenant: Tenant, data: readonly string[], compare: string | undefined): Promise<Report> {
-  const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as Run).outcomes;
+  const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as { outcomes: Outcome[] }).outcomes;
   const outcomes: Outcome[] = [];
   for (const set of [...(await Promise.all(data.map(readData))), ...(await readTrades())]) {
     console.error(`Teaching and asking: ${set.name} …`);
     outcomes.push(...(await askAll(tenant, set)));
   }
-  return { tables: [tableOf(outcomes, before)], notes: notesOf(before), data: { outcomes } satisfies Run };
+  return { tables: [tableOf(outcomes, before)], notes: notesOf(before), data: { outcomes } };
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContextOptions, type CDPSession, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { UserError } from "../scripts/shared/cli.ts";
 import { findChromium } from "../test/web/chromium.ts";
 
@@ -15,14 +15,14 @@ export function launchChromium(): Promise<Browser> {
 }
 
 /** Opens a page whose processor is slowed. */
-export async function openSlowPage(browser: Browser, options: BrowserContextOptions = {}): Promise<{ page: Page; session: CDPSession }> {
+export async function openSlowPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage(options);
-  const session = await page.context().newCDPSession(page);
-  await slowDown(session);
-  return { page, session };
+  await slowDown(page);
+  return page;
 }
 
-export async function slowDown(session: CDPSession): Promise<void> {
+export async function slowDown(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
 }
 

@@ -15,13 +15,6 @@ const ROUNDS = 5;
 const SCROLL_STEPS = 60;
 const LIST = ".conversation-list .scroll";
 
-interface Measured {
-  /** The time from an action to the frame with its result. */
-  ms: number;
-  /** The longest task of the main thread meanwhile. */
-  longestMs: number;
-}
-
 /** An action of a person, and its result. */
 interface Step {
   label: string;
@@ -52,6 +45,14 @@ const showSources = async (page: Page) => {
   await page.getByText("Guide 0", { exact: true }).waitFor();
 };
 
+const searchFor = (what: string, text: string): Step => ({
+  label: `search for ${what}`,
+  before: showAll,
+  act: (page) => page.getByLabel("Search conversations").fill(text),
+  event: "input",
+  result: [`${LIST} mark`, text],
+});
+
 const STEPS: readonly Step[] = [
   {
     label: "scroll to the last of them",
@@ -81,20 +82,8 @@ const STEPS: readonly Step[] = [
     event: "click",
     result: [`${LIST} li:first-child`, "Resolved"],
   },
-  {
-    label: "search for what a hundred have",
-    before: showAll,
-    act: (page) => page.getByLabel("Search conversations").fill("urgent"),
-    event: "input",
-    result: [`${LIST} mark`, "urgent"],
-  },
-  {
-    label: "search for what all have",
-    before: showAll,
-    act: (page) => page.getByLabel("Search conversations").fill("parcel"),
-    event: "input",
-    result: [`${LIST} mark`, "parcel"],
-  },
+  searchFor("what a hundred have", "urgent"),
+  searchFor("what all have", "parcel"),
   {
     label: "open the knowledge page",
     before: showAll,
@@ -111,8 +100,8 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** Does a step, and measures when its result is painted. */
-async function measure(browser: Browser, page: Page, { before, act, event, result }: Step): Promise<Measured> {
+/** Does a step, and returns the time to the frame with its result, and the longest task of the main thread meanwhile. */
+async function measure(browser: Browser, page: Page, { before, act, event, result }: Step) {
   await before(page);
   let ms = 0;
   const events = await trace(browser, page, ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"], async () => {
@@ -162,13 +151,13 @@ export async function benchConsole(): Promise<Report> {
 }
 
 async function measureAll(browser: Browser, url: string, key: string): Promise<Report> {
-  const { page } = await openSlowPage(browser, { viewport: { width: 1440, height: 900 } });
+  const page = await openSlowPage(browser, { viewport: { width: 1440, height: 900 } });
   await page.goto(`${url}/console/`);
   await page.getByLabel("API key or operator token").fill(key);
   await page.getByLabel("Your name").fill("Grace Hopper");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
-  const found = new Map<Step, Measured[]>(STEPS.map((step) => [step, []]));
+  const found = new Map<Step, Awaited<ReturnType<typeof measure>>[]>(STEPS.map((step) => [step, []]));
   for (let round = 0; round < ROUNDS; round++) {
     await page.getByRole("link", { name: "Inbox" }).click();
     for (const step of STEPS) found.get(step)!.push(await measure(browser, page, step));

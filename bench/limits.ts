@@ -23,14 +23,11 @@ export async function benchLimits(): Promise<Report> {
     const body = { workspaceId, agentId, key: headers["Authorization"]!.split(" ")[1], question, times: TIMES };
     const table: Table = [];
     for (const [part, does] of PARTS) {
-      const rounds: { ms: number; cpuMs: number }[] = [];
+      const call = () => send(service.port, { method: "POST", path: `/limits/${part}`, body });
+      const round = () => timed(() => workerdCpuMs(() => forEach(Array(CALLERS), call, CALLERS)));
       // The first round warms up.
-      for (let round = 0; round <= ROUNDS; round++) {
-        const call = () => send(service.port, { method: "POST", path: `/limits/${part}`, body });
-        const { result: cpuMs, ms } = await timed(() => workerdCpuMs(() => forEach(Array(CALLERS), call, CALLERS)));
-        if (round > 0) rounds.push({ ms, cpuMs });
-      }
-      const cpuMs = median(rounds.map((round) => round.cpuMs)) / (CALLERS * TIMES);
+      const rounds = (await forEach(Array(ROUNDS + 1), round, 1)).slice(1);
+      const cpuMs = median(rounds.map(({ result }) => result)) / (CALLERS * TIMES);
       table.push({
         part,
         "what a question does there": does,

@@ -8,17 +8,11 @@ export interface PreparedRequest {
   body?: unknown;
 }
 
-/** The result of one round of load. */
-export interface Round {
-  requestsPerSecond: number;
-  latenciesMs: number[];
-}
-
 /**
  * Sends the request again and again for so many seconds, over so many connections with one request at a time on each.
  * @throws Error where a response is not successful.
  */
-export async function load(port: number, request: PreparedRequest, connections: number, seconds: number): Promise<Round> {
+export async function load(port: number, request: PreparedRequest, connections: number, seconds: number) {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 });
   const { path } = request;
   const init = initOf(request);

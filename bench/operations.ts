@@ -1,7 +1,7 @@
 import { UserError } from "../scripts/shared/cli.ts";
 import type { Flags } from "./bench.ts";
-import { load, type PreparedRequest, type Round, send } from "./load.ts";
-import { median, percentile } from "./measure.ts";
+import { load, type PreparedRequest, send } from "./load.ts";
+import { forEach, median, percentile } from "./measure.ts";
 import type { Report, Table } from "./report.ts";
 import { type Operation, operations, seed } from "./seed.ts";
 import { buildBare, buildService, linesDuring, type RunningWorker, withService, withWorker } from "./service.ts";
@@ -48,16 +48,14 @@ async function measure({ label, floor: path, request }: Operation, ours: Running
   await load(floor.port, floorRequest, CONNECTIONS, WARM_UP_SECONDS);
   await load(ours.port, request, CONNECTIONS, WARM_UP_SECONDS);
   const cost = (await linesDuring(ours, () => send(ours.port, request))).findLast(({ event }) => event === "request");
-  const rounds: { floor: Round; ours: Round }[] = [];
-  for (let at = 0; at < ROUNDS; at++) {
-    rounds.push({
-      floor: await load(floor.port, floorRequest, CONNECTIONS, seconds),
-      ours: await load(ours.port, request, CONNECTIONS, seconds),
-    });
-  }
-  const perSecond = (side: "ours" | "floor") => median(rounds.map((round) => round[side].requestsPerSecond)).toFixed(0);
-  const latencyMs = (share: number) => median(rounds.map((round) => percentile(round.ours.latenciesMs, share))).toFixed(1);
-  const ratio = median(rounds.map((round) => round.ours.requestsPerSecond / round.floor.requestsPerSecond)).toFixed(2);
+  const round = async () => ({
+    floor: await load(floor.port, floorRequest, CONNECTIONS, seconds),
+    ours: await load(ours.port, request, CONNECTIONS, seconds),
+  });
+  const rounds = await forEach(Array(ROUNDS), round, 1);
+  const perSecond = (side: "ours" | "floor") => median(rounds.map((one) => one[side].requestsPerSecond)).toFixed(0);
+  const latencyMs = (share: number) => median(rounds.map((one) => percentile(one.ours.latenciesMs, share))).toFixed(1);
+  const ratio = median(rounds.map((one) => one.ours.requestsPerSecond / one.floor.requestsPerSecond)).toFixed(2);
   console.error(`${label}: ${perSecond("ours")}/s, ${ratio} of its floor`);
   return {
     operation: label,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request as sendRequest } from "undici";
 import { initOf, load, type PreparedRequest, send } from "./load.ts";
-import { median, workerdCpuMs } from "./measure.ts";
+import { forEach, median, workerdCpuMs } from "./measure.ts";
 import type { Report, Table } from "./report.ts";
 import { seed } from "./seed.ts";
 import { buildBare, buildService, type RunningWorker, withService, withWorker } from "./service.ts";
@@ -56,15 +56,14 @@ export async function benchStreams(): Promise<Report> {
 async function measureTurns(ask: PreparedRequest, service: RunningWorker, bare: RunningWorker): Promise<string> {
   console.error("Turns …");
   const floorAsk: PreparedRequest = { method: "POST", path: "/ask-model", body: ask.body };
-  const rounds: { ours: number; floor: number }[] = [];
+  const round = async () => ({
+    floor: (await load(bare.port, floorAsk, CONNECTIONS, TURN_SECONDS)).requestsPerSecond,
+    ours: (await load(service.port, ask, CONNECTIONS, TURN_SECONDS)).requestsPerSecond,
+  });
   // The first round warms up.
-  for (let at = 0; at <= TURN_ROUNDS; at++) {
-    const { requestsPerSecond: floor } = await load(bare.port, floorAsk, CONNECTIONS, TURN_SECONDS);
-    const { requestsPerSecond: ours } = await load(service.port, ask, CONNECTIONS, TURN_SECONDS);
-    if (at > 0) rounds.push({ ours, floor });
-  }
-  const middle = (of: (round: (typeof rounds)[0]) => number, digits: number) => median(rounds.map(of)).toFixed(digits);
-  const [ours, floor, ratio] = [middle((round) => round.ours, 0), middle((round) => round.floor, 0), middle((r) => r.ours / r.floor, 2)];
+  const rounds = (await forEach(Array(TURN_ROUNDS + 1), round, 1)).slice(1);
+  const middle = (of: (one: (typeof rounds)[0]) => number, digits: number) => median(rounds.map(of)).toFixed(digits);
+  const [ours, floor, ratio] = [middle((one) => one.ours, 0), middle((one) => one.floor, 0), middle((one) => one.ours / one.floor, 2)];
   return `${ours} streamed turns/s of a model that writes at once, ${ratio} of the floor's ${floor}/s; ${CONNECTIONS} connections.`;
 }
 

@@ -22,7 +22,7 @@ const SCROLL_STEPS = 60;
 
 /** Opens a website with the chat. */
 async function embed(browser: Browser, site: string): Promise<Page> {
-  const { page } = await openSlowPage(browser);
+  const page = await openSlowPage(browser);
   await page.goto(site);
   await page.locator(".launcher").waitFor();
   return page;
@@ -39,7 +39,7 @@ const SCRIPTING = new Set(["EvaluateScript", "FunctionCall", "RunMicrotasks"]);
 
 /** Measures how long the page's main thread runs scripts until the launcher is there, and how far they move the page. */
 async function measureLoad(browser: Browser, site: string): Promise<Load> {
-  const { page } = await openSlowPage(browser);
+  const page = await openSlowPage(browser);
   const events = await trace(browser, page, ["devtools.timeline", "v8"], async () => {
     // Looking for the launcher would run a script in the page.
     const answered = page.waitForEvent("requestfinished", (request) => request.url().includes("/widget/v1/agents/"));
@@ -119,7 +119,7 @@ const PLAIN = `<!doctype html><title>Plain</title><div class="scroller" style="w
 
 /** Measures the times between frames while as many paragraphs are scrolled. */
 async function measureParagraphs(browser: Browser): Promise<number[]> {
-  const { page } = await openSlowPage(browser);
+  const page = await openSlowPage(browser);
   await page.setContent(PLAIN);
   await page.locator(".scroller").evaluate((element) => element.scrollTo(0, element.scrollHeight));
   const frames = await measureScrolling(page, [".scroller"], SCROLL_STEPS, -120);
@@ -130,7 +130,6 @@ async function measureParagraphs(browser: Browser): Promise<number[]> {
 /** Measures the times between frames while a long conversation is scrolled. */
 async function measureLongChat(browser: Browser, site: string, agentId: string): Promise<number[]> {
   const page = await browser.newPage();
-  const session = await page.context().newCDPSession(page);
   await page.addInitScript((id) => {
     localStorage.setItem(`support-agent:${id}`, JSON.stringify({ token: "vt_bench", conversation: "bench" }));
   }, agentId);
@@ -148,7 +147,7 @@ async function measureLongChat(browser: Browser, site: string, agentId: string):
   // The code that formats answers is loaded after them.
   await page.locator("article li").first().waitFor({ state: "attached" });
   await sleep(SETTLE_MS);
-  await slowDown(session);
+  await slowDown(page);
   const frames = await measureScrolling(page, ["support-agent", ".scroller"], SCROLL_STEPS, -120);
   await page.close();
   return frames;

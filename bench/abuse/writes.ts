@@ -61,44 +61,32 @@ async function humanConversation({ call, agentId }: Tenant): Promise<string> {
 
 function listFloods({ agentId, request }: Tenant, conversationId: string): Flood[] {
   const agent = `/agents/${agentId}`;
-  const oneAddress = () => "10.0.0.1";
   const anyAddress = (n: number) => `10.${n % 200}.${randomInt(256)}.${randomInt(256)}`;
-  const byVisitor = (kind: string, body: (n: number) => object, address: (n: number) => string) => (n: number) => ({
-    method: "POST",
-    path: `/widget/v1/agents/${agentId}/${kind}`,
-    headers: { "CF-Connecting-IP": address(n) },
-    body: body(n),
-  });
+  // One address may use a tenth of the day's limit, and at least so many an hour.
+  const byVisitor = (name: string, path: string, body: (n: number) => object, limit: string, least: number): Flood[] => {
+    const requestFrom = (address: (n: number) => string) => (n: number) => ({
+      method: "POST",
+      path: `/widget/v1/agents/${agentId}/${path}`,
+      headers: { "CF-Connecting-IP": address(n) },
+      body: body(n),
+    });
+    return [
+      {
+        operation: `${name}, one address`,
+        bound: `${least} an hour, or a tenth of the day's`,
+        request: requestFrom(() => "10.0.0.1"),
+        perHour: ({ [limit]: day }) => Math.min(day!, Math.max(least, day! / 10)),
+      },
+      { operation: `${name}, any addresses`, bound: `\`${limit}\``, request: requestFrom(anyAddress), perHour: ({ [limit]: day }) => day },
+    ];
+  };
   const withKey = (made: PreparedRequest, key: string) => ({ ...made, headers: { ...made.headers, "Idempotency-Key": key } });
   const lead = (n: number) => ({ name: wide(120), email: `a${n}@example.com`, message: wide(4000) });
   const question = () => ({ message: wide(2000) });
   const reply = () => request("POST", `/conversations/${conversationId}/messages`, { content: wide(8000) });
-  const ofAddress = (day: number, least: number) => Math.min(day, Math.max(least, day / 10));
   return [
-    {
-      operation: "lead, one address",
-      bound: "10 an hour, or a tenth of the day's",
-      request: byVisitor("leads", lead, oneAddress),
-      perHour: ({ leads_per_day: day }) => ofAddress(day!, 10),
-    },
-    {
-      operation: "lead, any addresses",
-      bound: "`leads_per_day`",
-      request: byVisitor("leads", lead, anyAddress),
-      perHour: ({ leads_per_day: day }) => day,
-    },
-    {
-      operation: "visitor's message, one address",
-      bound: "30 an hour, or a tenth of the day's",
-      request: byVisitor("messages", question, oneAddress),
-      perHour: ({ visitor_messages_per_day: day }) => ofAddress(day!, 30),
-    },
-    {
-      operation: "visitor's message, any addresses",
-      bound: "`visitor_messages_per_day`",
-      request: byVisitor("messages", question, anyAddress),
-      perHour: ({ visitor_messages_per_day: day }) => day,
-    },
+    ...byVisitor("lead", "leads", lead, "leads_per_day", 10),
+    ...byVisitor("visitor's message", "messages", question, "visitor_messages_per_day", 30),
     {
       operation: "question, each a conversation",
       bound: "`messages`",

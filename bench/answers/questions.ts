@@ -1,26 +1,21 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /*
- * What is asked: the trades of bench/trades (their README has the format), and files of measuring data, told apart by their
- * content: passages with tasks, or curated answers with queries. All become sets of the same form.
+ * The sets of questions: the trades of bench/trades (their README has the format), and files of measuring data, which contain
+ * either passages with tasks or curated answers with queries. All become sets of the same form.
  */
 
-/** `miss`: the texts do not answer it. `follow`: it needs the message before it. `talk`: small talk. `human`: asks for a human. */
+/** `miss`: the texts do not answer it. `follow`: it needs the message before it. `talk`: small talk. `human`: a request for a human. */
 export type Kind = "answer" | "follow" | "miss" | "talk" | "human";
 
-/** A text that may be an answer, with the names of the texts that it is from. */
-interface Given {
-  text: string;
-  sources: readonly string[];
-}
-
 export interface Question {
-  /** The same in each run, and no other question's in the set. */
+  /** The same in each run, and unique in the set. */
   id: string;
   kind: Kind;
-  /** What the visitor writes; the last message is the question. */
+  /** The visitor's messages; the last one is the question. */
   messages: string[];
-  isRight: (given: Given) => boolean;
+  /** Whether a text answers the question, by the text and the names of the texts that it is from. */
+  isRight: (given: { text: string; sources: readonly string[] }) => boolean;
   /** The names of all texts that answer it, where they are known. */
   relevant?: ReadonlySet<string>;
 }
@@ -35,8 +30,6 @@ export interface QuestionSet {
   pairs: { question: string; answer: string }[];
   questions: Question[];
 }
-
-// --- Trades ----------------------------------------------------------------------------------------------------------
 
 const TRADES = new URL("../trades/", import.meta.url);
 const REPLIES = new URL("../../src/text/languages/", import.meta.url);
@@ -98,8 +91,6 @@ function holdsAll(holds: string, text: string): boolean {
 function plain(text: string): string {
   return text.toLowerCase().replaceAll("*", "").replaceAll(/\s+/g, " ");
 }
-
-// --- Files of measuring data -----------------------------------------------------------------------------------------
 
 interface Collection {
   name: string;

@@ -44,14 +44,8 @@ export function notesOf(before?: Outcomes): string[] {
   return before ? [...NOTES, moved] : NOTES;
 }
 
-interface Row {
-  name: string;
-  kind: string;
-  outcomes: Outcomes;
-}
-
 /** Returns a row for each group, and where it has several sets or kinds, one for each of them. */
-function rowsOf(all: Outcomes): Row[] {
+function rowsOf(all: Outcomes): { name: string; kind: string; outcomes: Outcomes }[] {
   const groups = Map.groupBy(all, ({ group, language }) => `${group}, ${language}`);
   return [...groups.values()].flatMap((outcomes) => {
     const name = outcomes[0]!.group;

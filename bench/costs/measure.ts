@@ -22,7 +22,7 @@ export interface Measurements {
   /** What an event with its delivery and one attempt adds; it is deleted with the event log. */
   eventBytes: number;
   /** One run of the cron with nothing to do. */
-  sweep: Spent;
+  sweep: ReturnType<typeof spentBy>;
 }
 
 /** Enough requests for the growth of a database in pages of 4 KB to be exact. */
@@ -76,7 +76,7 @@ async function measureEvents(service: RunningService, receiver: Receiver) {
   return { event, eventBytes: heardBytes - silentBytes };
 }
 
-async function measureSweep(worker: RunningWorker): Promise<Spent> {
+async function measureSweep(worker: RunningWorker): Promise<Measurements["sweep"]> {
   const lines = await linesDuring(worker, () => worker.sweep(), SETTLE_MS);
   const spent = spentBy(lines.filter(({ job }) => job === "sweep"));
   if (spent.d1Trips === 0) throw new Error("The cron's run logged no line with its cost.");
@@ -108,16 +108,8 @@ async function average(worker: RunningWorker, times: number, operation: () => Pr
   return [usage, ((await worker.databaseBytes()) - startBytes) / times];
 }
 
-/** The sums of what lines of the log say was used. */
-export interface Spent {
-  objectHops: number;
-  d1Trips: number;
-  rowsRead: number;
-  rowsWritten: number;
-}
-
 /** Adds up what was used. The line of a turn is left out, because the request that waited for the turn includes it in its own line. */
-export function spentBy(lines: readonly LogLine[]): Spent {
+export function spentBy(lines: readonly LogLine[]) {
   const counted = lines.filter(({ job }) => job !== "turn");
   const sum = (of: (line: LogLine) => number | undefined) => counted.reduce((total, line) => total + (of(line) ?? 0), 0);
   return {

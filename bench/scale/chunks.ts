@@ -87,17 +87,14 @@ interface Asked {
   isFound: number;
 }
 
-async function ask({ port }: RunningWorker, { call }: Tenant, agent: Agent, { query, url }: Question): Promise<Asked> {
+async function ask({ port }: RunningWorker, { request }: Tenant, agent: Agent, { query, url }: Question): Promise<Asked> {
   const takeRows = async () => (await send<{ read: number }>(port, { method: "GET", path: "/object-rows" })).read;
   await takeRows();
-  const search = () => call<{ data: { url: string }[] }>("POST", `/agents/${agent.id}/search`, { query, limit: LIMIT });
-  let asked = { ms: 0, result: { data: [] as { url: string }[] } };
-  const cpuMs = await workerdCpuMs(async () => (asked = await timed(search)));
-  const {
-    ms,
-    result: { data: found },
-  } = asked;
-  return { ms, cpuMs, rowsRead: await takeRows(), isFound: Number(found.some((each) => each.url === url)) };
+  const search = request("POST", `/agents/${agent.id}/search`, { query, limit: LIMIT });
+  let asked: { ms: number; result: { data: { url: string }[] } } = { ms: 0, result: { data: [] } };
+  const cpuMs = await workerdCpuMs(async () => (asked = await timed(() => send<typeof asked.result>(port, search))));
+  const isFound = asked.result.data.some((found) => found.url === url);
+  return { ms: asked.ms, cpuMs, rowsRead: await takeRows(), isFound: Number(isFound) };
 }
 
 function compare(kind: string, asked: readonly [Asked, Asked][], sizes: readonly number[]): Table[number] {

@@ -1,4 +1,4 @@
-import { type PreparedRequest, send } from "../load.ts";
+import { send } from "../load.ts";
 import { BUSY_VISITOR, conversationAt, emailOf, leadAt, leadCount, type WorkspaceHistory } from "./history.ts";
 
 const DAY_MS = 86_400_000;
@@ -6,20 +6,15 @@ const DAY_MS = 86_400_000;
 const DEPTHS = [10_000, 100_000];
 const PAGE = 20;
 
-export interface LabelledRequest {
-  label: string;
-  request: PreparedRequest;
-}
-
 /** Returns the requests that are measured, for a workspace of any size, in the order of the table. */
-export async function requestsTo(port: number, history: WorkspaceHistory, headers: Record<string, string>): Promise<LabelledRequest[]> {
-  const get = (label: string, path: string): LabelledRequest => ({ label, request: { method: "GET", path: `/api/v1${path}`, headers } });
+export async function requestsTo(port: number, history: WorkspaceHistory, headers: Record<string, string>) {
+  const get = (label: string, path: string) => ({ label, request: { method: "GET", path: `/api/v1${path}`, headers } });
   const agent = `agent_id=${history.agentIds[0]!}`;
   const since = (days: number) => new Date(history.nowMs - days * DAY_MS).toISOString();
   const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
   const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
   const rare = leadAt(history, Math.floor(leadCount(history) / 2) + 1);
-  const pages: LabelledRequest[] = [];
+  const pages: ReturnType<typeof get>[] = [];
   for (const depth of DEPTHS) {
     const offset = Math.min(depth, history.conversations / 2);
     pages.push(conversations(`offset ${depth.toLocaleString("en")}`, `offset=${offset}`));

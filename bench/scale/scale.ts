@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Flags } from "../bench.ts";
 import { load, send } from "../load.ts";
-import { median, timed } from "../measure.ts";
+import { forEach, median, timed } from "../measure.ts";
 import type { Report, Table } from "../report.ts";
 import { type Build, buildService, createSecrets, linesDuring, type RunningWorker, startWorker } from "../service.ts";
 import { createTenant } from "../tenant.ts";
 import { leadCount, type WorkspaceHistory } from "./history.ts";
 import { loadHistory, writeState } from "./loading.ts";
-import { type LabelledRequest, requestsTo } from "./requests.ts";
+import { requestsTo } from "./requests.ts";
 
 /*
  * The same requests to a workspace with few conversations and to one with many, each beside a hundred others in a service
@@ -32,7 +32,7 @@ const LEADS_A_SWEEP = 1_000;
 /** A running service with a workspace of some size beside others, and the requests to it. */
 interface Side {
   worker: RunningWorker;
-  requests: LabelledRequest[];
+  requests: Awaited<ReturnType<typeof requestsTo>>;
 }
 
 /** Compares the same requests to a small workspace and to a large one. */
@@ -95,8 +95,7 @@ async function compare(few: Side, many: Side, at: number, seconds: number, [fewe
   const firstMs = await first(many);
   const [rowsOfFew, rowsOfMany] = [await rowsRead(few), await rowsRead(many)];
   for (const side of [few, many]) await p50Ms(side, WARM_UP_SECONDS);
-  const rounds: { few: number; many: number }[] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push({ few: await p50Ms(few, seconds), many: await p50Ms(many, seconds) });
+  const rounds = await forEach(Array(ROUNDS), async () => ({ few: await p50Ms(few, seconds), many: await p50Ms(many, seconds) }), 1);
   const middle = (of: (round: (typeof rounds)[0]) => number) => median(rounds.map(of)).toFixed(2);
   const ratio = middle((round) => round.many / round.few);
   console.error(`${label}: ${middle((round) => round.many)} ms, ${ratio} of the small one`);

@@ -23,18 +23,11 @@ interface Message {
   content: string;
 }
 
-interface Source {
-  id: string;
-  name: string;
-  status: string;
-  chunks_count: number;
-}
-
 /** The records of the service. */
 interface Stored {
   transcripts: Map<string, Message[]>;
   leads: { id: string; name: string }[];
-  sources: Source[];
+  sources: { id: string; name: string; status: string; chunks_count: number }[];
   answers: { id: string; question: string }[];
   /** The counts that the service keeps itself. */
   kept: { conversations: number; leads: number; messages: number };
@@ -61,7 +54,7 @@ async function readAll({ client, agentId, scratchAgentId }: Target): Promise<Sto
     transcripts.set(id, (await client.list<Message>(`/api/v1/conversations/${id}/messages`)).data);
   }
   const leads = await client.list<Stored["leads"][0]>(`/api/v1/leads?agent_id=${agentId}`);
-  const sources = await client.list<Source>(`/api/v1/agents/${scratchAgentId}/sources`);
+  const sources = await client.list<Stored["sources"][0]>(`/api/v1/agents/${scratchAgentId}/sources`);
   const answers = await client.list<Stored["answers"][0]>(`/api/v1/agents/${scratchAgentId}/answers`);
   const { usage } = await client.call<{ usage: { messages: number } }>("GET", "/api/v1/usage");
   const kept = { conversations: conversations.total, leads: leads.total, messages: usage.messages };

@@ -7,6 +7,8 @@ import type { Fields, SoakClient, SoakResponse } from "./client.ts";
 const WEIGHTS = { ask: 6, stream: 4, lead: 4, source: 2, answer: 2, removal: 1, reply: 2, erasure: 1 };
 
 export type Kind = keyof typeof WEIGHTS;
+/** Each kind as often as it comes. */
+const KINDS = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array<Kind>(weight).fill(kind as Kind));
 
 /** A request of the load, and its outcome. */
 export interface Deed {
@@ -98,7 +100,7 @@ export class Load {
   }
 
   private newDeed(): Deed {
-    const kind = chooseKind();
+    const kind = KINDS[randomInt(KINDS.length)]!;
     // Letters alone remain one word, however a text is divided.
     const marker = `zq${[...randomBytes(10)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join("")}`;
     const request = this.requestOf(kind, marker);
@@ -176,11 +178,6 @@ function isDone({ kind, request }: Deed, response: SoakResponse | undefined): bo
 /** Whether there was no response, a failure of the service, or the first request with this key is still in progress. */
 function isWorthRepeating(response: SoakResponse | undefined): boolean {
   return !response || response.events !== undefined || response.status >= 500 || response.status === 409 || response.status === 429;
-}
-
-function chooseKind(): Kind {
-  const kinds = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind as Kind));
-  return kinds[randomInt(kinds.length)]!;
 }
 
 function textOf(marker: string): string {

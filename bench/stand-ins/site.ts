@@ -86,9 +86,7 @@ function sitemap(name: string, origin: string, articles: number): Page {
 function startPage(): Page {
   const numbered = (kind: string) => Array.from({ length: ODD_LINKS }, (_, at) => `/${kind}/${at}`);
   const first = articlePath(0);
-  const links = [
-    ...Array.from({ length: 10 }, (_, at) => articlePath(at)),
-    ...["missing", "moved", "private"].flatMap(numbered),
+  const special = [
     "/handbook.pdf",
     "/loop/1",
     "/away",
@@ -96,6 +94,11 @@ function startPage(): Page {
     `${first}?utm_source=start`,
     `${first}#top`,
     `${first}/`,
+  ];
+  const links = [
+    ...Array.from({ length: 10 }, (_, at) => articlePath(at)),
+    ...["missing", "moved", "private"].flatMap(numbered),
+    ...special,
   ];
   return html("Start", "Welcome to the help centre. It has an article for everything.", links, '"start"');
 }
