@@ -85,20 +85,12 @@ function sitemap(name: string, origin: string, articles: number): Page {
 
 function startPage(): Page {
   const numbered = (kind: string) => Array.from({ length: ODD_LINKS }, (_, at) => `/${kind}/${at}`);
-  const first = articlePath(0);
-  const special = [
-    "/handbook.pdf",
-    "/loop/1",
-    "/away",
-    "/calendar?date=2026-01-01",
-    `${first}?utm_source=start`,
-    `${first}#top`,
-    `${first}/`,
-  ];
+  const special = ["/handbook.pdf", "/loop/1", "/away", "/calendar?date=2026-01-01"];
   const links = [
     ...Array.from({ length: 10 }, (_, at) => articlePath(at)),
     ...["missing", "moved", "private"].flatMap(numbered),
     ...special,
+    ...["?utm_source=start", "#top", "/"].map((end) => articlePath(0) + end),
   ];
   return html("Start", "Welcome to the help centre. It has an article for everything.", links, '"start"');
 }
