@@ -97,12 +97,12 @@ async function measureTokens(browser: Browser, site: string): Promise<number[]> 
         const found: number[] = [];
         // oxlint-disable-next-line typescript/unbound-method -- it is called with its reader
         const { read } = ReadableStreamDefaultReader.prototype;
-        ReadableStreamDefaultReader.prototype.read = async function (this: ReadableStreamDefaultReader<unknown>) {
+        ReadableStreamDefaultReader.prototype.read = async function (this: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>) {
           const result = await read.call(this);
           const atMs = performance.now();
-          if (typeof result.value === "string" && result.value.includes("event: delta"))
-            requestAnimationFrame(() => setTimeout(() => found.push(performance.now() - atMs)));
-          if (typeof result.value === "string" && result.value.includes("event: done")) setTimeout(() => resolve(found), 200);
+          const text = new TextDecoder().decode(result.value);
+          if (text.includes("event: delta")) requestAnimationFrame(() => setTimeout(() => found.push(performance.now() - atMs)));
+          if (text.includes("event: done")) setTimeout(() => resolve(found), 200);
           return result;
         } as typeof read;
       }),
