@@ -18,13 +18,13 @@ export interface Schemas {
   Workspace: {
     /** Its identifier. */
     id: string;
-    /** What people call it. */
+    /** The name of the workspace. */
     name: string;
     /** Its short name, unique in the deployment. */
     slug: string;
-    /** What it may use, see Limits in the guides. */
+    /** The plan, which sets the limits: see Limits in the guides. */
     plan: "free" | "starter" | "pro" | "enterprise";
-    /** Where its data is; null where none was named. */
+    /** The region of its data; null if the operator named none. */
     region: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | null;
     limits: Schemas["Limits"];
     /** The limits that replace the plan's. */
@@ -64,7 +64,7 @@ export interface Schemas {
     /** When it was last changed. */
     updated_at: string;
   };
-  /** What holds: the plan's limits with the overrides. */
+  /** The limits that apply: those of the plan, with the overrides. */
   Limits: {
     /** Requests in any 60 seconds, all keys together. */
     requests_per_minute: number;
@@ -107,7 +107,7 @@ export interface Schemas {
   Error: {
     /** The error. */
     error: {
-      /** What went wrong, for programs. */
+      /** The code of the error, for programs. */
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
@@ -117,7 +117,7 @@ export interface Schemas {
       message_id?: string | undefined;
       /** Under /openai alone: the kind of error, in OpenAI's words. */
       type?: string | undefined;
-      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;
       /** Equal to the header X-Request-Id. */
       request_id: string;
@@ -128,25 +128,25 @@ export interface Schemas {
     detail: Schemas["ValidationItem"][];
   };
   ValidationItem: {
-    /** Where it is: body, query or path, and the names below. */
+    /** The place of the problem: body, query or path, followed by the names of the fields. */
     loc: (string | number)[];
-    /** What is wrong with it. */
+    /** The problem. */
     msg: string;
     /** The kind of error, in the words of Pydantic v2. */
     type: string;
-    /** What was sent. */
+    /** The value that was sent. */
     input?: unknown | undefined;
     /** The bounds or choices of the check. */
     ctx?: Record<string, unknown> | undefined;
   };
   WorkspaceCreate: {
-    /** What people call it. */
+    /** The name of the workspace. */
     name: string;
     /** Its short name, unique in the deployment. */
     slug: string;
-    /** What it may use, see Limits in the guides. */
+    /** The plan, which sets the limits: see Limits in the guides. */
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
-    /** Where its data will be: see Databases in the guides. It stays there. */
+    /** The region of its data, which cannot change later: see Databases in the guides. */
     region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
     /** The limits that replace the plan's, by their names; null at one restores the plan's. */
     limits?: {
@@ -203,9 +203,9 @@ export interface Schemas {
   };
   /** Fields that are left out stay unchanged. */
   WorkspaceUpdate: {
-    /** What people call it. */
+    /** The name of the workspace. */
     name?: string | undefined;
-    /** What it may use, see Limits in the guides. */
+    /** The plan, which sets the limits: see Limits in the guides. */
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
     /** The limits that replace the plan's, by their names; null at one restores the plan's. */
     limits?: {
@@ -255,21 +255,21 @@ export interface Schemas {
   Key: {
     /** Its identifier. */
     id: string;
-    /** What it is used for. */
+    /** The purpose of the key. */
     name: string;
-    /** The key's first 16 characters, to recognize it by. */
+    /** The first 16 characters of the key, by which you can recognize it. */
     prefix: string;
-    /** What it may do. */
+    /** The scopes of the key. */
     scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
     /** When it was created. */
     created_at: string;
-    /** Since when it is refused; null while it is valid. */
+    /** When the key was revoked; null while it is valid. */
     revoked_at: string | null;
   };
   KeyCreate: {
-    /** What it will be used for. */
+    /** The purpose of the key. */
     name: string;
-    /** What it may do; * for everything, scopes of later versions included. */
+    /** The scopes of the key; * for all scopes, including those of later versions. */
     scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
   };
   KeyPage: {
@@ -321,11 +321,11 @@ export interface Schemas {
     model: string | null;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins: string[];
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address: string | null;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile: {
       /** The widget's public key. */
       site_key: string;
@@ -421,13 +421,13 @@ export interface Schemas {
     indexed: boolean;
   };
   AgentCreate: {
-    /** What your team and visitors call it. */
+    /** The name of the agent, which your team and visitors see. */
     name: string;
-    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    /** A short name, unique in the workspace. The default is made from the name. */
     slug?: string | undefined;
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -487,15 +487,15 @@ export interface Schemas {
       /** Read only. */
       problem?: unknown | undefined;
     })[] | undefined;
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address?: string | null | undefined;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile?: {
       /** The widget's public key. */
       site_key: string;
-      /** Its secret key, which is never shown again. */
+      /** The widget's secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
     /** How the chat looks. */
@@ -545,13 +545,13 @@ export interface Schemas {
   };
   /** Fields that are left out stay unchanged. */
   AgentUpdate: {
-    /** What your team and visitors call it. */
+    /** The name of the agent, which your team and visitors see. */
     name?: string | undefined;
-    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    /** A short name, unique in the workspace. The default is made from the name. */
     slug?: string | undefined;
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -611,15 +611,15 @@ export interface Schemas {
       /** Read only. */
       problem?: unknown | undefined;
     })[] | undefined;
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address?: string | null | undefined;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile?: {
       /** The widget's public key. */
       site_key: string;
-      /** Its secret key, which is never shown again. */
+      /** The widget's secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
     /** How the chat looks. */
@@ -658,27 +658,27 @@ export interface Schemas {
   IdentitySecret: {
     /** Signs visitors' identities. Shown here and never again. */
     secret: string;
-    /** Until then the previous secret is valid too; null if there is none. */
+    /** When the previous secret becomes invalid; null if there is none. */
     previous_valid_until: string | null;
   };
   IdentitySecretRotation: {
-    /** Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak. */
+    /** Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak. */
     revoke?: boolean | undefined;
   };
   /** `usage.messages` is that of the period, all else is as it is now. */
   WorkspaceUsage: Schemas["Usage"] & {
-    /** Whose usage it is. */
+    /** The workspace. */
     workspace: {
       /** Its identifier. */
       id: string;
-      /** What people call it. */
+      /** The name of the workspace. */
       name: string;
       /** Its short name. */
       slug: string;
     };
   };
   Usage: {
-    /** What the workspace may use. */
+    /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The calendar month, UTC; the end is the next one's start. */
     period: {
@@ -714,7 +714,7 @@ export interface Schemas {
       /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
       knowledge_mb_per_agent: number;
     };
-    /** What is left. */
+    /** What the workspace may still use. */
     remaining: {
       /** Questions that are left in the period. */
       messages: number;
@@ -735,7 +735,7 @@ export interface Schemas {
   Health: {
     /** degraded: at least one entry below is not `ok`. */
     status: "ok" | "degraded";
-    /** When it was checked. */
+    /** The time of the check. */
     checked_at: string;
     /** The databases. */
     databases: {
@@ -756,24 +756,24 @@ export interface Schemas {
       messages: number | null;
       /** How many are no fault. */
       allowed_messages: number | null;
-      /** When the oldest was sent. */
+      /** When the oldest message was sent. */
       oldest_message_at: string | null;
     }[];
     /** Background work. */
     work: {
-      /** What waits. */
+      /** The kind of work. */
       kind: "deliveries" | "slow_deliveries" | "mails" | "sources" | "syncs" | "idle_conversations" | "workspace_erasures" | "person_erasures" | "webhook_erasures";
-      /** Whether none waits longer than allowed. */
+      /** Whether no work waits longer than allowed. */
       ok: boolean;
       /** At most 1,000 are counted in each database. */
       waiting: number;
-      /** What waits longest; null where nothing does. */
+      /** The work that waits longest; null if no work waits. */
       oldest: {
         /** Its identifier. */
         id: string;
         /** The workspace. */
         workspace_id: string;
-        /** Since when it waits. */
+        /** The time since which the work waits. */
         since: string;
         /** How long that is. */
         age_seconds: number;
@@ -781,9 +781,9 @@ export interface Schemas {
       /** How long it may wait; null without a limit. */
       allowed_seconds: number | null;
     }[];
-    /** What does not mend itself. */
+    /** Faults that need an operator. */
     faults: {
-      /** What is at fault. */
+      /** The part of the service that fails. */
       part: "mail" | "model";
       /** The error, by its name. */
       error: string;
@@ -791,9 +791,9 @@ export interface Schemas {
       ok: boolean;
       /** How often it happened. */
       count: number;
-      /** When it first happened. */
+      /** When the fault first happened. */
       since: string;
-      /** What to do. */
+      /** How to correct the fault. */
       remedy: string;
     }[];
   };
@@ -822,15 +822,15 @@ export interface Schemas {
         id: string;
         /** The workspace. */
         workspace_id: string;
-        /** What it is used for. */
+        /** The purpose of the key. */
         name: string;
         /** The key's first 16 characters. */
         prefix: string;
-        /** When it was last used since, to the hour; null if it was not. */
+        /** When the key was last used since then, to the hour; null if it was not used. */
         last_used_at: string | null;
       }[];
     };
-    /** Until when the older keys are needed still; null if they are not. */
+    /** The time until which the older keys are needed; null if they are not needed. */
     keep_until: string | null;
     /** The cursor of the next step; null after the last one. */
     next_cursor: string | null;
@@ -859,7 +859,7 @@ export interface Schemas {
     operation: string;
     /** The workspace; null for an operation on all of them. */
     workspace_id: string | null;
-    /** The agent or key; null where it is about neither. */
+    /** The agent or key; null if the operation changed neither. */
     target_id: string | null;
     /** The names of the fields that were sent, without their values. */
     fields: string[];

@@ -37,11 +37,11 @@ export interface Schemas {
     trigger_message_id: string | null;
     /** Whether a member of the team has taken it. */
     status: "pending" | "accepted" | "resolved";
-    /** When it was requested. */
+    /** When the hand-off was requested. */
     requested_at: string;
-    /** When a member of the team took it. */
+    /** When a member of the team took the conversation. */
     accepted_at: string | null;
-    /** When it was resolved. */
+    /** When the hand-off was resolved. */
     resolved_at: string | null;
   };
   Csat: {
@@ -87,7 +87,7 @@ export interface Schemas {
     }[];
   };
   KeyIntrospection: {
-    /** Whose key it is. */
+    /** The workspace of the key. */
     workspace: {
       /** Its identifier. */
       id: string;
@@ -96,17 +96,17 @@ export interface Schemas {
       /** Its short name, unique in the deployment. */
       slug: string;
     };
-    /** What the workspace may use. */
+    /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The key of this request. */
     api_key: {
       /** Its identifier. */
       id: string;
-      /** What it is used for. */
+      /** The purpose of the key. */
       name: string;
       /** The key's first 16 characters. */
       prefix: string;
-      /** What the key may do. */
+      /** The scopes of the key. */
       scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
     };
     /** The rate limit. */
@@ -118,7 +118,7 @@ export interface Schemas {
   Error: {
     /** The error. */
     error: {
-      /** What went wrong, for programs. */
+      /** The code of the error, for programs. */
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
@@ -128,14 +128,14 @@ export interface Schemas {
       message_id?: string | undefined;
       /** Under /openai alone: the kind of error, in OpenAI's words. */
       type?: string | undefined;
-      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;
       /** Equal to the header X-Request-Id. */
       request_id: string;
     };
   };
   Usage: {
-    /** What the workspace may use. */
+    /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The calendar month, UTC; the end is the next one's start. */
     period: {
@@ -170,7 +170,7 @@ export interface Schemas {
       /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
       knowledge_mb_per_agent: number;
     };
-    /** What is left. */
+    /** What the workspace may still use. */
     remaining: {
       /** Questions that are left in the period. */
       messages: number;
@@ -219,7 +219,7 @@ export interface Schemas {
     /** Whether there are records after this page. */
     has_more: boolean;
   };
-  /** The fields from instructions on are there for keys that carry agents:write too. */
+  /** The field instructions and those after it are returned only to keys that also have the scope agents:write. */
   Agent: {
     /** Its identifier. */
     id: string;
@@ -257,11 +257,11 @@ export interface Schemas {
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools?: (Schemas["HttpTool"] | Schemas["McpServer"])[] | undefined;
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address?: string | null | undefined;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile?: {
       /** The widget's public key. */
       site_key: string;
@@ -361,13 +361,13 @@ export interface Schemas {
     detail: Schemas["ValidationItem"][];
   };
   ValidationItem: {
-    /** Where it is: body, query or path, and the names below. */
+    /** The place of the problem: body, query or path, followed by the names of the fields. */
     loc: (string | number)[];
-    /** What is wrong with it. */
+    /** The problem. */
     msg: string;
     /** The kind of error, in the words of Pydantic v2. */
     type: string;
-    /** What was sent. */
+    /** The value that was sent. */
     input?: unknown | undefined;
     /** The bounds or choices of the check. */
     ctx?: Record<string, unknown> | undefined;
@@ -409,11 +409,11 @@ export interface Schemas {
     model: string | null;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
     tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins: string[];
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address: string | null;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile: {
       /** The widget's public key. */
       site_key: string;
@@ -432,13 +432,13 @@ export interface Schemas {
     hosted_page: Schemas["HostedPage"];
   };
   AgentCreate: {
-    /** What your team and visitors call it. */
+    /** The name of the agent, which your team and visitors see. */
     name: string;
-    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    /** A short name, unique in the workspace. The default is made from the name. */
     slug?: string | undefined;
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -498,15 +498,15 @@ export interface Schemas {
       /** Read only. */
       problem?: unknown | undefined;
     })[] | undefined;
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address?: string | null | undefined;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile?: {
       /** The widget's public key. */
       site_key: string;
-      /** Its secret key, which is never shown again. */
+      /** The widget's secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
     /** How the chat looks. */
@@ -544,13 +544,13 @@ export interface Schemas {
   };
   /** Fields that are left out stay unchanged. */
   AgentUpdate: {
-    /** What your team and visitors call it. */
+    /** The name of the agent, which your team and visitors see. */
     name?: string | undefined;
-    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    /** A short name, unique in the workspace. The default is made from the name. */
     slug?: string | undefined;
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -610,15 +610,15 @@ export interface Schemas {
       /** Read only. */
       problem?: unknown | undefined;
     })[] | undefined;
-    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
-    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
     email_address?: string | null | undefined;
-    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    /** The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none. */
     turnstile?: {
       /** The widget's public key. */
       site_key: string;
-      /** Its secret key, which is never shown again. */
+      /** The widget's secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
     /** How the chat looks. */
@@ -657,11 +657,11 @@ export interface Schemas {
   IdentitySecret: {
     /** Signs visitors' identities. Shown here and never again. */
     secret: string;
-    /** Until then the previous secret is valid too; null if there is none. */
+    /** When the previous secret becomes invalid; null if there is none. */
     previous_valid_until: string | null;
   };
   IdentitySecretRotation: {
-    /** Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak. */
+    /** Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak. */
     revoke?: boolean | undefined;
   };
   ToolTest: {
@@ -669,15 +669,15 @@ export interface Schemas {
     outcome: "answered" | "refused" | "failed";
     /** The HTTP status of an answer, if there is one. */
     status: number | null;
-    /** What the model would read. */
+    /** The text that the model would read. */
     text: string;
     /** How long it took. */
     duration_ms: number;
   };
   ToolTestIn: {
-    /** What a model would pass, by the tool's parameters. */
+    /** The arguments that a model would send, by the names of the tool's parameters. */
     arguments?: Record<string, unknown> | undefined;
-    /** Whom the tool takes for the visitor. Tools that name the visitor need it. */
+    /** The visitor for whom the tool is called. Tools that use a variable of the visitor need it. */
     visitor?: {
       /** Your id of the visitor. */
       external_id?: string | null | undefined;
@@ -700,15 +700,15 @@ export interface Schemas {
   Key: {
     /** Its identifier. */
     id: string;
-    /** What it is used for. */
+    /** The purpose of the key. */
     name: string;
-    /** The key's first 16 characters, to recognize it by. */
+    /** The first 16 characters of the key, by which you can recognize it. */
     prefix: string;
-    /** What it may do. */
+    /** The scopes of the key. */
     scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
     /** When it was created. */
     created_at: string;
-    /** Since when it is refused; null while it is valid. */
+    /** When the key was revoked; null while it is valid. */
     revoked_at: string | null;
   };
   NewKey: Schemas["Key"] & {
@@ -716,15 +716,15 @@ export interface Schemas {
     key: string;
   };
   KeyCreate: {
-    /** What it will be used for. */
+    /** The purpose of the key. */
     name: string;
-    /** What it may do; * for everything, scopes of later versions included. */
+    /** The scopes of the key; * for all scopes, including those of later versions. */
     scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
   };
   ChatAnswer: {
-    /** What the agent says, or the hand-off message. */
+    /** The answer of the agent, or the hand-off message. */
     answer: string;
-    /** Where the answer comes from; empty with a hand-off. */
+    /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
@@ -736,7 +736,7 @@ export interface Schemas {
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
   };
   Citation: {
@@ -771,7 +771,7 @@ export interface Schemas {
     message: string;
     /** Continues a conversation of the same channel; omit to start a new one. */
     conversation_id?: string | null | undefined;
-    /** Who asks; omit for somebody unknown. */
+    /** The person who asks. Leave it out if the person is unknown. */
     user?: Schemas["EndUser"] | null | undefined;
     /** Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap. */
     channel?: "api" | "playground" | undefined;
@@ -801,7 +801,7 @@ export interface Schemas {
     /** The settings that the question replaced for this answer; empty where the agent's own decided. */
     changed_settings: ("instructions" | "confidence_threshold" | "model")[];
     decision: Schemas["TraceDecision"];
-    /** What was found in the knowledge. */
+    /** The searches in the knowledge. */
     searches: Schemas["TraceSearch"][];
     /** Each call of the model, in order; none for a curated answer. */
     model_calls: Schemas["TraceModelCall"][];
@@ -810,9 +810,9 @@ export interface Schemas {
     /** From the question to the answer. */
     duration_ms: number;
   };
-  /** What was decided, and why. */
+  /** The decision and its reason. */
   TraceDecision: {
-    /** What became of the question. */
+    /** Whether the question was answered or handed to a human. */
     outcome: "answered" | "handed_off";
     /** A curated answer matched, the confidence reached the threshold, or why a human was needed. */
     reason: "curated_answer" | "confident" | "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
@@ -826,7 +826,7 @@ export interface Schemas {
   TraceSearch: {
     /** The search for the question, or one that the model asked for. */
     by: "question" | "tool";
-    /** What was searched for. */
+    /** The query of the search. */
     query: string;
     /** The question before, where this one was understood only together with it. */
     previous_question: string | null;
@@ -834,7 +834,7 @@ export interface Schemas {
     language: string;
     /** The words that were looked for, in their basic form. */
     terms: string[];
-    /** What was found, best first. */
+    /** The passages that were found, best first. */
     passages: Schemas["TracePassage"][];
     /** The curated answers with similar questions, best first. */
     answers: {
@@ -842,7 +842,7 @@ export interface Schemas {
       answer_id: string;
       /** Its question. */
       question: string;
-      /** 0 to 1: how alike the questions are. */
+      /** 0 to 1: how similar the questions are. */
       score: number;
       /** Whether it was given as the answer. */
       is_cited: boolean;
@@ -863,13 +863,13 @@ export interface Schemas {
     url: string | null;
     /** How it begins. */
     content: string;
-    /** 0 to 1: how well it fits, and what the parts make of it. */
+    /** 0 to 1: how well it fits. The parts below make up this score. */
     score: number;
     /** The parts of the score. Passages found by words and by meaning rank before those found by one of them. */
     scores: {
-      /** By its words; null where it was not found by them. */
+      /** The score of its words; null if it was not found by its words. */
       lexical: number | null;
-      /** By its meaning; null where it was not found by it, or the deployment has no embeddings. */
+      /** The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings. */
       semantic: number | null;
       /** By the reranker, which then is the score; null without one. */
       reranker: number | null;
@@ -884,11 +884,11 @@ export interface Schemas {
     input_tokens: number | null;
     /** Tokens that it wrote. Null where the server does not say. */
     output_tokens: number | null;
-    /** Why it stopped; null where it failed, or was stopped once enough was read. */
+    /** Why the model stopped; null if it failed, or if the service stopped it after it had read enough. */
     finish: string | null;
-    /** How it failed; null where it did not. */
+    /** How the model failed; null if it did not fail. */
     failure: string | null;
-    /** Until it began to write; null where it did not. */
+    /** The time until the model began to write; null if it did not write. */
     first_token_ms: number | null;
     /** How long it took. */
     duration_ms: number;
@@ -910,7 +910,7 @@ export interface Schemas {
     duration_ms: number;
   };
   ChatCompletion: {
-    /** Where the answer comes from; empty with a hand-off. */
+    /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
@@ -922,99 +922,99 @@ export interface Schemas {
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
     /** The completion's identifier. */
     id: string;
-    /** What this is. */
+    /** The type of the object. */
     object: "chat.completion";
-    /** Unix seconds. */
+    /** The time of creation in Unix seconds. */
     created: number;
-    /** The agent. */
+    /** The id of the agent. */
     model: string;
-    /** One. */
+    /** A list with one answer. */
     choices: {
-      /** 0. */
+      /** Always 0. */
       index: number;
       /** The answer. */
       message: {
-        /** Who speaks. */
+        /** The author of the message. */
         role: "assistant";
-        /** What the agent says, or the hand-off message. */
+        /** The answer of the agent, or the hand-off message. */
         content: string;
-        /** Always null: a refusal is an answer too. */
+        /** Always null, because a refusal is sent as an answer. */
         refusal: null;
       };
       /** Always null. */
       logprobs: null;
-      /** Also of a hand-off to a human. */
+      /** Always `stop`, even if the question is handed to a human. */
       finish_reason: "stop";
     }[];
-    /** The service counts messages, not tokens. */
+    /** The usage in tokens, which is always 0, because the service counts messages. */
     usage: {
-      /** 0. */
+      /** Always 0. */
       prompt_tokens: number;
-      /** 0. */
+      /** Always 0. */
       completion_tokens: number;
-      /** 0. */
+      /** Always 0. */
       total_tokens: number;
     };
   };
-  /** Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk carries `conversation_id` and `message_id`, the one with `finish_reason` the other fields of ChatAnswer too. What fails on the way is a chunk with `error`. */
+  /** Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk has `conversation_id` and `message_id`. The chunk with `finish_reason` also has the other fields of ChatAnswer. If the answer fails, a chunk with `error` is sent. */
   ChatCompletionChunks: string;
   ChatCompletionIn: {
     /** The agent's id. */
     model: string;
-    /** The last one is the user's question, of at most 2,000 characters. */
+    /** The messages of the conversation. The last one is the user's question, with at most 2,000 characters. */
     messages: Schemas["ChatCompletionMessage"][];
-    /** True streams the answer as Server-Sent Events. */
+    /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | null | undefined;
-    /** Of a streamed answer. */
+    /** Options of a streamed answer. */
     stream_options?: {
-      /** True sends a chunk with the usage before the end. */
+      /** Whether a chunk with the usage is sent before the end. */
       include_usage?: boolean | null | undefined;
     } | null | undefined;
-    /** What OpenAI's parameters have no place for. */
+    /** Values for which OpenAI has no parameter. */
     metadata?: {
-      /** Continues this conversation. Without it a new one begins. */
+      /** The conversation to continue. Without it, a new one begins. */
       conversation_id?: string | null | undefined;
     } | null | undefined;
     /** Your stable id for the person; groups that person's conversations. */
     user?: string | null | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
-    /** 1, if anything. */
+    /** The only accepted value is 1. */
     n?: unknown | undefined;
-    /** None. */
+    /** Only an empty list is accepted, because an agent has its own tools. */
     tools?: unknown | undefined;
-    /** None. */
+    /** Only an empty list is accepted, because an agent has its own tools. */
     functions?: unknown | undefined;
-    /** Text, if anything. */
+    /** Only text is accepted. */
     response_format?: unknown | undefined;
-    /** Text, if anything. */
+    /** Only text is accepted. */
     modalities?: unknown | undefined;
   };
   ChatCompletionMessage: {
-    /** `system` and `developer` are ignored: the agent has instructions of its own. */
+    /** The author of the message. `system` and `developer` are ignored, because the agent has its own instructions. */
     role: "user" | "assistant" | "system" | "developer";
-    /** Its text. */
+    /** The text of the message. */
     content?: string | {
-      /** Text alone. */
+      /** Only text is accepted. */
       type: "text";
       /** The text. */
       text: string;
     }[] | null | undefined;
   };
   ModelList: {
-    /** What this is. */
+    /** The type of the object. */
     object: "list";
     /** The active agents, oldest first. */
     data: {
       /** The agent's id, which is the `model` of a request. */
       id: string;
-      /** What this is. */
+      /** The type of the object. */
       object: "model";
-      /** Unix seconds. */
+      /** The time of creation in Unix seconds. */
       created: number;
       /** The workspace. */
       owned_by: string;
@@ -1063,9 +1063,9 @@ export interface Schemas {
     handoff: Schemas["Handoff"] | null;
     /** The visitor's rating; null without one. */
     csat: Schemas["Csat"] | null;
-    /** When it was resolved; null if it is not. */
+    /** When the conversation was resolved; null if it is not resolved. */
     resolved_at: string | null;
-    /** Who resolved it. `auto` means that it was idle. */
+    /** Who resolved the conversation. `auto` means that it was resolved because it was idle. */
     resolved_by: "ai" | "human" | "api" | "auto" | null;
     /** When a member of the team first replied. */
     first_human_reply_at: string | null;
@@ -1101,7 +1101,7 @@ export interface Schemas {
     conversation_id: string;
     /** `user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it. */
     role: "user" | "assistant" | "human" | "system" | "note";
-    /** Who wrote it. */
+    /** The author of the message. */
     author: {
       /** The kind of author. */
       type: "visitor" | "agent" | "member" | "system";
@@ -1193,9 +1193,9 @@ export interface Schemas {
   ConversationIn: {
     /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
     agent_id: string;
-    /** Where the person reads it. */
+    /** The channel on which the person reads the message. */
     channel: "email" | "api";
-    /** Whom a mail goes to: email needs it. */
+    /** The recipient of the mail, which the channel email needs. */
     to?: {
       /** Their email address. */
       email: string;
@@ -1208,7 +1208,7 @@ export interface Schemas {
     subject?: string | null | undefined;
     /** The message. */
     content: string;
-    /** Who on the team writes. Visitors see the name. */
+    /** The member of the team who writes. Visitors see the name. */
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
@@ -1309,7 +1309,7 @@ export interface Schemas {
     type: "website" | "url" | "text" | "file";
     /** The name of the source, for your team. */
     name: string;
-    /** Where it is read; null for a text or file. */
+    /** The address that is read; null for a text or file. */
     url: string | null;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata: Record<string, string>;
@@ -1331,9 +1331,9 @@ export interface Schemas {
     chunks_count: number;
     /** Why the last sync failed; null if it did not. */
     error: Schemas["SourceError"] | null;
-    /** When it was last read completely. */
+    /** When the source was last read completely. */
     last_synced_at: string | null;
-    /** When it will be read again. */
+    /** When the source will be read again. */
     next_sync_at: string | null;
     /** When it was created. */
     created_at: string;
@@ -1420,7 +1420,7 @@ export interface Schemas {
     agent_id: string;
     /** The question. */
     question: string;
-    /** What the agent answers, word for word. */
+    /** The answer that the agent gives, word for word. */
     answer: string;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata: Record<string, string>;
@@ -1432,7 +1432,7 @@ export interface Schemas {
   AnswerCreate: {
     /** The question, as a visitor would ask it. */
     question: string;
-    /** What the agent answers, word for word. */
+    /** The answer that the agent gives, word for word. */
     answer: string;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata?: Record<string, string> | undefined;
@@ -1441,7 +1441,7 @@ export interface Schemas {
   AnswerPatch: {
     /** The question, as a visitor would ask it. */
     question?: string | null | undefined;
-    /** What the agent answers, word for word. */
+    /** The answer that the agent gives, word for word. */
     answer?: string | null | undefined;
     /** Replaces all metadata. `{}` clears them. */
     metadata?: Record<string, string> | null | undefined;
@@ -1593,7 +1593,7 @@ export interface Schemas {
     /** How the answer was found, in at most 3 KB; null until the case has run. */
     trace: {
       decision: Schemas["TraceDecision"];
-      /** What was found in the knowledge. */
+      /** The searches in the knowledge. */
       searches: Schemas["TraceSearch"][];
       /** Each call of the model, in order; none for a curated answer. */
       model_calls: Schemas["TraceModelCall"][];
@@ -1961,7 +1961,7 @@ export interface Schemas {
   ConversationCreatedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "conversation.created";
     /** When it happened. */
     created_at: string;
@@ -1978,7 +1978,7 @@ export interface Schemas {
   ConversationResolvedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "conversation.resolved";
     /** When it happened. */
     created_at: string;
@@ -1995,7 +1995,7 @@ export interface Schemas {
   MessageAiRepliedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "message.ai_replied";
     /** When it happened. */
     created_at: string;
@@ -2012,7 +2012,7 @@ export interface Schemas {
   MessageHumanRepliedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "message.human_replied";
     /** When it happened. */
     created_at: string;
@@ -2029,7 +2029,7 @@ export interface Schemas {
   HandoffCreatedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "handoff.created";
     /** When it happened. */
     created_at: string;
@@ -2046,7 +2046,7 @@ export interface Schemas {
   LeadCreatedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "lead.created";
     /** When it happened. */
     created_at: string;
@@ -2063,7 +2063,7 @@ export interface Schemas {
   SourceSyncedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "source.synced";
     /** When it happened. */
     created_at: string;
@@ -2080,7 +2080,7 @@ export interface Schemas {
   SourceFailedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "source.failed";
     /** When it happened. */
     created_at: string;
@@ -2097,7 +2097,7 @@ export interface Schemas {
   WebhookTestEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    /** What happened; it says what data is. */
+    /** The type of the event, which determines the type of data. */
     type: "webhook.test";
     /** When it happened. */
     created_at: string;

@@ -1,6 +1,6 @@
 import type { Schemas } from "./schema.ts";
 
-/** An event as a webhook endpoint receives it; `type` says what `data` is. */
+/** An event as a webhook endpoint receives it; `type` determines the type of `data`. */
 export type WebhookEvent = Schemas["WebhookEvent"];
 
 /** A request that is not a webhook of the service, or one that is too old. Answer it with a 4xx status and do nothing else. */

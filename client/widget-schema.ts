@@ -23,11 +23,11 @@ export interface Schemas {
     trigger_message_id: string | null;
     /** Whether a member of the team has taken it. */
     status: "pending" | "accepted" | "resolved";
-    /** When it was requested. */
+    /** When the hand-off was requested. */
     requested_at: string;
-    /** When a member of the team took it. */
+    /** When a member of the team took the conversation. */
     accepted_at: string | null;
-    /** When it was resolved. */
+    /** When the hand-off was resolved. */
     resolved_at: string | null;
   };
   ContactForm: {
@@ -88,7 +88,7 @@ export interface Schemas {
   Error: {
     /** The error. */
     error: {
-      /** What went wrong, for programs. */
+      /** The code of the error, for programs. */
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable" | "missing_visitor_token" | "invalid_visitor_token" | "invalid_identity" | "origin_not_allowed" | "challenge_required";
       /** What to do about it. */
       message: string;
@@ -98,7 +98,7 @@ export interface Schemas {
       message_id?: string | undefined;
       /** Under /openai alone: the kind of error, in OpenAI's words. */
       type?: string | undefined;
-      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;
       /** Equal to the header X-Request-Id. */
       request_id: string;
@@ -109,13 +109,13 @@ export interface Schemas {
     detail: Schemas["ValidationItem"][];
   };
   ValidationItem: {
-    /** Where it is: body, query or path, and the names below. */
+    /** The place of the problem: body, query or path, followed by the names of the fields. */
     loc: (string | number)[];
-    /** What is wrong with it. */
+    /** The problem. */
     msg: string;
     /** The kind of error, in the words of Pydantic v2. */
     type: string;
-    /** What was sent. */
+    /** The value that was sent. */
     input?: unknown | undefined;
     /** The bounds or choices of the check. */
     ctx?: Record<string, unknown> | undefined;
@@ -141,9 +141,9 @@ export interface Schemas {
     score: number;
   };
   ChatAnswer: {
-    /** What the agent says, or the hand-off message. */
+    /** The answer of the agent, or the hand-off message. */
     answer: string;
-    /** Where the answer comes from; empty with a hand-off. */
+    /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
@@ -155,7 +155,7 @@ export interface Schemas {
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
   };
   /**
@@ -267,7 +267,7 @@ export interface Schemas {
     conversation_id: string;
     /** `user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it. */
     role: "user" | "assistant" | "human" | "system" | "note";
-    /** Who wrote it. */
+    /** The author of the message. */
     author: {
       /** The kind of author. */
       type: "visitor" | "agent" | "member" | "system";

@@ -50,23 +50,23 @@ interface DeadLetterPolicy {
 }
 
 const failSource: DeadLetterPolicy = {
-  action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
+  action: "The source is set to failed. The failed jobs of its source_id show the reason; then sync it again.",
   handler: failAfterRetries,
 };
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "ingestion-dlq": failSource,
   "crawls-dlq": {
-    action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
+    action: "The source or evaluation is set to failed. The failed jobs of its id show the reason; then sync it again, or run it again.",
     handler: (env, body: IngestionMessage | EvaluationKey, meter) =>
       "evaluationId" in body ? failEvaluation(env, body, meter) : failAfterRetries(env, body, meter),
   },
   "erasure-dlq": {
     action:
-      "The sweep starts an erasure again each minute, and the work of a retention each hour. If it keeps failing, its failed jobs say why.",
+      "The sweep starts an erasure again each minute, and the work of a retention each hour. If it keeps failing, its failed jobs show the reason.",
   },
-  "email-dlq": { action: "The mail waits in D1, and the sweep sends it again each minute. Its failed jobs say why." },
-  "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs say why." },
+  "email-dlq": { action: "The mail waits in D1, and the sweep sends it again each minute. Its failed jobs show the reason." },
+  "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs show the reason." },
 };
 
 /**

@@ -15,7 +15,10 @@ export const toolRoutes = createRouter("Agents");
 
 const toolTestInSchema = z
   .object({
-    arguments: z.record(z.string(), z.unknown()).default({}).meta({ description: "What a model would pass, by the tool's parameters." }),
+    arguments: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .meta({ description: "The arguments that a model would send, by the names of the tool's parameters." }),
     visitor: z
       .object({
         external_id: z
@@ -28,7 +31,7 @@ const toolTestInSchema = z
       })
       .nullable()
       .default(null)
-      .meta({ description: "Whom the tool takes for the visitor. Tools that name the visitor need it." }),
+      .meta({ description: "The visitor for whom the tool is called. Tools that use a variable of the visitor need it." }),
   })
   .openapi("ToolTestIn", { example: { arguments: { order: "4711" }, visitor: { external_id: "customer-4711" } } });
 
@@ -38,7 +41,7 @@ const toolTestSchema = z
       description: "refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time.",
     }),
     status: z.int().nullable().meta({ description: "The HTTP status of an answer, if there is one.", example: 200 }),
-    text: z.string().meta({ description: "What the model would read.", example: '{"status":"shipped"}' }),
+    text: z.string().meta({ description: "The text that the model would read.", example: '{"status":"shipped"}' }),
     duration_ms: z.int().meta({ description: "How long it took.", example: 84 }),
   })
   .openapi("ToolTest");

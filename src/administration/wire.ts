@@ -22,7 +22,7 @@ const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
 
 const longText = () => z.string().max(8000);
 
-/** Patterns such as https://*.example.com are refused: no browser's Origin header would equal them. */
+/** Patterns such as https://*.example.com are refused, because no browser sends an Origin header that equals them. */
 const isOrigin = (value: string) => value === "*" || (!value.includes("*") && URL.canParse(value) && new URL(value).origin === value);
 
 // --- Agents ----------------------------------------------------------------------------------------------------------
@@ -32,19 +32,21 @@ const DESCRIPTIONS = {
   inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved.",
   tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
-    "The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page.",
-  email_address: "The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it.",
-  turnstile: "The Turnstile widget that visitors solve before their first message and with a lead; null for none.",
+    "The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only.",
+  email_address:
+    "The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it.",
+  turnstile:
+    "The Turnstile widget that visitors solve before their first message and before they leave contact details; null if there is none.",
 };
 
 const agentFields = z.object({
-  name: filledText(120).meta({ description: "What your team and visitors call it." }),
+  name: filledText(120).meta({ description: "The name of the agent, which your team and visitors see." }),
   slug: slug().meta({
-    description: "A short name, unique in the workspace. Made from the name where it is left out.",
+    description: "A short name, unique in the workspace. The default is made from the name.",
   }),
-  description: z.string().max(2000).nullable().meta({ description: "What it is for, for your team." }),
+  description: z.string().max(2000).nullable().meta({ description: "A note for your team about the purpose of the agent." }),
   language: z.string().min(2).max(35).meta({
-    description: "A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's.",
+    description: "A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language.",
   }),
   welcome_message: longText().meta({ description: "What visitors read before they write." }),
   handoff_message: longText()
@@ -65,7 +67,7 @@ const agentFields = z.object({
         .string()
         .regex(/^[\w-]{1,100}$/, "copy it from the widget's page in Cloudflare's dashboard")
         .meta({ description: "The widget's public key." }),
-      secret: z.string().min(1).max(200).meta({ description: "Its secret key, which is never shown again." }),
+      secret: z.string().min(1).max(200).meta({ description: "The widget's secret key, which is never shown again." }),
     })
     .nullable()
     .meta({ description: DESCRIPTIONS.turnstile }),
@@ -82,7 +84,7 @@ export const agentCreateSchema = agentFields
   .required({ name: true })
   .openapi("AgentCreate", { example: { name: "Acme support", language: "en", instructions: "Be brief and friendly." } });
 
-/** What only its administrators see of an agent, besides what `agentSchema` has. */
+/** The fields of an agent that only administrators see, in addition to those of `agentSchema`. */
 const settings = {
   instructions: z.string().nullable().meta({ description: DESCRIPTIONS.instructions, example: "Be brief and friendly." }),
   inactivity_minutes: z.int().meta({ description: DESCRIPTIONS.inactivity_minutes, example: 1440 }),
@@ -107,7 +109,9 @@ export const agentSettingsSchema = agentSchema.extend(settings).openapi("AgentSe
 /** An agent as a key with `agents:read` sees it. */
 export const readableAgentSchema = agentSchema
   .extend(z.object(settings).partial().shape)
-  .openapi("Agent", { description: "The fields from instructions on are there for keys that carry agents:write too." });
+  .openapi("Agent", {
+    description: "The field instructions and those after it are returned only to keys that also have the scope agents:write.",
+  });
 
 export const agentPageSchema = pageOf(readableAgentSchema, "AgentPage");
 export const agentSettingsPageSchema = pageOf(agentSettingsSchema, "AgentSettingsPage");
@@ -117,16 +121,16 @@ export const identityRotateSchema = z
     revoke: z
       .boolean()
       .default(false)
-      .meta({ description: "Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak." }),
+      .meta({
+        description: "Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak.",
+      }),
   })
   .openapi("IdentitySecretRotation", { example: { revoke: false } });
 
 export const identitySecretSchema = z
   .object({
     secret: z.string().meta({ description: "Signs visitors' identities. Shown here and never again.", example: "Zk3vQ0pA…" }),
-    previous_valid_until: timestamp()
-      .nullable()
-      .meta({ description: "Until then the previous secret is valid too; null if there is none." }),
+    previous_valid_until: timestamp().nullable().meta({ description: "When the previous secret becomes invalid; null if there is none." }),
   })
   .openapi("IdentitySecret");
 
@@ -146,11 +150,13 @@ export function toAgentSettings(row: AgentRow): z.infer<typeof agentSettingsSche
 export const keySchema = z
   .object({
     id: uuid(),
-    name: z.string().meta({ description: "What it is used for.", example: "Backend" }),
-    prefix: z.string().meta({ description: "The key's first 16 characters, to recognize it by.", example: "sk_live_Zk3vQ0pA" }),
-    scopes: z.array(z.enum(SCOPES)).meta({ description: "What it may do." }),
+    name: z.string().meta({ description: "The purpose of the key.", example: "Backend" }),
+    prefix: z
+      .string()
+      .meta({ description: "The first 16 characters of the key, by which you can recognize it.", example: "sk_live_Zk3vQ0pA" }),
+    scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes of the key." }),
     created_at: timestamp(),
-    revoked_at: timestamp().nullable().meta({ description: "Since when it is refused; null while it is valid." }),
+    revoked_at: timestamp().nullable().meta({ description: "When the key was revoked; null while it is valid." }),
   })
   .openapi("Key");
 
@@ -162,12 +168,12 @@ export const keyPageSchema = pageOf(keySchema, "KeyPage");
 
 export const keyCreateSchema = z
   .object({
-    name: filledText(120).meta({ description: "What it will be used for." }),
+    name: filledText(120).meta({ description: "The purpose of the key." }),
     scopes: z
       .array(z.enum([...SCOPES, ALL_SCOPES]))
       .min(1)
       .max(SCOPES.length)
-      .meta({ description: "What it may do; * for everything, scopes of later versions included." }),
+      .meta({ description: "The scopes of the key; * for all scopes, including those of later versions." }),
   })
   .openapi("KeyCreate", { example: { name: "Backend", scopes: ["agents:read", "chat:write"] } });
 

@@ -3,14 +3,14 @@ import { type Language, LANGUAGES, languageOf } from "../text/languages.ts";
 import type { AgentRow } from "./wire.ts";
 
 /*
- * The welcome and hand-off messages of agents. An agent whose operator gave none is stored with the default texts below. Such an
- * agent welcomes visitors in its own language, and hands off in the visitor's.
+ * The welcome and hand-off messages of agents. If the operator sets none, the agent is stored with the default texts below. Such
+ * an agent welcomes visitors in its own language, and hands off in the visitor's language.
  */
 
 export const DEFAULT_WELCOME = "Hello! How can I help?";
 export const DEFAULT_HANDOFF = "I could not find a sure answer to that, so I have asked a colleague to take over. They will reply here.";
 
-/** The texts that count as no message of the operator's own: a caller who reads an agent and writes it back sends one of them. */
+/** Texts that do not count as the operator's own message. A caller who reads an agent and writes it back sends one of them. */
 const DEFAULT_WELCOMES: ReadonlySet<string> = new Set([
   DEFAULT_WELCOME,
   ...Object.values(LANGUAGES).map(({ replies }) => replies.greeting),

@@ -11,7 +11,7 @@ export function identityContext(agentId: string): string {
 
 /**
  * The secrets that are valid for signing visitors' identities: the current one and, for a while after a rotation, the previous one.
- * @returns those that can be decrypted, and the error of one that cannot: a signature that matches no other may have been made with it.
+ * @returns the secrets that can be decrypted, and the error of one that cannot: it may have made a signature that matches no other secret.
  */
 export async function identitySecretsOf(env: Env, agent: AgentRow, nowMs: number) {
   const { identitySecret, previousIdentitySecret: previous, previousIdentitySecretUntil: until } = agent;
@@ -46,11 +46,11 @@ export async function turnstileSecretOf(env: Env, { id, turnstileSecret }: Agent
 /** An MCP server before its tools are listed. */
 export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem">;
 
-/** A tool as the operator sends it. A header of null keeps its stored value; without `headers`, all stored ones are kept. */
+/** A tool as the operator sends it. A header with the value null keeps its stored value. Without `headers`, all stored values are kept. */
 export type GivenTool = Given<StoredHttpTool> | Given<UnlistedServer>;
 type Given<Tool> = Omit<Tool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
 
-/** A header that is to keep its stored value, where none is stored. */
+/** A header that must keep its stored value, although no value is stored. */
 export interface MissingHeader {
   toolIndex: number;
   header: string;
@@ -85,7 +85,7 @@ export async function encryptTools(
 
 /**
  * Decrypts the headers of a tool.
- * @throws UnreadableSecretError when one cannot be decrypted.
+ * @throws UnreadableSecretError when a header cannot be decrypted.
  */
 export async function decryptHeaders(
   env: Env,

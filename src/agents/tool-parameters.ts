@@ -3,7 +3,7 @@ import type { ToolParameters } from "../platform/db/columns.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 const MAX_DEPTH = 16;
-/** In characters of JSON: some 1,000 tokens that a model reads with every question. */
+/** The limit in characters of JSON: about 1,000 tokens that a model reads with every question. */
 const MAX_LENGTH = 4_096;
 const MAX_PROPERTIES = 50;
 /** Enough for an order number; longer patterns take longer to match. */

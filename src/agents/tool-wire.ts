@@ -14,14 +14,14 @@ import { variableProblem } from "./tool-variables.ts";
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
 
 export const MAX_TOOLS = 20;
-/** The characters of the names, descriptions and parameters of all tools as JSON: some 6,000 tokens that a model reads with every question. */
+/** The characters of the names, descriptions and parameters of all tools as JSON: about 6,000 tokens that a model reads with every question. */
 export const MAX_TOTAL_LENGTH = 24_000;
 const MAX_DESCRIPTION_LENGTH = 1_000;
 const MAX_URL_LENGTH = 1_000;
 const MAX_HEADERS = 10;
-/** Enough for signed tokens, which have up to some 2,000 characters. */
+/** Enough for signed tokens, which have up to about 2,000 characters. */
 const MAX_HEADER_LENGTH = 4_096;
-/** In characters of JSON. */
+/** The limit in characters of JSON. */
 const MAX_BODY_LENGTH = 4_096;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;

@@ -23,7 +23,7 @@ export const WIDGET_TEXTS = [
   "answers_by_ai",
   "powered_by",
   "loading",
-  // Writing.
+  // The field for messages.
   "message_label",
   "message_placeholder",
   "send",
@@ -59,7 +59,7 @@ export const WIDGET_TEXTS = [
   "csat_thanks",
   "submit",
   "skip",
-  // A human.
+  // Conversations with a human.
   "waiting_title",
   "waiting_text",
   "human_title",
@@ -77,7 +77,7 @@ export const WIDGET_TEXTS = [
   "required",
   "invalid_email",
   "invalid_phone",
-  // What goes wrong.
+  // Errors.
   "offline",
   "reconnecting",
   "rate_limited",

@@ -16,7 +16,7 @@ import type { Counters, Sums } from "./store.ts";
  * | leads, handoffs               | leads by `created_at`, hand-offs by `requested_at`                                   |
  * | unanswered                    | hand-offs with the reason `missing_knowledge`                                        |
  * | feedback                      | ratings of answers, on the day of an author's first rating of the answer             |
- * | AI resolutions                | resolutions without a hand-off or a human reply before, after a reply of the agent   |
+ * | AI resolutions                | resolutions after a reply of the agent, with no earlier hand-off or human reply      |
  *
  * | counted on the day the conversation started | definition                                                             |
  * | ------------------------------------------- | ---------------------------------------------------------------------- |
@@ -25,8 +25,8 @@ import type { Counters, Sums } from "./store.ts";
  * | AI-resolved                                 | it had at least one AI resolution                                      |
  * | resolved, reopened                          | at least once, by anyone                                               |
  * | csat                                        | its present score                                                      |
- * | first response                              | time from its start to the first message of the agent or the team; not |
- * |                                             | of a conversation that the team started                                |
+ * | first response                              | time from its start to the first message of the agent or the team;     |
+ * |                                             | conversations that the team started do not count                       |
  * | resolution                                  | time from its start to its first resolution                            |
  *
  * | rate                  | formula                                                                                      |
@@ -38,8 +38,8 @@ import type { Counters, Sums } from "./store.ts";
  * | unanswered            | unanswered ÷ ai_replies                                                                      |
  *
  * A rate is null if its divisor is 0. Erasing records does not change past figures, which hold no personal data. The unanswered
- * questions are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; a question is deleted with the last
- * hand-off that asked it. `by_status` counts all conversations by their present status, whatever the range.
+ * questions are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; a question is deleted with its
+ * last hand-off. `by_status` counts all conversations by their present status, whatever the range.
  */
 
 /** The first and the last day of a range, as days since 1970-01-01. */
@@ -103,9 +103,9 @@ const BUCKETS_PER_E = 11;
 const MAX_BUCKETS = 512;
 
 /**
- * The median of durations, accurate to 4.7 % and half a millisecond. Of two middle values it is the lower one.
+ * The median of durations, accurate to 4.7 % and half a millisecond. If two values are in the middle, it is the lower one.
  * @param histograms how many durations in milliseconds are in each bucket.
- * @returns seconds; null if there are no durations.
+ * @returns the median in seconds; null if there are no durations.
  */
 export function medianSeconds(histograms: readonly Record<string, number>[]): number | null {
   const counts = new Float64Array(MAX_BUCKETS);

@@ -28,8 +28,8 @@ interface WordedGap {
 }
 
 /**
- * Groups the questions without an answer and those whose answer was rated down. Questions that ask the same are one gap, in the most
- * frequent wording. A gap is left out if a curated answer to it was added after the question was last asked.
+ * Groups the questions without an answer and those whose answer was rated down. Questions with the same meaning become one gap, which has
+ * the most frequent wording. A gap is left out if a curated answer to it was added after the question was last asked.
  * @returns the gaps, most frequent first.
  */
 export function groupGaps(
@@ -37,7 +37,7 @@ export function groupGaps(
   language: string,
 ): Gap[] {
   const asked = [...gapsOfQuestions(questions), ...gapsOfRatings(ratedDown)].toSorted(compare);
-  // Returned early, since the curated answers need not be analysed then.
+  // Without questions, the curated answers need not be analysed.
   if (asked.length === 0) return [];
   const worded = asked.map((gap): WordedGap => ({ gap, wording: wordingOf(gap.question, language) }));
   const answers = curated.map(({ question, updatedAt }) => ({ wording: wordingOf(question, language), updatedAt }));
@@ -47,7 +47,7 @@ export function groupGaps(
       ({ wording, updatedAt }) => updatedAt > lastAt && group.some((one) => similarityOf(one.wording, wording) >= SAME_QUESTION),
     );
   };
-  const open = groupItems(worded, resemblance).filter(isOpen);
+  const open = groupItems(worded, gapSimilarity).filter(isOpen);
   return open.map((group) => mergeGaps(group.map(({ gap }) => gap))).sort(compare);
 }
 
@@ -73,8 +73,8 @@ function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
   });
 }
 
-/** The similarity of two questions; 0 if they do not ask the same. Questions without words, such as "???", must be equal. */
-function resemblance(first: WordedGap, other: WordedGap): number {
+/** The similarity of two questions; 0 if they are not the same question. Questions without words, such as "???", must be equal. */
+function gapSimilarity(first: WordedGap, other: WordedGap): number {
   if (first.gap.question === other.gap.question) return 1;
   const similarity = similarityOf(first.wording, other.wording);
   return similarity >= SAME_QUESTION ? similarity : 0;

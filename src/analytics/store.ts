@@ -59,7 +59,7 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
-/** The counters by name of the spans in a range that whole spans cover. Spans that do not exist yet are missing. */
+/** The counters by name of the spans in `spanned`, which whole spans cover. Spans that do not exist yet are left out. */
 export function listSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
   return db
     .select(countersOf(analyticsSpans))
@@ -67,7 +67,7 @@ export function listSpans(db: Database, workspaceId: string, agentId: string, sp
     .where(isIn(analyticsSpans, workspaceId, agentId, spanned));
 }
 
-/** The counters by name of the days of a range that are in no span of `listSpans`. */
+/** The counters by name of the days of a range that no span of `listSpans` includes. */
 export function listUnspannedDays(db: Database, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) {
   const { day } = analyticsDays;
   const spans = sql`SELECT day FROM ${analyticsSpans} WHERE ${isIn(analyticsSpans, workspaceId, agentId, spanned)}`;
@@ -117,13 +117,13 @@ export function sumStatuses(db: Database, workspaceId: string, agentId: string) 
 
 /**
  * The most frequent unanswered questions of a range, among the hundred most frequent of the last year and the hundred latest. A
- * question is missed only if a hundred others were asked more often and a hundred others later.
+ * question is left out only if a hundred others were asked more often and a hundred others were asked later.
  * @param range must end today, so that no question was asked more often in it than in the last year.
  */
 export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const table = unansweredQuestions;
   const count = askedIn(workspaceId, agentId, range);
-  // At least ten questions were asked this often in the range: a question with fewer in the whole last year is not among the top ten.
+  // At least ten questions were asked this often in the range. A question that was asked less often in the last year is not in the top ten.
   const least = sql`(SELECT min(count) FROM (SELECT ${count} AS count FROM ${table}
     WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId} ORDER BY asked DESC LIMIT ${TOP_QUESTIONS}))`;
   const isCounted = and(gte(table.asked, least), gte(table.lastAskedAt, sql`${range.fromDay} * ${DAY_MS}`));
@@ -151,7 +151,7 @@ export function askedIn(workspaceId: string, agentId: string, { fromDay, toDay }
   return sql<number>`${askedUntil(sql`${toDay}`)} - ${askedUntil(sql`${fromDay} - 1`)}`;
 }
 
-/** SQL condition: the row belongs to the agent, and its day (of a span, its first day) is in the range. */
+/** SQL condition: the row belongs to the agent, and its day is in the range. The day of a span is its first day. */
 function isIn(
   table: typeof analyticsDays | typeof analyticsSpans,
   workspaceId: string,

@@ -58,13 +58,13 @@ async function headerOf({ env, workspaceId, nowMs }: Operation, slug: string, ex
   };
 }
 
-/** The ids of this deployment's values of both secrets. */
+/** The ids of the values that this deployment has for `ENCRYPTION_KEY` and `KEY_SECRET`. */
 export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
   const [encryption, keys] = await Promise.all([keyIdsOf(secretValues(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   return { ENCRYPTION_KEY: encryption, KEY_SECRET: keys };
 }
 
-/** The largest records have some 64 KB: a page of them is well below an isolate's memory. */
+/** The largest records have about 64 KB, so a page of them needs much less than an isolate's memory. */
 const PAGE_SIZE = 250;
 
 interface Page {
@@ -75,7 +75,7 @@ interface Page {
 
 /**
  * Reads the next page of a workspace's records, one line each, and returns the new progress; undefined at the end. A page
- * takes at most two trips to D1 or an object.
+ * takes at most two round trips to D1 or an object.
  * @param workspace the workspace's own record, if its row does not exist yet.
  */
 export async function readPage(

@@ -172,7 +172,7 @@ async function checkSchema({ schema }: Header): Promise<void> {
   throw new ImportError("invalid", `The export has the schema ${schema}, and this service has ${ours}. ${advice}`);
 }
 
-/** @throws ImportError where the database of the workspace is not bound. */
+/** @throws ImportError if the database of the workspace is not bound. */
 export function requireBoundShard(env: Env, workspaceId: string): void {
   if (isBoundShard(env, workspaceId)) return;
   const shard = shardOf(workspaceId);

@@ -21,7 +21,7 @@ export interface CheckedRecords {
   workspace: StoredRow | undefined;
 }
 
-/** What is wrong with a record. */
+/** A problem of a record. */
 export interface RecordProblem {
   path: PropertyKey[];
   message: string;
@@ -68,7 +68,7 @@ export function secretsText({ tables }: CheckedRecords): string {
   return JSON.stringify(tables.filter(({ type }) => WITH_SECRETS.has(type)).map(({ rows }) => rows));
 }
 
-/** In lower case, as the service generates them: identifiers are compared as text. */
+/** Identifiers must be in lower case, as the service generates them, because they are compared as text. */
 const uuid = z.string().refine(isUuid, "is not an identifier");
 
 const knowledge = z.strictObject({
@@ -81,7 +81,7 @@ export type KnowledgeRecord = z.infer<typeof knowledge>;
 
 const schemas = new Map<string, z.ZodType>([[KNOWLEDGE, knowledge]]);
 
-/** Requires every column of the type's table, and nothing else; undefined for an unknown type. */
+/** Returns the schema of a type's records: every column of its table, and nothing else. It is undefined for an unknown type. */
 function schemaOf(type: string): z.ZodType | undefined {
   const known = schemas.get(type);
   if (known) return known;
@@ -106,7 +106,7 @@ function valueOf(column: SQLiteColumn): z.ZodType {
   return column.name === "id" || column.name === "workspace_id" ? uuid : z.string();
 }
 
-/** The column's default tells whether it holds a list or an object. */
+/** Requires a list or an object, whichever the column has by default. */
 function jsonText(column: SQLiteColumn): z.ZodType {
   const isList = JSON.stringify(column.default ?? "").includes("'[]'");
   return z.string().refine(

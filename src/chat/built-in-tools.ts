@@ -47,7 +47,7 @@ function searchKnowledge({ op, question }: SearchContext, query: string, previou
 /** The visitor's last questions, oldest first. Small talk is left out. */
 export function lastQuestions(written: readonly string[]): string[] {
   const questions: string[] = [];
-  // From the newest on, so that the rest of a long conversation is not analysed.
+  // The newest message comes first, so that the rest of a long conversation is not analysed.
   for (const text of written.toReversed()) {
     if (smallTalkOf(text, "") === undefined) questions.unshift(withoutSmallTalk(text, ""));
     if (questions.length === MAX_PREVIOUS_QUESTIONS) break;
@@ -118,7 +118,7 @@ async function createLead({ op, question, visitorId, visitorMessages }: ToolCont
   const { agentId, conversationId, answerId } = question;
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
-  // With the answer's id, a turn that runs again stores the lead once.
+  // The lead has the answer's id, so that a turn that runs again stores it once.
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
   if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");

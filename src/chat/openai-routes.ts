@@ -12,7 +12,7 @@ import { completionError, toCompletion } from "./openai.ts";
 import { completionChunksSchema, completionInSchema, completionSchema, ignoredMessages, modelListSchema, toAsked } from "./openai-wire.ts";
 import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 
-/** For clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
+/** The routes for clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
 export const openAiRoutes = createRouter("OpenAI");
 
 /** Gives errors the fields that OpenAI's clients read, which ignore everything beside `error`. */
@@ -65,7 +65,7 @@ const listModels = createRoute({
   responses: { 200: jsonResponse(modelListSchema, "The agents."), ...errorResponses(403) },
 });
 
-/** More than any plan has. */
+/** The limit is larger than the number of agents of any plan. */
 const MAX_MODELS = 1_000;
 
 openAiRoutes.openapi(listModels, async (c) => {

@@ -11,25 +11,30 @@ const contentSchema = z.union(
   [
     z.string(),
     z.array(
-      z.object({ type: z.literal("text").meta({ description: "Text alone." }), text: z.string().meta({ description: "The text." }) }),
+      z.object({
+        type: z.literal("text").meta({ description: "Only text is accepted." }),
+        text: z.string().meta({ description: "The text." }),
+      }),
     ),
   ],
-  "send text: the agent reads nothing else",
+  "send text only, because the agent reads nothing else",
 );
 
 const messageSchema = z
   .object({
     role: z
       .enum(["user", "assistant", "system", "developer"])
-      .meta({ description: "`system` and `developer` are ignored: the agent has instructions of its own." }),
-    content: contentSchema.nullish().meta({ description: "Its text." }),
+      .meta({
+        description: "The author of the message. `system` and `developer` are ignored, because the agent has its own instructions.",
+      }),
+    content: contentSchema.nullish().meta({ description: "The text of the message." }),
   })
   .openapi("ChatCompletionMessage");
 
 /** A parameter that is accepted only with values that have no effect. */
-function unsupported(isHarmless: (value: unknown) => boolean, words: string, description: string) {
+function unsupported(isHarmless: (value: unknown) => boolean, error: string, description: string) {
   const check = (value: unknown) => (value ?? null) === null || isHarmless(value);
-  return z.unknown().refine(check, valueErrorParams(words)).optional().meta({ description });
+  return z.unknown().refine(check, valueErrorParams(error)).optional().meta({ description });
 }
 
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
@@ -40,23 +45,26 @@ const OWN_TOOLS = "leave it out: an agent calls the tools of its own settings";
 export const completionInSchema = z
   .object({
     model: uuid().meta({ description: "The agent's id.", example: AGENT_ID }),
-    messages: z.array(messageSchema).min(1).meta({ description: "The last one is the user's question, of at most 2,000 characters." }),
-    stream: z.boolean().nullish().meta({ description: "True streams the answer as Server-Sent Events." }),
+    messages: z
+      .array(messageSchema)
+      .min(1)
+      .meta({ description: "The messages of the conversation. The last one is the user's question, with at most 2,000 characters." }),
+    stream: z.boolean().nullish().meta({ description: "Whether the answer is streamed as Server-Sent Events." }),
     stream_options: z
-      .object({ include_usage: z.boolean().nullish().meta({ description: "True sends a chunk with the usage before the end." }) })
+      .object({ include_usage: z.boolean().nullish().meta({ description: "Whether a chunk with the usage is sent before the end." }) })
       .nullish()
-      .meta({ description: "Of a streamed answer." }),
+      .meta({ description: "Options of a streamed answer." }),
     metadata: z
-      .object({ conversation_id: uuid().nullish().meta({ description: "Continues this conversation. Without it a new one begins." }) })
+      .object({ conversation_id: uuid().nullish().meta({ description: "The conversation to continue. Without it, a new one begins." }) })
       .nullish()
-      .meta({ description: "What OpenAI's parameters have no place for." }),
+      .meta({ description: "Values for which OpenAI has no parameter." }),
     user: endUserSchema.shape.id.nullish(),
     filter: filterSchema,
-    n: unsupported((value) => value === 1, "leave it out: an agent gives one answer", "1, if anything."),
-    tools: unsupported(isEmpty, OWN_TOOLS, "None."),
-    functions: unsupported(isEmpty, OWN_TOOLS, "None."),
-    response_format: unsupported(isTextFormat, "leave it out: an agent answers in text", "Text, if anything."),
-    modalities: unsupported(isTextAlone, "leave it out: an agent answers in text", "Text, if anything."),
+    n: unsupported((value) => value === 1, "leave it out: an agent gives one answer", "The only accepted value is 1."),
+    tools: unsupported(isEmpty, OWN_TOOLS, "Only an empty list is accepted, because an agent has its own tools."),
+    functions: unsupported(isEmpty, OWN_TOOLS, "Only an empty list is accepted, because an agent has its own tools."),
+    response_format: unsupported(isTextFormat, "leave it out: an agent answers in text", "Only text is accepted."),
+    modalities: unsupported(isTextAlone, "leave it out: an agent answers in text", "Only text is accepted."),
   })
   .superRefine(({ messages }, ctx) => {
     const path = ["messages", messages.length - 1];
@@ -74,11 +82,11 @@ export const completionInSchema = z
 
 type CompletionIn = z.output<typeof completionInSchema>;
 
-/** How many of the earlier messages an agent reads at most, and how much of each. */
+/** The largest number of earlier messages that an agent reads, and of characters of each. */
 const MAX_EARLIER = 16;
 const MAX_EARLIER_LENGTH = 8_000;
 
-/** Returns the question of a request. Its earlier messages are used only where it continues no conversation, which would have them. */
+/** Returns the question of a request. Its earlier messages are used only for a new conversation; an existing one has them already. */
 export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   const asked: Asked = {
     message: textOf(messages.at(-1)!),
@@ -101,7 +109,7 @@ export function ignoredMessages({ messages }: CompletionIn): (string | number)[]
   return messages.flatMap(({ role }, at) => (isInstruction(role) ? [["messages", at]] : []));
 }
 
-/** Instructions are ignored: they are settings of the agent, which a caller who may only ask cannot change. */
+/** Whether a message has instructions. They are ignored, because a caller who may only ask cannot change the agent's settings. */
 function isInstruction(role: CompletionIn["messages"][number]["role"]): boolean {
   return role === "system" || role === "developer";
 }
@@ -112,53 +120,53 @@ function textOf({ content }: CompletionIn["messages"][number]): string {
 
 const usageSchema = z
   .object({
-    prompt_tokens: z.int().meta({ description: "0.", example: 0 }),
-    completion_tokens: z.int().meta({ description: "0.", example: 0 }),
-    total_tokens: z.int().meta({ description: "0.", example: 0 }),
+    prompt_tokens: z.int().meta({ description: "Always 0.", example: 0 }),
+    completion_tokens: z.int().meta({ description: "Always 0.", example: 0 }),
+    total_tokens: z.int().meta({ description: "Always 0.", example: 0 }),
   })
-  .meta({ description: "The service counts messages, not tokens." });
+  .meta({ description: "The usage in tokens, which is always 0, because the service counts messages." });
 
 export const completionSchema = chatAnswerSchema
   .omit({ answer: true })
   .extend({
     id: uuid().meta({ description: "The completion's identifier." }),
-    object: z.literal("chat.completion").meta({ description: "What this is." }),
-    created: z.int().meta({ description: "Unix seconds.", example: 1_767_225_600 }),
-    model: uuid().meta({ description: "The agent." }),
+    object: z.literal("chat.completion").meta({ description: "The type of the object." }),
+    created: z.int().meta({ description: "The time of creation in Unix seconds.", example: 1_767_225_600 }),
+    model: uuid().meta({ description: "The id of the agent." }),
     choices: z
       .array(
         z.object({
-          index: z.int().meta({ description: "0.", example: 0 }),
+          index: z.int().meta({ description: "Always 0.", example: 0 }),
           message: z
             .object({
-              role: z.literal("assistant").meta({ description: "Who speaks." }),
+              role: z.literal("assistant").meta({ description: "The author of the message." }),
               content: chatAnswerSchema.shape.answer,
-              refusal: z.null().meta({ description: "Always null: a refusal is an answer too." }),
+              refusal: z.null().meta({ description: "Always null, because a refusal is sent as an answer." }),
             })
             .meta({ description: "The answer." }),
           logprobs: z.null().meta({ description: "Always null." }),
-          finish_reason: z.literal("stop").meta({ description: "Also of a hand-off to a human." }),
+          finish_reason: z.literal("stop").meta({ description: "Always `stop`, even if the question is handed to a human." }),
         }),
       )
-      .meta({ description: "One." }),
+      .meta({ description: "A list with one answer." }),
     usage: usageSchema,
   })
   .openapi("ChatCompletion");
 
 export const completionChunksSchema = z.string().openapi("ChatCompletionChunks", {
   description:
-    "Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk carries `conversation_id` and `message_id`, the one with `finish_reason` the other fields of ChatAnswer too. What fails on the way is a chunk with `error`.",
+    "Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk has `conversation_id` and `message_id`. The chunk with `finish_reason` also has the other fields of ChatAnswer. If the answer fails, a chunk with `error` is sent.",
 });
 
 export const modelListSchema = z
   .object({
-    object: z.literal("list").meta({ description: "What this is." }),
+    object: z.literal("list").meta({ description: "The type of the object." }),
     data: z
       .array(
         z.object({
           id: uuid().meta({ description: "The agent's id, which is the `model` of a request." }),
-          object: z.literal("model").meta({ description: "What this is." }),
-          created: z.int().meta({ description: "Unix seconds.", example: 1_767_225_600 }),
+          object: z.literal("model").meta({ description: "The type of the object." }),
+          created: z.int().meta({ description: "The time of creation in Unix seconds.", example: 1_767_225_600 }),
           owned_by: z.string().meta({ description: "The workspace.", example: "acme" }),
           name: z.string().meta({ description: "The agent's name.", example: "Support" }),
         }),

@@ -15,7 +15,7 @@ export interface QuestionVisitor {
   verified: boolean;
   /** Whether name and email are proven too. They then replace the stored ones; otherwise they only fill gaps. */
   isProfileVerified: boolean;
-  /** The id of an anonymous visitor who turned out to be this one and is merged into it. */
+  /** The id of an anonymous visitor who is the same person and is merged into this visitor. */
   joins: string | null;
 }
 
@@ -39,7 +39,7 @@ export interface Question {
   channel: Channel;
   message: string;
   visitor: QuestionVisitor | null;
-  /** The messages before a new conversation that the caller reports, oldest first. The model reads them; they are not stored. */
+  /** Messages before a new conversation, as the caller reports them, oldest first. The model reads them; they are not stored. */
   earlier?: HistoryMessage[];
   /** Only passages with this metadata are used for the answer. */
   filter?: MetadataFilter;
@@ -48,7 +48,7 @@ export interface Question {
   quota: { period: string; limit: number };
   /** How many messages a conversation may have. */
   maxMessages: number;
-  /** How many messages visitors may send; undefined over the API. */
+  /** How many messages visitors may send; undefined for questions over the API. */
   messageLimit?: VisitorLimit;
   /** How many leads the agent's tool may add. */
   leadLimit: VisitorLimit;
@@ -60,7 +60,7 @@ export interface Question {
   nowMs: number;
 }
 
-/** Bounds what is stored of each question. Longer questions with the same beginning count as one. */
+/** Limits the stored part of each question. Longer questions with the same beginning count as one. */
 const MAX_KEY_CHARACTERS = 200;
 
 /** Returns the key by which analytics counts equal questions: the letters and digits in lower case, without punctuation. */

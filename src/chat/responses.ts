@@ -114,7 +114,7 @@ async function ask<Result extends { cost: Cost }>(
 async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
   const op = operationOf(c, workspaceId);
   try {
-    // A new stub, since the stub of an object that died cannot be used again.
+    // A new stub, since the stub of an object that was interrupted cannot be used again.
     if (await sessionOf(op, conversationId).isUnfinished(answerId)) return true;
     const [[stored]] = await op.db.batch([findMessage(op.db, workspaceId, questionId)]);
     return stored !== undefined;

@@ -47,7 +47,7 @@ const LONGEST_HOLD_MS = 30_000;
  * One object per conversation. It runs the conversation's turns in order, and lets any number of clients read an answer while it
  * is written. A client that hangs up does not stop the answer.
  *
- * When the object dies, its clients get an error, and streams break off. Its unfinished turns are still in its storage. The next
+ * When the object is interrupted, its clients get an error, and streams break off. Its unfinished turns are still in its storage. The next
  * instance runs them again, woken by the alarm or by the conversation's next request, and nothing is stored or counted twice:
  * `TurnQueue` explains how often a turn is run, and `TurnRunner` why that is safe. A client gets the answer by resuming the
  * stream, by repeating the request with its Idempotency-Key, or from the transcript.
@@ -100,7 +100,7 @@ export class ChatSession extends DurableObject<Env> {
     return { body: readStream(this.env, first, caller), cost: { ...meter.cost } };
   }
 
-  /** Resumes the stream of an unfinished answer; null where this object has no such turn. */
+  /** Resumes the stream of an unfinished answer; null if this object has no such turn. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
     return this.isUnfinished(answerId) ? readStream(this.env, this.streamOf(answerId), caller) : null;
   }
@@ -139,7 +139,7 @@ export class ChatSession extends DurableObject<Env> {
     });
   }
 
-  /** Finds the trace of an answer; undefined where there is none, or none any more. */
+  /** Finds the trace of an answer; undefined if there is none, or none any more. */
   async findTrace(answerId: string): Promise<Trace | undefined> {
     return this.traces.find(answerId);
   }

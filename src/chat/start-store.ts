@@ -12,7 +12,7 @@ export interface StartedConversation extends ConversationKey {
   agentId: string;
   channel: "api" | "email";
   subject: string | null;
-  /** The recipient's anonymous id; null where the conversation is nobody's yet. */
+  /** The recipient's anonymous id; null if the conversation is nobody's yet. */
   anonId: string | null;
   nowMs: number;
 }

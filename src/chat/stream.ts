@@ -13,12 +13,12 @@ const FAILED =
 /** The fields of an answer that are known before its first word. */
 export interface StreamStart {
   conversationId: string;
-  /** The agent's message; null where a human has the conversation and the agent stays silent. */
+  /** The agent's message; null if a human has the conversation and the agent does not answer. */
   messageId: string | null;
   visitorId: string | null;
 }
 
-/** An answer while it is written. Any number of readers take its text, each at their own pace; the writer waits for none of them. */
+/** An answer that is being written. Any number of readers read its text, each at their own speed. The writer does not wait for them. */
 export class AnswerStream {
   /** Undefined until the question is stored. */
   started: StreamStart | undefined;
@@ -57,7 +57,7 @@ export class AnswerStream {
     this.notifyReaders();
   }
 
-  /** Ends the stream with an error event; the next attempt at the turn has a stream of its own. */
+  /** Ends the stream with an error event; the next attempt at the turn has its own stream. */
   fail(): void {
     this.outcome = "failed";
     this.notifyReaders();
@@ -97,7 +97,7 @@ export function toEventId({ length, checksum }: StreamPosition, isDone = false):
 /**
  * The position that an event id names in an answer.
  * @param text the answer, as far as it is known.
- * @returns undefined when the id does not fit this text: it is another attempt's, not reached yet, or malformed.
+ * @returns undefined if the id does not match this text: it belongs to another attempt, is beyond the text so far, or is malformed.
  */
 export function findPosition(text: string, eventId: string | undefined): (StreamPosition & { isDone: boolean }) | undefined {
   const [, length, checksum, done] = EVENT_ID.exec(eventId ?? "") ?? [];
@@ -112,7 +112,7 @@ export function findPosition(text: string, eventId: string | undefined): (Stream
 
 /** The reader of a stream, in a form that can be passed to a Durable Object. */
 export interface StreamCaller {
-  /** Named by the error event and the log. */
+  /** The id of the request, which the error event and the log contain. */
   requestId: string;
   /** The id of the last event that the caller has of this answer. */
   lastEventId?: string | undefined;
@@ -128,8 +128,8 @@ export function hasWholeAnswer(stream: AnswerStream, lastEventId: string | undef
 }
 
 /**
- * Returns an answer as Server-Sent Events for one reader. Each read makes one event of all text that was written since the last
- * read: a slow reader gets fewer, longer events, and none are queued.
+ * Returns an answer as Server-Sent Events for one reader. Each read returns all text that was written since the last
+ * read as one event. A slow reader gets fewer and longer events, and no events are queued.
  */
 export function readStream(
   env: TokenEnv,
@@ -144,9 +144,9 @@ export function readStream(
 const encoder = new TextEncoder();
 
 class StreamReader {
-  /** Undefined until `start` is sent: a new answer begins with it, and text of an earlier attempt does not count. */
+  /** Undefined until `start` is sent, with which a new answer begins. Text of an earlier attempt does not count. */
   private position: StreamPosition | undefined;
-  /** Ends the wait for the next change; its argument says whether there was one. */
+  /** Ends the wait for the next change; its argument is whether there was a change. */
   private wake: ((isChanged: boolean) => void) | undefined;
   private readonly heartbeat: IdleTimer;
   private isCancelled = false;
@@ -162,10 +162,10 @@ class StreamReader {
     this.heartbeat = new IdleTimer(heartbeatMs, () => this.wake?.(false));
   }
 
-  /** Sends the next events as soon as there are any, and a comment as a heartbeat after a while without. */
+  /** Sends the next events as soon as there are any. After a while without events, it sends a comment as a heartbeat. */
   async pull(controller: ReadableByteStreamController): Promise<void> {
     for (let isChanged = true; isChanged;) {
-      // Read before the events, so that no change in between is missed.
+      // The promise is read before the events, so that no change in between is missed.
       const { changed, outcome } = this.stream;
       const events = await this.newEvents();
       if (outcome !== undefined) this.heartbeat.stop();

@@ -38,7 +38,7 @@ const startInSchema = z
     agent_id: uuid().meta({
       description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
     }),
-    channel: z.enum(["email", "api"]).meta({ description: "Where the person reads it." }),
+    channel: z.enum(["email", "api"]).meta({ description: "The channel on which the person reads the message." }),
     to: z
       .object({
         email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
@@ -46,14 +46,14 @@ const startInSchema = z
       })
       .nullable()
       .optional()
-      .meta({ description: "Whom a mail goes to: email needs it." }),
+      .meta({ description: "The recipient of the mail, which the channel email needs." }),
     user: endUserSchema.nullable().meta({ description: "On the channel api: your user whose conversation it is." }).optional(),
     subject: z.string().min(1).max(200).nullable().optional().meta({
       description: "Without it, a mail has the beginning of its text as the subject.",
       example: "Your order 4711",
     }),
     content: filledText(8000).meta({ description: "The message." }),
-    author: memberSchema.nullable().optional().meta({ description: "Who on the team writes. Visitors see the name." }),
+    author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {
     if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });

@@ -29,7 +29,7 @@ export class TraceStore {
     for (const [key] of expired) this.kv.delete(key);
   }
 
-  /** When the oldest trace expires, in Unix milliseconds; undefined where there is none. */
+  /** When the oldest trace expires, in Unix milliseconds; undefined if there is none. */
   get nextExpiryMs(): number | undefined {
     const [first] = this.kv.list({ prefix: PREFIX, limit: 1 });
     return first && timeOf(first[0].slice(PREFIX.length)) + TRACE_LIFETIME_MS + 1;

@@ -16,7 +16,9 @@ const ANSWER_REASONS = ["curated_answer", "confident"] as const;
 
 const decisionSchema = z
   .object({
-    outcome: z.enum(["answered", "handed_off"]).meta({ description: "What became of the question.", example: "answered" }),
+    outcome: z
+      .enum(["answered", "handed_off"])
+      .meta({ description: "Whether the question was answered or handed to a human.", example: "answered" }),
     reason: z.enum([...ANSWER_REASONS, ...HANDOFF_REASONS]).meta({
       description: "A curated answer matched, the confidence reached the threshold, or why a human was needed.",
       example: "confident",
@@ -38,11 +40,11 @@ const passageSchema = z
     heading: z.string().nullable().meta({ description: "The heading above it.", example: "How long it takes" }),
     url: z.string().nullable().meta({ description: "The page's address.", example: null }),
     content: z.string().meta({ description: "How it begins.", example: "Refunds are paid within five working days." }),
-    score: z.number().meta({ description: "0 to 1: how well it fits, and what the parts make of it.", example: 0.74 }),
+    score: z.number().meta({ description: "0 to 1: how well it fits. The parts below make up this score.", example: 0.74 }),
     scores: z
       .object({
-        lexical: score("By its words; null where it was not found by them."),
-        semantic: score("By its meaning; null where it was not found by it, or the deployment has no embeddings."),
+        lexical: score("The score of its words; null if it was not found by its words."),
+        semantic: score("The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings."),
         reranker: score("By the reranker, which then is the score; null without one."),
       })
       .meta({ description: "The parts of the score. Passages found by words and by meaning rank before those found by one of them." }),
@@ -53,20 +55,20 @@ const passageSchema = z
 const searchSchema = z
   .object({
     by: z.enum(["question", "tool"]).meta({ description: "The search for the question, or one that the model asked for." }),
-    query: z.string().meta({ description: "What was searched for.", example: "How long do refunds take?" }),
+    query: z.string().meta({ description: "The query of the search.", example: "How long do refunds take?" }),
     previous_question: z
       .string()
       .nullable()
       .meta({ description: "The question before, where this one was understood only together with it.", example: null }),
     language: z.string().meta({ description: "The language in which it was understood.", example: "en" }),
     terms: z.array(z.string()).meta({ description: "The words that were looked for, in their basic form.", example: ["long", "refund"] }),
-    passages: z.array(passageSchema).meta({ description: "What was found, best first." }),
+    passages: z.array(passageSchema).meta({ description: "The passages that were found, best first." }),
     answers: z
       .array(
         z.object({
           answer_id: uuid(),
           question: z.string().meta({ description: "Its question.", example: "How long do refunds take?" }),
-          score: z.number().meta({ description: "0 to 1: how alike the questions are.", example: 0.42 }),
+          score: z.number().meta({ description: "0 to 1: how similar the questions are.", example: 0.42 }),
           is_cited: z.boolean().meta({ description: "Whether it was given as the answer.", example: false }),
         }),
       )
@@ -86,9 +88,12 @@ const modelCallSchema = z
     finish: z
       .string()
       .nullable()
-      .meta({ description: "Why it stopped; null where it failed, or was stopped once enough was read.", example: "stop" }),
-    failure: z.string().nullable().meta({ description: "How it failed; null where it did not.", example: null }),
-    first_token_ms: ms("Until it began to write; null where it did not.").nullable(),
+      .meta({
+        description: "Why the model stopped; null if it failed, or if the service stopped it after it had read enough.",
+        example: "stop",
+      }),
+    failure: z.string().nullable().meta({ description: "How the model failed; null if it did not fail.", example: null }),
+    first_token_ms: ms("The time until the model began to write; null if it did not write.").nullable(),
     duration_ms: ms("How long it took."),
   })
   .openapi("TraceModelCall");
@@ -124,8 +129,8 @@ export const traceSchema = z
       description: "The settings that the question replaced for this answer; empty where the agent's own decided.",
       example: [],
     }),
-    decision: decisionSchema.meta({ description: "What was decided, and why." }),
-    searches: z.array(searchSchema).meta({ description: "What was found in the knowledge." }),
+    decision: decisionSchema.meta({ description: "The decision and its reason." }),
+    searches: z.array(searchSchema).meta({ description: "The searches in the knowledge." }),
     model_calls: z.array(modelCallSchema).meta({ description: "Each call of the model, in order; none for a curated answer." }),
     tool_calls: z.array(toolCallSchema).meta({ description: "Each call of a tool, in order." }),
     duration_ms: ms("From the question to the answer."),

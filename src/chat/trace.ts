@@ -5,7 +5,7 @@ import { truncate, utf8Length } from "../platform/text.ts";
 import { type Answer, snippetOf } from "./answer.ts";
 import type { Trace, TraceFacts } from "./trace-wire.ts";
 
-/** The size of a trace as JSON. Most have some 5 KB. */
+/** The size of a trace as JSON. Most have about 5 KB. */
 const MAX_TRACE_BYTES = 32 * 1024;
 const MAX_CONTENT_LENGTH = 500;
 const MAX_TEXT_LENGTH = 200;

@@ -5,9 +5,9 @@ import type { Question } from "./question.ts";
 /** The pause before the next attempt is as long as the question has waited so far, within these bounds. */
 const SHORTEST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 60 * 60_000;
-/** An attempt hands a question of this age to a human instead of answering it. */
+/** A question of this age is handed to a human instead of being answered. */
 const HAND_OFF_AFTER_MS = DAY_MS;
-/** It also does after this many attempts in a row that the object did not survive. */
+/** A question is also handed to a human after this many attempts in a row that crashed the object. */
 const MAX_CRASHES = 5;
 const PREFIX = "turn:";
 
@@ -15,20 +15,20 @@ interface QueuedQuestion {
   question: Question;
   /** How many attempts have started. */
   attempts: number;
-  /** How many attempts in a row the object did not survive, including the running one. */
+  /** How many attempts in a row crashed the object. The running attempt counts until it ends. */
   crashes: number;
 }
 
-/** Thrown for a question that was in the object's storage when that was erased. */
+/** Thrown for a question that was erased together with the object's storage. */
 export class TurnErasedError extends Error {}
 
 /** One attempt at answering a question. */
 export interface Attempt {
-  /** From 1. */
+  /** The first attempt has the number 1. */
   number: number;
   /** Whether to hand the question to a human instead of answering it. */
   isHandOff: boolean;
-  /** Whether the question has waited since an attempt failed, or the object died. */
+  /** Whether an earlier attempt failed or was interrupted. */
   isRescue: boolean;
 }
 
@@ -36,30 +36,30 @@ export interface Attempt {
  * Runs a conversation's turns one at a time, in order of arrival. The life of a turn:
  *
  * 1. `add` stores the question, sets the alarm, and runs the turn once the turns before it have ended.
- * 2. When it ends, its question is deleted from storage. After the last one the alarm is set to the object's next chore.
- * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the question stays in storage as an
+ * 2. When it ends, its question is deleted from storage. After the last one the alarm is set to the object's next task.
+ * 3. When an attempt fails, or the object is interrupted (eviction, crash, deployment), the question stays in storage as an
  *    orphan. The alarm or the conversation's next message runs its turn again.
- * 4. After a day of failed attempts it is handed to a human. It is never dropped: while that fails too, the attempts go on.
+ * 4. After a day of failed attempts it is handed to a human. If that fails too, the attempts continue; no question is dropped.
  */
 export class TurnQueue {
   private tail: Promise<unknown> = Promise.resolve();
   /** The keys of the questions that wait or run in this instance of the object. */
   private readonly running = new Set<string>();
   private lastNumber = 0;
-  /** Why storage may hold orphans: the previous instance of the object died, or an attempt of this one failed. */
-  private orphanedBy: "death" | "failure" | undefined;
+  /** Why storage may hold orphans: the previous instance of the object was interrupted, or an attempt of this one failed. */
+  private orphanedBy: "interruption" | "failure" | undefined;
 
   /**
    * @param rescue makes an attempt at an orphan.
-   * @param nextChoreMs returns when to wake the object while no turn is unfinished; undefined for never.
+   * @param nextTaskMs returns when the object has its next task, if all turns are finished; undefined if it has none.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly rescue: (question: Question, attempt: Attempt) => Promise<unknown>,
-    private readonly nextChoreMs: () => number | undefined,
+    private readonly nextTaskMs: () => number | undefined,
   ) {
     const stored = this.stored();
-    if (stored.length > 0) this.orphanedBy = "death";
+    if (stored.length > 0) this.orphanedBy = "interruption";
     for (const [key] of stored) this.lastNumber = Number(key.slice(PREFIX.length));
   }
 
@@ -84,25 +84,25 @@ export class TurnQueue {
     await this.runOrphans();
   }
 
-  /** Whether no turn is unfinished. */
+  /** Whether all turns are finished. */
   get isIdle(): boolean {
     return this.stored().length === 0;
   }
 
   /**
-   * Whether the turn that writes this answer is unfinished. Since a client waits for it, this runs the orphans of a dead
-   * instance. The orphans of a failure wait for the alarm: otherwise each client that asks would cause another attempt.
+   * Whether the turn that writes this answer is unfinished. Since a client waits for it, this runs the orphans of an
+   * interrupted instance. The orphans of a failure wait for the alarm, because otherwise each client would cause another attempt.
    */
   isUnfinished(answerId: string): boolean {
-    if (this.orphanedBy === "death") void this.runOrphans();
+    if (this.orphanedBy === "interruption") void this.runOrphans();
     return this.stored().some(([, { question }]) => question.answerId === answerId);
   }
 
-  /** Sets the alarm to the object's next chore, if no turn is unfinished. */
+  /** Sets the alarm to the object's next task, if all turns are finished. */
   async rest(): Promise<void> {
     // Without orphans, only running turns are in storage.
     if (this.running.size > 0 || (this.orphanedBy !== undefined && this.stored().length > 0)) return;
-    const atMs = this.nextChoreMs();
+    const atMs = this.nextTaskMs();
     await (atMs === undefined ? this.storage.deleteAlarm() : this.storage.setAlarm(atMs));
   }
 
@@ -148,7 +148,7 @@ export class TurnQueue {
     }
   }
 
-  /** Counts an attempt before it starts, so that one that crashes the object counts too. */
+  /** Counts an attempt before it starts, so that an attempt that crashes the object is counted too. */
   private startAttempt(key: string, queued: QueuedQuestion): Attempt {
     // Storing a question after its conversation was erased would bring the conversation back.
     if (!this.isStored(key)) throw new TurnErasedError();
@@ -168,7 +168,7 @@ export class TurnQueue {
 /** Reports a question that could not even be handed to a human. */
 function logStuckTurn(question: Question, attempts: number): void {
   const action =
-    "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation say why.";
+    "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation show the reason.";
   logDeadLetter({ from: "turn", ids: idFields(question), attempts, action });
 }
 

@@ -165,7 +165,7 @@ export class TurnRunner {
       case "repeat":
         return toChatAnswer(turn.answered, turn.conversation.status);
       case "keepForHuman":
-        // An attempt that died before a human took over may have counted the question.
+        // An attempt that was interrupted before a human took over may have counted the question.
         if (turn.asked?.quotaPeriod) await op.db.batch([refundQuota(op.db, question)]);
         return silentAnswer(turn, question);
       case "handOff":

@@ -26,7 +26,7 @@ export const chatFields = z.object({
     .nullable()
     .optional()
     .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
-  user: endUserSchema.nullable().meta({ description: "Who asks; omit for somebody unknown." }).optional(),
+  user: endUserSchema.nullable().meta({ description: "The person who asks. Leave it out if the person is unknown." }).optional(),
   channel: z.enum(["api", "playground"]).optional().meta({
     description:
       "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
@@ -57,8 +57,8 @@ export const chatAnswerSchema = z
   .object({
     answer: z
       .string()
-      .meta({ description: "What the agent says, or the hand-off message.", example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema).meta({ description: "Where the answer comes from; empty with a hand-off." }),
+      .meta({ description: "The answer of the agent, or the hand-off message.", example: "Refunds are paid within five working days." }),
+    citations: z.array(citationSchema).meta({ description: "The sources of the answer; empty with a hand-off." }),
     confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
     needs_human: z
       .boolean()
@@ -69,7 +69,7 @@ export const chatAnswerSchema = z
       .meta({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
     handoff_reason: z.enum(HANDOFF_REASONS).nullable().meta({
-      description: "Why a human is needed; null where none is, or where the team took the conversation itself.",
+      description: "Why a human is needed; null if no human is needed, or if the team took the conversation itself.",
       example: null,
     }),
   })

@@ -183,7 +183,7 @@ function conditions(workspaceId: string, filter: ConversationFilter): (SQL | und
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
     assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
-    // Without a bound value, which would keep SQLite from using the partial index.
+    // The value is not bound, because SQLite would then not use the partial index.
     isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];

@@ -54,9 +54,9 @@ export const handoffSchema = z
       .meta({ description: "The visitor's request in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
     trigger_message_id: uuid().nullable().meta({ description: "The message that caused it." }),
     status: z.enum(HANDOFF_STATUSES).meta({ description: "Whether a member of the team has taken it." }),
-    requested_at: timestamp().meta({ description: "When it was requested." }),
-    accepted_at: timestamp().nullable().meta({ description: "When a member of the team took it." }),
-    resolved_at: timestamp().nullable().meta({ description: "When it was resolved." }),
+    requested_at: timestamp().meta({ description: "When the hand-off was requested." }),
+    accepted_at: timestamp().nullable().meta({ description: "When a member of the team took the conversation." }),
+    resolved_at: timestamp().nullable().meta({ description: "When the hand-off was resolved." }),
   })
   .openapi("Handoff");
 
@@ -74,7 +74,7 @@ export const messageSchema = z
         id: z.string().nullable().meta({ description: "The visitor, the agent or the member of the team; null if unknown." }),
         name: z.string().nullable().meta({ description: "Their name, if known." }),
       })
-      .meta({ description: "Who wrote it." }),
+      .meta({ description: "The author of the message." }),
     content: z.string().meta({ description: "The text.", example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema).meta({ description: "The sources of an answer." }),
     confidence: z
@@ -151,8 +151,11 @@ export const conversationSchema = z
     last_message_at: timestamp().meta({ description: "The time of the latest message." }),
     handoff: handoffSchema.nullable().meta({ description: "The latest hand-off to a human." }),
     csat: csatSchema.nullable().meta({ description: "The visitor's rating; null without one." }),
-    resolved_at: timestamp().nullable().meta({ description: "When it was resolved; null if it is not." }),
-    resolved_by: z.enum(RESOLVERS).nullable().meta({ description: "Who resolved it. `auto` means that it was idle." }),
+    resolved_at: timestamp().nullable().meta({ description: "When the conversation was resolved; null if it is not resolved." }),
+    resolved_by: z
+      .enum(RESOLVERS)
+      .nullable()
+      .meta({ description: "Who resolved the conversation. `auto` means that it was resolved because it was idle." }),
     first_human_reply_at: timestamp().nullable().meta({ description: "When a member of the team first replied." }),
     reopened_count: z.int().meta({ description: "How often the visitor wrote again after it was resolved." }),
     created_at: timestamp(),

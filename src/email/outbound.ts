@@ -34,7 +34,7 @@ export const MAIL_REMEDIES: Readonly<Record<string, string>> = {
 const TRANSIENT_CODES = new Set(["E_RATE_LIMIT_EXCEEDED", "E_INTERNAL_SERVER_ERROR", "E_DELIVERY_FAILED", "E_UNKNOWN"]);
 
 /**
- * Handles the wake-up of a mail: sends a message as mail, if it is due. Repeated wake-ups send it once, unless the Worker dies between
+ * Handles the wake-up of a mail: sends a message as mail, if it is due. Repeated wake-ups send it once, unless the Worker is interrupted between
  * sending the mail and recording it.
  */
 export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<SendOutcome> {

@@ -46,7 +46,7 @@ function exceedsParserLimits(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** As long as a team's reply may be. Longer mails are usually pasted documents that start with the question. */
+/** The limit is that of a team's reply. Longer mails are usually pasted documents that start with the question. */
 const MAX_QUESTION_LENGTH = 8_000;
 /** Only the beginning of a mail is read, since the new text is above the quoted history. */
 const MAX_READ_LENGTH = 200_000;

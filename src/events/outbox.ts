@@ -22,7 +22,7 @@ export interface NewEvent {
 /** SQL condition: the previous statement of the same batch changed one row. */
 export const IF_CHANGED = sql`changes() = 1`;
 
-/** For how many days events are recorded after they were last read over the API. */
+/** The number of days for which events are recorded after they were last read over the API. */
 export const RECORDED_DAYS = 7;
 
 /**

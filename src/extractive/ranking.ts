@@ -140,7 +140,7 @@ function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
   return content.length > 1 && content.every(isUnknown);
 }
 
-/** Returns the most probable answer; undefined where there is no candidate. */
+/** Returns the most probable answer; undefined if there is no candidate. */
 export function bestCandidate(found: Candidates): BestCandidate | undefined {
   const scores = found.candidates.map(({ features }) => weightedSum(ANSWER_WEIGHTS, features));
   const features = confidenceFeatures(found, scores);
@@ -245,7 +245,7 @@ function wordsOnly(text: string): string {
 /** The weight of two rare words, which no passage contains by chance. */
 const FULL_WEIGHT = 2;
 
-/** Returns the confidence features of the candidate with the best score; undefined where there is none. */
+/** Returns the confidence features of the candidate with the best score; undefined if there is none. */
 export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
   const { candidates, query, isFollowUp, passages } = found;
   const best = candidates[indexOfMax(scores)];

@@ -86,7 +86,7 @@ export class Evidence {
     return this.passages.has(id) || this.results.has(id);
   }
 
-  /** Returns the grounding of an answer that cites these ids; undefined where none of them is known. */
+  /** Returns the grounding of an answer that cites these ids; undefined if none of them is known. */
   groundingOf(ids: readonly string[]): Grounding | undefined {
     const found = [...new Set(ids)].flatMap((id) => this.passages.get(id) ?? []);
     const hasResult = ids.some((id) => this.results.has(id));

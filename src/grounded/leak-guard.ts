@@ -21,7 +21,7 @@ export class LeakGuard {
   /**
    * @param text the next text of the answer, which ends with a whole word.
    * @returns the text that can be shown now. It does not include the beginning of a possible leak.
-   * @throws HandoffError where the answer repeats too much of a secret.
+   * @throws HandoffError if the answer repeats too much of a secret.
    */
   push(text: string): string {
     this.held += text;

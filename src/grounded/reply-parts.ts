@@ -134,7 +134,7 @@ export class ReplyParts {
     return parts;
   }
 
-  /** Returns the citation that follows a sentence, or ""; undefined where it is not complete yet. */
+  /** Returns the citation that follows a sentence, or ""; undefined if it is not complete yet. */
   private citationAfter(rest: string): string | undefined {
     if (!CITATION_START.test(rest)) return "";
     const citation = CITATION.exec(rest)?.[0];

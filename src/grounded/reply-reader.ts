@@ -79,7 +79,7 @@ export class ReplyReader {
     this.addCited();
   }
 
-  /** Yields the text that may be shown, in pieces that may be empty. @throws HandoffError where the reply ends with a hand-off. */
+  /** Yields the text that may be shown, in pieces that may be empty. @throws HandoffError if the reply ends with a hand-off. */
   private async *safeText(): AsyncGenerator<string, void> {
     let length = 0;
     let isTruncated = false;

@@ -57,7 +57,7 @@ export class ReplyText {
   /**
    * Reads the next text of the model.
    * @returns the text that can be shown now.
-   * @throws HandoffError where the reply refuses the question or has no sources.
+   * @throws HandoffError if the reply refuses the question or has no sources.
    */
   push(text: string): string {
     this.written += text;
@@ -68,7 +68,7 @@ export class ReplyText {
   /**
    * Ends the reply.
    * @returns the text that was held back until now.
-   * @throws HandoffError where nothing of the reply may be shown; StreamError where the model wrote nothing.
+   * @throws HandoffError if nothing of the reply may be shown; StreamError if the model wrote nothing.
    */
   end(): string {
     for (const part of this.parts.end()) this.read(part);

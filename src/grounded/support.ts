@@ -35,7 +35,7 @@ const CAPITALISED = /^\p{Lu}/u;
 /** An acronym, a name such as "iPhone", or a code such as "A1". */
 const ALWAYS_NAME = /\p{L}[\p{Lu}\p{N}]/u;
 const SENTENCE_START = /(?:^|[.!?:]\s{1,4})[^\p{L}\p{N}]{0,8}$/u;
-/** In a text with a larger share of capitalised words, a capital marks no name: it is a title, or German. */
+/** In a text with a larger share of capitalised words, such as a title or German text, a capital does not mark a name. */
 const MAX_CAPITALISED_SHARE = 0.4;
 const MIN_FUNCTION_WORD_SHARE = 0.25;
 const MAX_FOREIGN_SHARE = 0.12;
@@ -65,7 +65,7 @@ export interface Claim {
   emails: string[];
   clauses: Clause[];
   isNegated: boolean;
-  /** The share of its words that are function words of English; undefined where it has too few words. */
+  /** The share of its words that are function words of English; undefined if it has too few words. */
   functionWordShare: number | undefined;
 }
 
@@ -123,7 +123,7 @@ export class SupportingText {
   }
 
   /**
-   * Returns how much of a claim this text has, 0..1; 0 where that is too little to support it.
+   * Returns how much of a claim this text has, 0..1; 0 if that is too little to support it.
    * @param isCited whether the model cited this text for the claim.
    */
   supportOf(claim: Claim, isCited: boolean): number {

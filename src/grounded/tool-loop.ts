@@ -25,7 +25,7 @@ interface Engine {
 /**
  * Yields the events of a reply: calls the model, runs the tools that it asks for, and calls it again with their results until it asks
  * for none. A model that wrote nothing but reasoning is called once more and asked not to reason. Leaving the generator aborts the loop.
- * @throws HandoffError where a tool or the server's content filter ends the turn; any other error where the model fails.
+ * @throws HandoffError if a tool or the server's content filter ends the turn; any other error if the model fails.
  */
 export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[], runner: ToolRunner): AsyncGenerator<ReplyEvent, void> {
   const { model, limits } = engine;

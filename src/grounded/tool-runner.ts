@@ -59,7 +59,7 @@ export class ToolRunner {
     return outcome ? this.resultOf(call.name, outcome) : this.endTurn("tool_failure");
   }
 
-  /** Runs a call, or returns a note why it was not run; undefined where the tool threw an error. */
+  /** Runs a call, or returns a note why it was not run; undefined if the tool threw an error. */
   private async outcomeOf(call: ToolCall, tool: Tool | undefined, abortSignal: AbortSignal): Promise<ToolOutcome | undefined> {
     if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return { kind: "note", text: NO_MORE_TOOLS };
     if (!tool) return { kind: "note", text: "There is no tool of that name. Nothing was done." };
@@ -103,7 +103,7 @@ export class ToolRunner {
   }
 }
 
-/** Parses the input of a call; undefined where it is not JSON. An empty input counts as an empty object. */
+/** Parses the input of a call; undefined if it is not JSON. An empty input counts as an empty object. */
 function inputOf({ input }: ToolCall): unknown {
   try {
     return input.trim() === "" ? {} : JSON.parse(input);
@@ -112,7 +112,7 @@ function inputOf({ input }: ToolCall): unknown {
   }
 }
 
-/** Returns why an input does not fit the tool, so that the model can correct it; undefined where it fits. */
+/** Returns why an input does not fit the tool, so that the model can correct it; undefined if it fits. */
 export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";

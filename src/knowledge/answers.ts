@@ -12,7 +12,7 @@ type AnswerRow = typeof answers.$inferSelect;
 
 export type AnswerChange = { outcome: "done"; answer: AnswerRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
 
-/** Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it. */
+/** Adds a curated answer and indexes it. If the request is interrupted after the row was stored, the sweep indexes it. */
 export async function addAnswer(op: KnowledgeOperation, limits: Limits, body: z.output<typeof answerCreateSchema>): Promise<AnswerChange> {
   const { db, workspaceId, agentId, nowMs } = op;
   const row = { id: op.newId(), workspaceId, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
@@ -61,7 +61,7 @@ const MARK_DELAY_MS = 1_000;
 const unmarked = new Map<string, AnswerRow[]>();
 
 /**
- * Marks an answer as indexed after a delay, together with others of its workspace. If the isolate dies before, the sweep indexes
+ * Marks an answer as indexed after a delay, together with others of its workspace. If the isolate ends before, the sweep indexes
  * the answer again.
  */
 export async function confirmIndexedSoon(op: Operation, answer: AnswerRow): Promise<void> {
@@ -83,7 +83,7 @@ export async function confirmIndexed(op: Operation, answers: readonly AnswerRow[
   for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(op, agentId).removeAnswer(id);
 }
 
-/** Indexes an answer whose request died before doing so. */
+/** Indexes an answer whose request was interrupted before doing so. */
 export async function indexAnswer(op: Operation, answer: AnswerRow): Promise<void> {
   await putAnswer(op, answer);
   await confirmIndexed(op, [answer]);
@@ -97,7 +97,7 @@ export async function removeAnswer(op: KnowledgeOperation, answerId: string): Pr
   const { db, workspaceId, agentId } = op;
   const [[answer]] = await db.batch([findAnswer(db, workspaceId, agentId, answerId)]);
   if (!answer) return false;
-  // The index comes first: if the request dies in between, the answer is still listed and can be deleted again.
+  // The index comes first: if the request is interrupted in between, the answer is still listed and can be deleted again.
   await indexOf(op, agentId).removeAnswer(answerId);
   await db.batch([eraseAnswer(db, workspaceId, agentId, answerId)]);
   return true;

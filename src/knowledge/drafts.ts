@@ -7,7 +7,7 @@ import { type Draft, mergeDrafts, withoutSalutation } from "./merge-drafts.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import type { draftAcceptSchema } from "./wire.ts";
 
-/** Lists an agent's drafts that are neither accepted nor dismissed, merged, the latest first; undefined where there is no such agent. */
+/** Lists an agent's drafts that are neither accepted nor dismissed, merged, the latest first; undefined if there is no such agent. */
 export async function listOpenDrafts({ db, workspaceId, agentId }: KnowledgeOperation): Promise<Draft[] | undefined> {
   const [[agent], rows] = await db.batch([findAgentBrief(db, workspaceId, agentId), listDrafts(db, workspaceId, agentId)]);
   if (!agent) return undefined;

@@ -10,7 +10,7 @@ const PART_BYTES = 1_000_000;
 
 /**
  * Stores an uploaded file in the agent's object, where it waits for its text to be extracted.
- * @returns false where too many files wait; nothing is stored then.
+ * @returns false if too many files wait; nothing is stored then.
  */
 export async function stageFile(index: Index, sourceId: string, pieces: readonly Uint8Array[]): Promise<boolean> {
   let part = 0;

@@ -44,7 +44,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.ingestion.stage(sourceId, { name, text }, maxBytes);
   }
 
-  /** Stores a part of an uploaded file, until its text is extracted. @returns false where too many files wait. */
+  /** Stores a part of an uploaded file, until its text is extracted. @returns false if too many files wait. */
   async putFilePart(sourceId: string, part: number, bytes: Uint8Array): Promise<boolean> {
     return this.knowledge.store.putFilePart(sourceId, part, bytes);
   }

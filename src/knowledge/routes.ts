@@ -118,7 +118,7 @@ function nameOf(filename: string | null): string {
   return truncate((filename ?? "").replace(/(?<=.)\.\w{1,8}$/, ""), MAX_NAME_CHARS) || "File";
 }
 
-/** Returns the created source. @throws ApiError where it was refused. */
+/** Returns the created source. @throws ApiError if it was refused. */
 function createdSource(c: AppContext, creation: SourceCreation) {
   switch (creation.outcome) {
     case "done":
@@ -286,7 +286,7 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.get("caller").workspace.limits, c.req.valid("json")))), 201);
 });
 
-/** Returns the added answer, and marks it as indexed soon. @throws ApiError where it was refused. */
+/** Returns the added answer, and marks it as indexed soon. @throws ApiError if it was refused. */
 export function addedAnswer(c: AppContext, op: KnowledgeOperation, change: AnswerChange) {
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {

@@ -55,7 +55,7 @@ interface UploadedFile {
 
 /**
  * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before a text or file is
- * stored. Until that is stored, the row has a staging lease; if the request dies, the sweep removes the row.
+ * stored. Until that is stored, the row has a staging lease; if the request is interrupted, the sweep removes the row.
  */
 export async function addSource(op: KnowledgeOperation, limits: Limits, body: NewSource): Promise<SourceCreation> {
   const { db, workspaceId, agentId, nowMs } = op;
@@ -132,7 +132,7 @@ function maxBytesOf(limits: Limits): number {
 }
 
 /**
- * Changes a source. A new text, or a new name of a text, is stored before a sync is requested: if the request dies in between, the
+ * Changes a source. A new text, or a new name of a text, is stored before a sync is requested: if the request is interrupted in between, the
  * old index stays in use, and the request can be repeated.
  */
 export async function changeSource(
@@ -192,7 +192,7 @@ export async function removeSource(op: KnowledgeOperation, sourceId: string): Pr
   const { db, workspaceId, agentId } = op;
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return false;
-  // The index comes first: if the request dies in between, the source is still listed and can be deleted again.
+  // The index comes first: if the request is interrupted in between, the source is still listed and can be deleted again.
   await indexOf(op, agentId).removeSource(sourceId);
   await db.batch([eraseSource(db, workspaceId, agentId, sourceId)]);
   return true;

@@ -42,7 +42,7 @@ export function endStaging(db: Database, sourceId: string, changes: Partial<NewS
     .returning();
 }
 
-/** Removes a source whose request died before its text was stored. */
+/** Removes a source whose request was interrupted before its text was stored. */
 export function eraseUnstaged(db: Database, sourceId: string, nowMs: number) {
   return db.delete(sources).where(and(isClaimed(sourceId, STAGING_LEASE), lt(sources.leaseUntil, nowMs)));
 }
@@ -171,7 +171,7 @@ export function failSource(
     .where(and(eq(sources.id, sourceId), isFree(nowMs)));
 }
 
-/** Lists sources that have been pending since before `waitingSinceMs` or whose lease has expired: a wake-up was lost or a run died. */
+/** Lists sources that have been pending since before `waitingSinceMs` or whose lease has expired: a wake-up was lost or a run was interrupted. */
 export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs: number, limit: number) {
   const stranded = or(
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),

@@ -124,7 +124,10 @@ export const sourceSchema = z
     agent_id: uuid(),
     type: z.enum(SOURCE_TYPES).meta({ description: "A whole website, one page, a text, or a file." }),
     name: z.string().meta({ description: "The name of the source, for your team.", example: "Help centre" }),
-    url: z.string().nullable().meta({ description: "Where it is read; null for a text or file.", example: "https://help.example.com" }),
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: "The address that is read; null for a text or file.", example: "https://help.example.com" }),
     metadata: metadata(),
     status: z.enum(SOURCE_STATUSES).meta({ description: "Whether the source waits, is being read, is in use or has failed." }),
     schedule: z.enum(SCHEDULES).meta({ description: "How often the source is read again." }),
@@ -135,8 +138,8 @@ export const sourceSchema = z
     pages_skipped: z.int().meta({ description: "Pages that were left out, such as copies.", example: 2 }),
     chunks_count: z.int().meta({ description: "The number of passages of its texts.", example: 312 }),
     error: sourceErrorSchema.nullable().meta({ description: "Why the last sync failed; null if it did not." }),
-    last_synced_at: timestamp().nullable().meta({ description: "When it was last read completely." }),
-    next_sync_at: timestamp().nullable().meta({ description: "When it will be read again." }),
+    last_synced_at: timestamp().nullable().meta({ description: "When the source was last read completely." }),
+    next_sync_at: timestamp().nullable().meta({ description: "When the source will be read again." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -177,7 +180,7 @@ export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 export const answerCreateSchema = z
   .object({
     question: filledText(2000).meta({ description: "The question, as a visitor would ask it." }),
-    answer: filledText(8000).meta({ description: "What the agent answers, word for word." }),
+    answer: filledText(8000).meta({ description: "The answer that the agent gives, word for word." }),
     metadata: metadata().default({}),
   })
   .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
@@ -185,7 +188,7 @@ export const answerCreateSchema = z
 export const answerPatchSchema = z
   .object({
     question: filledText(2000).nullable().meta({ description: "The question, as a visitor would ask it." }),
-    answer: filledText(8000).nullable().meta({ description: "What the agent answers, word for word." }),
+    answer: filledText(8000).nullable().meta({ description: "The answer that the agent gives, word for word." }),
     metadata: metadata().nullable().meta({ description: "Replaces all metadata. `{}` clears them." }),
   })
   .partial()
@@ -199,7 +202,9 @@ export const answerSchema = z
     id: uuid(),
     agent_id: uuid(),
     question: z.string().meta({ description: "The question.", example: "Do you ship to Iceland?" }),
-    answer: z.string().meta({ description: "What the agent answers, word for word.", example: "Yes: six working days, for 12 euros." }),
+    answer: z
+      .string()
+      .meta({ description: "The answer that the agent gives, word for word.", example: "Yes: six working days, for 12 euros." }),
     metadata: metadata(),
     created_at: timestamp(),
     updated_at: timestamp(),

@@ -96,7 +96,7 @@ export async function restoreLeads(op: Operation, leadIds: readonly string[]): P
 }
 
 /**
- * Erases leads, first in the index: if the Worker dies half-way, the rows are still there, and the next erasure finds them.
+ * Erases leads, first in the index: if the Worker is interrupted, the rows are still there, and the next erasure finds them.
  * @param along statements that run in the same transaction.
  * @returns how many leads were erased, and the results of `along`.
  */

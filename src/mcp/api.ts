@@ -13,7 +13,7 @@ export interface ApiRequest {
   idempotencyKey?: unknown;
 }
 
-/** Sends a request for the caller of the tool. @throws Refusal where the API answers with an error. */
+/** Sends a request for the caller of the tool. @throws Refusal if the API answers with an error. */
 export type Api = <Answer>(request: ApiRequest) => Promise<Answer>;
 
 /** A refused tool call. The message tells the model why. */

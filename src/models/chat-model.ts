@@ -6,7 +6,7 @@
 export interface ChatModel {
   /** The model's name on its server. */
   readonly name: string;
-  /** Calls the model. @throws ModelCallError where the server refuses; any other error where it cannot be reached. */
+  /** Calls the model. @throws ModelCallError if the server refuses; any other error if it cannot be reached. */
   stream(call: ModelCall): Promise<ModelStream>;
 }
 
@@ -51,7 +51,7 @@ export interface ToolCall {
 /** Why a model stopped. A reply that broke off ends with "error". */
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error";
 
-/** The number of tokens of a call; null where the server does not tell. */
+/** The number of tokens of a call; null if the server does not tell. */
 export interface TokenUsage {
   input: number | null;
   output: number | null;
@@ -79,7 +79,7 @@ const PASSING = new Set([408, 409, TOO_MANY_REQUESTS]);
 
 /** Thrown where a server refused a call. It does not have the server's message, which may contain a key or a visitor's words. */
 export class ModelCallError extends Error {
-  /** @param status undefined where it is unknown. */
+  /** @param status undefined if it is unknown. */
   constructor(
     readonly status: number | undefined,
     readonly retryAfter: string | null = null,

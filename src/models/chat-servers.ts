@@ -14,7 +14,7 @@ export interface OpenAiServer {
 /**
  * Sends a request to an OpenAI-compatible server. Its address is the operator's configuration: unlike addresses that tenants
  * give, it does not pass the egress guard, and may be in a private network. Redirects are not followed: they would get the key.
- * @throws ModelCallError where it refuses.
+ * @throws ModelCallError if it refuses.
  */
 export async function postToServer(
   { baseUrl, apiKey }: OpenAiServer,
@@ -47,7 +47,7 @@ export function workersAiModel(ai: Ai, name: string, options: { gateway?: { id: 
   return {
     name,
     async stream({ abortSignal: signal, reasoning_effort: effort, ...call }) {
-      // Workers AI takes null where other servers take "none".
+      // Workers AI takes null if other servers take "none".
       const reasoning = effort && { reasoning_effort: effort === "none" ? null : effort };
       const inputs = { ...inputsOf(call, workersAiMessage), ...reasoning };
       // The generated types know neither all models nor all fields.

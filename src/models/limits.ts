@@ -28,7 +28,7 @@ export const LOCAL_MODEL_LIMITS: ModelLimits = { ...MODEL_LIMITS, firstTokenMs: 
 
 /** Some 700 words: a long answer of a support agent, with room for the header and for reasoning. */
 export const MAX_OUTPUT_TOKENS = 1_500;
-/** As long as a human's reply may be. It also bounds the answers of servers that ignore MAX_OUTPUT_TOKENS. */
+/** The limit is that of a human's reply. It also bounds the answers of servers that ignore MAX_OUTPUT_TOKENS. */
 export const MAX_ANSWER_LENGTH = 8_000;
 /** The size of one response: the longest answer and its reasoning, framed as an event stream. */
 export const MAX_RESPONSE_BYTES = 4 * 1_024 * 1_024;

@@ -61,7 +61,7 @@ export interface ToolCallReport {
   /** The JSON text that the model wrote. */
   input: string;
   durationMs: number;
-  /** A note where the tool was not run; undefined where it threw an error. */
+  /** A note where the tool was not run; undefined if it threw an error. */
   outcome: ToolOutcome | undefined;
 }
 
@@ -81,7 +81,7 @@ export type ModelReply =
   | {
       outcome: "answered";
       confidence: number;
-      /** The text in pieces. Throws HandoffError or any other error where the answer breaks off; `return` stops the model. */
+      /** The text in pieces. Throws HandoffError or any other error if the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
       /** Complete when the text has ended. */
       cited: Passage[];

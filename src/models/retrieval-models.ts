@@ -15,14 +15,14 @@ const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
 const WORKERS_AI_UNRELATED_COSINE = 0.4;
 const SERVER_UNRELATED_COSINE = 0.2;
 
-/** The deployment's embeddings: of the configured server's model, else of Workers AI; undefined where it has neither. */
+/** The deployment's embeddings: of the configured server's model, else of Workers AI; undefined if it has neither. */
 export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undefined {
   return openAiEmbeddings(env, send) ?? workersAiEmbeddings(env);
 }
 
 /**
  * The embeddings by which existing vectors were made, if the deployment has changed its embedding model since: those of the same server
- * or of Workers AI; undefined where it has neither. A server that no longer has the model fails when it is called.
+ * or of Workers AI; undefined if it has neither. A server that no longer has the model fails when it is called.
  */
 export function embeddingsOfVersion(env: Env, version: string, send?: typeof fetch): Embeddings | undefined {
   const workersAi = workersAiEmbeddings(env);

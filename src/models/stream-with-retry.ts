@@ -13,7 +13,7 @@ const ENDS_WITHOUT_TEXT = new Set(["content-filter", "length"]);
 /**
  * Calls a model, waits for its first token, and returns the stream of its parts. A call that fails before the first token is retried
  * once. Leaving the generator ends the stream.
- * @throws Error where the retry fails too or the stream stalls; the signal's reason where the call was aborted.
+ * @throws Error if the retry fails too or the stream stalls; the signal's reason where the call was aborted.
  */
 export async function streamWithRetry(model: ChatModel, call: ModelCall, limits: Limits): Promise<AsyncGenerator<ModelPart[], void>> {
   try {
@@ -83,7 +83,7 @@ async function* readRest(
   }
 }
 
-/** Returns how long to wait before the retry, in milliseconds; undefined where the call is not retried. */
+/** Returns how long to wait before the retry, in milliseconds; undefined if the call is not retried. */
 function retryDelayMs(error: unknown, limits: Limits): number | undefined {
   if (!(error instanceof ModelCallError)) return limits.retryDelayMs;
   if (error.isPermanent) return undefined;

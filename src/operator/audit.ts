@@ -7,7 +7,7 @@ import { type AuditFilter, listAudit, pruneAudit } from "../administration/audit
 
 /** A year, and time to look at it. */
 const RETENTION_MS = 400 * DAY_MS;
-/** In each database. */
+/** The limit of entries in each database. */
 const MAX_ENTRIES = 100_000;
 
 /**

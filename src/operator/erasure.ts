@@ -28,7 +28,7 @@ type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
 
 /**
  * Erases a deleted workspace in bounded steps: Durable Objects first, while the rows that name them exist, then the
- * rows, and the workspace's own row last, so that the sweep finds and resumes an erasure that died.
+ * rows, and the workspace's own row last, so that the sweep finds and resumes an erasure that was interrupted.
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";

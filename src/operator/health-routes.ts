@@ -8,7 +8,7 @@ import { FAULTY_PARTS, type Health, QUEUE_NAMES, readHealth } from "./health.ts"
 const healthSchema = z
   .object({
     status: z.enum(["ok", "degraded"]).meta({ description: "degraded: at least one entry below is not `ok`." }),
-    checked_at: timestamp().meta({ description: "When it was checked." }),
+    checked_at: timestamp().meta({ description: "The time of the check." }),
     databases: z
       .array(
         z.object({
@@ -25,25 +25,25 @@ const healthSchema = z
           ok: z.boolean().meta({ description: "Whether it holds no more than allowed." }),
           messages: z.int().nullable().meta({ description: "Null if the platform does not report it." }),
           allowed_messages: z.int().nullable().meta({ description: "How many are no fault." }),
-          oldest_message_at: timestamp().nullable().meta({ description: "When the oldest was sent." }),
+          oldest_message_at: timestamp().nullable().meta({ description: "When the oldest message was sent." }),
         }),
       )
       .meta({ description: "The queues." }),
     work: z
       .array(
         z.object({
-          kind: z.enum(WORK_KINDS).meta({ description: "What waits." }),
-          ok: z.boolean().meta({ description: "Whether none waits longer than allowed." }),
+          kind: z.enum(WORK_KINDS).meta({ description: "The kind of work." }),
+          ok: z.boolean().meta({ description: "Whether no work waits longer than allowed." }),
           waiting: z.int().meta({ description: "At most 1,000 are counted in each database." }),
           oldest: z
             .object({
               id: uuid(),
               workspace_id: uuid(),
-              since: timestamp().meta({ description: "Since when it waits." }),
+              since: timestamp().meta({ description: "The time since which the work waits." }),
               age_seconds: z.int().meta({ description: "How long that is." }),
             })
             .nullable()
-            .meta({ description: "What waits longest; null where nothing does." }),
+            .meta({ description: "The work that waits longest; null if no work waits." }),
           allowed_seconds: z.int().nullable().meta({ description: "How long it may wait; null without a limit." }),
         }),
       )
@@ -51,15 +51,15 @@ const healthSchema = z
     faults: z
       .array(
         z.object({
-          part: z.enum(FAULTY_PARTS).meta({ description: "What is at fault." }),
+          part: z.enum(FAULTY_PARTS).meta({ description: "The part of the service that fails." }),
           error: z.string().meta({ description: "The error, by its name." }),
           ok: z.boolean().meta({ description: "Whether it is too rare to matter." }),
           count: z.int().meta({ description: "How often it happened." }),
-          since: timestamp().meta({ description: "When it first happened." }),
-          remedy: z.string().meta({ description: "What to do." }),
+          since: timestamp().meta({ description: "When the fault first happened." }),
+          remedy: z.string().meta({ description: "How to correct the fault." }),
         }),
       )
-      .meta({ description: "What does not mend itself." }),
+      .meta({ description: "Faults that need an operator." }),
   })
   .openapi("Health");
 

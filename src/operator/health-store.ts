@@ -48,7 +48,7 @@ interface WaitingKind {
   id: SQLiteColumn;
   /** Other conditions. Like the sweep, they leave out workspaces that are being imported. */
   where?: SQL | undefined;
-  /** Since when a row waits; the time that it is due by default. */
+  /** The time since which a row waits; by default, the time at which it is due. */
   since?: SQL;
   /** Filters the due rows once the first 1,000 are read. */
   filter?: SQL;
@@ -95,7 +95,7 @@ function waitingOf(kind: WorkKind, nowMs: number): WaitingKind {
       return { rows: WAITING.mails, id: emailOutbox.messageId, where: and(isUnleased, importCompleted(emailOutbox.workspaceId)) };
     }
     case "sources": {
-      // Sources that wait to be read, or whose reader died.
+      // Sources that wait to be read, or whose reader was interrupted.
       const isUnleased = or(sql`status = 'pending'`, lt(sources.leaseUntil, nowMs));
       const since = sql`iif(status = 'pending', ${sources.updatedAt}, ${sources.leaseUntil})`;
       return { rows: WAITING.sources, id: sources.id, where: and(isUnleased, importCompleted(sources.workspaceId)), since };

@@ -105,7 +105,7 @@ function queueOf(env: Env, queue: QueueName): Queue {
 
 /** The sweep rescues lost work every minute: work that has waited for ten minutes is stuck. */
 const STUCK_AFTER_MS = 10 * 60_000;
-/** An erasure that died is resumed after five minutes, and a person's takes a few steps. */
+/** An erasure that was interrupted is resumed after five minutes, and a person's takes a few steps. */
 const PERSON_ERASURE_MS = 60 * 60_000;
 /** A million conversations, each with its Durable Object, take hours. */
 const WORKSPACE_ERASURE_MS = 24 * 60 * 60_000;

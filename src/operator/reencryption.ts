@@ -52,7 +52,7 @@ interface OutdatedKey {
 /** Tables that hold what depends on ENCRYPTION_KEY or KEY_SECRET, in the order in which they are scanned. */
 export const SCANNED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
 
-/** Where a step starts: after a row of a table of a shard. */
+/** The start of a step: after a row of a table of a shard. */
 export interface ScanPosition {
   shard: number;
   table: (typeof SCANNED_TABLES)[number];
@@ -63,7 +63,7 @@ export interface ScanPosition {
 export interface ScanStep {
   secrets: Record<SecretKind, SecretCounts>;
   apiKeys: { current: number; outdated: OutdatedKey[] };
-  /** Until when a stored response needs an old key, Unix milliseconds; null if none does. */
+  /** The time until which a stored response needs an old key, in Unix milliseconds; null if none needs one. */
   keepUntilMs: number | null;
   /** Null at the end. */
   next: ScanPosition | null;
@@ -74,7 +74,7 @@ interface Scan extends Omit<ScanStep, "next"> {
   db: Database;
   nowMs: number;
   shard: number;
-  /** Who asked for reencryption; undefined where secrets are only counted. */
+  /** Who asked for reencryption; undefined if secrets are only counted. */
   reencryptsFor: Auditor | undefined;
 }
 

@@ -41,9 +41,11 @@ const countsSchema = z
 const outdatedKeySchema = z.object({
   id: uuid(),
   workspace_id: uuid(),
-  name: z.string().meta({ description: "What it is used for." }),
+  name: z.string().meta({ description: "The purpose of the key." }),
   prefix: z.string().meta({ description: "The key's first 16 characters." }),
-  last_used_at: timestamp().nullable().meta({ description: "When it was last used since, to the hour; null if it was not." }),
+  last_used_at: timestamp()
+    .nullable()
+    .meta({ description: "When the key was last used since then, to the hour; null if it was not used." }),
 });
 
 const scanStepSchema = z
@@ -62,7 +64,9 @@ const scanStepSchema = z
         outdated: z.array(outdatedKeySchema).meta({ description: "Signed with an older one." }),
       })
       .meta({ description: "API keys that are not revoked." }),
-    keep_until: timestamp().nullable().meta({ description: "Until when the older keys are needed still; null if they are not." }),
+    keep_until: timestamp()
+      .nullable()
+      .meta({ description: "The time until which the older keys are needed; null if they are not needed." }),
     next_cursor: z.string().nullable().meta({ description: "The cursor of the next step; null after the last one." }),
   })
   .openapi("SecretScan");

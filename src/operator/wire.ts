@@ -12,8 +12,8 @@ import { limitsSchema, toUsage, usageSchema } from "../workspaces/wire.ts";
 /** The highest value of a limit. */
 const MAX_LIMIT = 1_000_000_000;
 
-const name = () => filledText(120).meta({ description: "What people call it.", example: "Acme" });
-const plan = () => z.enum(PLAN_NAMES).meta({ description: "What it may use, see Limits in the guides." });
+const name = () => filledText(120).meta({ description: "The name of the workspace.", example: "Acme" });
+const plan = () => z.enum(PLAN_NAMES).meta({ description: "The plan, which sets the limits: see Limits in the guides." });
 
 // --- Workspaces ------------------------------------------------------------------------------------------------------
 
@@ -41,11 +41,11 @@ const DESCRIPTIONS = {
 export const workspaceSchema = z
   .object({
     id: uuid(),
-    name: z.string().meta({ description: "What people call it.", example: "Acme" }),
+    name: z.string().meta({ description: "The name of the workspace.", example: "Acme" }),
     slug: z.string().meta({ description: "Its short name, unique in the deployment.", example: "acme" }),
     plan: plan(),
-    region: z.enum(REGIONS).nullable().meta({ description: "Where its data is; null where none was named." }),
-    limits: limitsSchema.meta({ description: "What holds: the plan's limits with the overrides." }),
+    region: z.enum(REGIONS).nullable().meta({ description: "The region of its data; null if the operator named none." }),
+    limits: limitsSchema.meta({ description: "The limits that apply: those of the plan, with the overrides." }),
     limit_overrides: limitsSchema.partial().meta({ description: "The limits that replace the plan's." }),
     retention: retentionSchema.meta({ description: "How long records are kept." }),
     created_at: timestamp(),
@@ -95,7 +95,10 @@ export const workspaceCreateSchema = z
     name: name(),
     slug: slug().meta({ description: "Its short name, unique in the deployment." }),
     plan: plan().default("free"),
-    region: z.enum(REGIONS).optional().meta({ description: "Where its data will be: see Databases in the guides. It stays there." }),
+    region: z
+      .enum(REGIONS)
+      .optional()
+      .meta({ description: "The region of its data, which cannot change later: see Databases in the guides." }),
     limits: limitsInput.optional(),
     retention: retentionInput.optional(),
   })
@@ -139,10 +142,10 @@ export const workspaceUsageSchema = usageSchema
     workspace: z
       .object({
         id: uuid(),
-        name: z.string().meta({ description: "What people call it.", example: "Acme" }),
+        name: z.string().meta({ description: "The name of the workspace.", example: "Acme" }),
         slug: z.string().meta({ description: "Its short name.", example: "acme" }),
       })
-      .meta({ description: "Whose usage it is." }),
+      .meta({ description: "The workspace." }),
   })
   .openapi("WorkspaceUsage", { description: "`usage.messages` is that of the period, all else is as it is now." });
 
@@ -165,7 +168,7 @@ export const auditEntrySchema = z
     actor: z.string().meta({ description: "The operator's token, by its fingerprint.", example: "token/1f0c9a2b3c4d5e6f" }),
     operation: z.string().meta({ description: "The operation by its operationId.", example: "createAgent" }),
     workspace_id: uuid().nullable().meta({ description: "The workspace; null for an operation on all of them." }),
-    target_id: uuid().nullable().meta({ description: "The agent or key; null where it is about neither." }),
+    target_id: uuid().nullable().meta({ description: "The agent or key; null if the operation changed neither." }),
     fields: z.array(z.string()).meta({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
     request_id: uuid().meta({ description: "The X-Request-Id of the response." }),
     created_at: timestamp(),

@@ -37,11 +37,11 @@ type Check = (value: string, all: Variables) => string | undefined;
 const MIN_SECRET_CHARACTERS = 32;
 const NEW_SECRET = "Set a random one of at least 32 characters";
 const DEFAULT_CRAWL_PAUSE_MS = 250;
-/** With a longer pause a site of 1,000 pages takes most of a day. */
+/** The longest pause. With a longer one, a site of 1,000 pages takes most of a day. */
 const MAX_CRAWL_PAUSE_MS = 60_000;
 /** The limit of Vectorize. */
 const MAX_DIMENSIONS = 1_536;
-/** A search of as many takes some 15 ms. */
+/** A search of as many takes about 15 ms. */
 const DEFAULT_EMBEDDED_VECTORS = 50_000;
 /** What an agent's object holds at most, with or without Vectorize. */
 const MAX_EMBEDDED_VECTORS = 100_000;
@@ -135,7 +135,7 @@ interface LanguageServer {
   /** Including the version, such as https://api.example.com/v1. */
   baseUrl: string;
   apiKey: string | undefined;
-  /** For agents that name no model. */
+  /** The model of agents that name none. */
   model: string;
 }
 

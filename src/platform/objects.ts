@@ -13,7 +13,7 @@ type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjec
 /** A UUID's length: the names of objects begin with their workspace's. */
 const ID_LENGTH = 36;
 
-/** The region of the workspace or record with this id, which is that of its shard; undefined where the operator named none. */
+/** The region of the workspace or record with this id, which is that of its shard; undefined if the operator named none. */
 export function regionOf(env: Env, id: string): Region | undefined {
   return shardRegions(env).get(shardOf(id));
 }

@@ -67,7 +67,7 @@ export async function erasePerson(
 }
 
 /**
- * Resumes an erasure that died.
+ * Resumes an erasure that was interrupted.
  * @throws UnreadableSecretError while the key of its identifier is not configured.
  */
 export async function resumeErasure(op: Operation, erasure: { id: string; identifier: string }): Promise<void> {

@@ -7,12 +7,12 @@ import { createApiSurface } from "./surface.ts";
 
 /** A part of the integrators' API, which is loaded with the first request for it. */
 export interface Feature {
-  /** The places of its operations, as `placeOf` gives them; a test compares them with the paths of its routes. */
+  /** The places of its operations, as `placeOf` returns them. A test compares them with the paths of its routes. */
   at: readonly string[];
   load: () => Promise<OpenAPIHono<AppEnv>>;
 }
 
-/** The features, in the order of the OpenAPI document. Where several are at one place, all of them are loaded. */
+/** The features, in the order of the OpenAPI document. If several features have the same place, all of them are loaded. */
 export const FEATURES: readonly Feature[] = [
   { at: ["me", "usage"], load: async () => (await import("../workspaces/routes.ts")).accountRoutes },
   { at: ["agents", "agents/rotate-identity-secret"], load: async () => (await import("../administration/agent-routes.ts")).agentRoutes },
@@ -48,7 +48,7 @@ export function placeOf(path: string): string {
   return PLACES.has(place) ? place : "";
 }
 
-/** The integrators' API, as far as it is at one place. */
+/** Loads the surface of the integrators' API with the features of one place. */
 export async function loadApi(place: string): Promise<Hono<AppEnv>> {
   const features = FEATURES.filter(({ at }) => at.includes(place));
   const routers = await Promise.all(features.map(({ load }) => load()));

@@ -9,7 +9,7 @@ import { beginRequest, endRequest } from "../platform/http/request-log.ts";
 import { addSecurityHeaders, hasSecurityHeaders } from "../platform/http/security-headers.ts";
 import { requireAddressRoom } from "../workspaces/checks.ts";
 
-/** A surface with these routes, and with what each of its responses has: the log line, the headers, the error envelope. */
+/** Creates a surface with these routes. Each request writes a log line, and each response has the security headers and the error format. */
 export function createSurface(root: string, routes?: Hono<AppEnv>): Hono<AppEnv> {
   const surface = new Hono<AppEnv>();
   const refuseMethod = methodNotAllowed({ app: surface, onMethodNotAllowed: handleMethodNotAllowed });
@@ -24,7 +24,7 @@ export function createSurface(root: string, routes?: Hono<AppEnv>): Hono<AppEnv>
   return surface;
 }
 
-/** One layer of the framework for all that each request has. */
+/** A single middleware for everything that all requests need. */
 const everyRequest: MiddlewareHandler<AppEnv> = async (c, next) => {
   beginRequest(c);
   addSecurityHeaders(c);
@@ -37,9 +37,9 @@ const everyRequest: MiddlewareHandler<AppEnv> = async (c, next) => {
 type Routers = readonly OpenAPIHono<AppEnv>[];
 
 /**
- * A surface that has an OpenAPI document beside its operations, built on the first request for it.
+ * Creates a surface with an OpenAPI document, which is built with the first request for it.
  * @param checks run in order before every operation.
- * @param loadDocumented loads the routers of the document, where those of the surface are a part of them.
+ * @param loadDocumented loads the routers of the document, if the surface has only some of them.
  */
 export function createApiSurface(
   root: ApiRoot,

@@ -7,8 +7,8 @@ import { loadApi, loadRouters, placeOf } from "./api.ts";
 import { createApiSurface, createSurface } from "./surface.ts";
 
 /**
- * The surfaces by the first segment of their paths. Each is loaded with the first request for it, and of the integrators' API only
- * the features at the place of its path. The empty segment stands for the home page, the health check, and every unknown path.
+ * The surfaces by the first segment of their paths. Each is loaded with the first request for it. Of the integrators' API, a request
+ * loads only the features at the place of its path. The empty segment stands for the home page, the health check, and every unknown path.
  */
 const SURFACES: Readonly<Record<string, (place: string) => Promise<Hono<AppEnv>>>> = {
   "": async () => createSurface("/", (await import("../docs/home.ts")).homeRoutes),

@@ -20,7 +20,7 @@ export interface SweepResult {
 }
 
 /**
- * Runs each minute from cron: finds work whose wake-up was lost or whose worker died, starts it again, and deletes old rows.
+ * Runs each minute from cron: finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows.
  * `listTasks` names all that it does.
  * @param sweepOne sweeps one shard.
  */

@@ -31,14 +31,14 @@ import { type Group, runGroups } from "./groups.ts";
 
 /** Rows of each task that one run handles in a shard; the next run, a minute later, continues. */
 const MAX_PER_RUN = 100;
-/** More leads, because one call indexes all of a workspace. */
+/** The limit for leads is larger, because one call indexes all leads of a workspace. */
 const MAX_LEADS_PER_RUN = 1_000;
 /** An erasure that takes longer is presumed dead; resuming one that is alive does no harm. */
 const ERASURE_TIMEOUT_MS = 5 * 60_000;
 const MAX_ERASURES_PER_RUN = 5;
 /** How long received emails are remembered: mail servers retry for days. A later repeat only costs an answer. */
 const EMAIL_DEDUPLICATION_MS = 7 * 24 * 60 * 60_000;
-/** More than a minute adds; deleting a row costs little. */
+/** The limit is larger than the number of rows that a minute adds. Deleting a row costs little. */
 const MAX_PRUNED_PER_RUN = 5_000;
 
 /** A run of the sweep in one shard. */

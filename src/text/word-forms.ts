@@ -75,7 +75,7 @@ function withoutEnding(word: string, ending: RegExp, minLength: number): string 
 const FORMS: Readonly<Record<string, WordForms>> = {
   da: { stem: withoutIng(danish), stopWords: danishStopWords, isCompounding: true },
   de: { stem: germanStem, stopWords: germanFunctionWords, isCompounding: true, prefixes: ["ge"], participle: PARTICIPLE },
-  // Without the package's stop words, which include words such as "cuenta" (account).
+  // The package's stop words are left out, because they include words such as "cuenta" (account).
   es: { stem: withFinalS(spanish) },
   fr: { stem: french, stopWords: frenchStopWords, elision: ROMANCE_ELISION, prefixes: ELIDED },
   it: { stem: italian, stopWords: italianStopWords, elision: ROMANCE_ELISION, prefixes: ELIDED },

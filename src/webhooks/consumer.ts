@@ -67,7 +67,7 @@ function deliveryIdOf(env: Env, { body }: Message<DeliveryMessage | null>): stri
   return typeof id === "string" && isBoundShard(env, id) ? id : undefined;
 }
 
-/** If the sender dies, the delivery stays leased until the lease expires; then the sweep rescues it. */
+/** If the sender is interrupted, the delivery stays leased until the lease expires; then the sweep rescues it. */
 async function sendInBackground(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
   try {
     return await exports.DeliverySender.send(delivery, maxWaitMs);

@@ -34,7 +34,7 @@ function refusalReason(original: Found | undefined) {
   return original.status === "pending" ? "pending" : "payload_gone";
 }
 
-/** How long a test is leased: longer than its request may take. If its sender dies, the sweep sends it afterwards. */
+/** How long a test is leased: longer than its request may take. If its sender is interrupted, the sweep sends it afterwards. */
 const TEST_LEASE_MS = 60_000;
 const TEST_MESSAGE = "This is a test. Your endpoint is set up.";
 

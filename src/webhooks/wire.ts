@@ -99,7 +99,7 @@ const truncated = z.literal(true).optional().meta({ description: "Present when t
 function eventOf<Type extends EventType | typeof TEST_EVENT, Data extends z.ZodObject>(type: Type, data: Data, description: string) {
   return z.object({
     id: uuid().meta({ description: "Equal to the header webhook-id; the same on every attempt and redelivery." }),
-    type: z.literal(type).meta({ description: "What happened; it says what data is." }),
+    type: z.literal(type).meta({ description: "The type of the event, which determines the type of data." }),
     created_at: timestamp().meta({ description: "When it happened." }),
     api_version: z.literal(API_VERSION).meta({ description: "The version of the format." }),
     workspace_id: uuid().meta({ description: "The workspace that it happened in." }),

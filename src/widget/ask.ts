@@ -103,7 +103,7 @@ function issuedAt(token: VisitorToken, visitor: VisitorRow, nowMs: number): numb
 
 /**
  * The identity that the request proves; undefined when it claims none.
- * @throws ApiError invalid_identity; UnreadableSecretError where the proof may be right but cannot be checked.
+ * @throws ApiError invalid_identity; UnreadableSecretError if the proof may be right but cannot be checked.
  */
 async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: number): Promise<Identity | undefined> {
   const { identity_token: token, user_hash: hash, user } = body;

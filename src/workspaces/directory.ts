@@ -42,7 +42,7 @@ export interface Directory {
   keysByHash: Map<string, KnownKey>;
 }
 
-/** A workspace with its keys; null where it does not exist. */
+/** A workspace with its keys; null if it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
   const { db } = newOperation(env, meter, workspaceId);
   const [[row], active, revoked] = await db.batch([

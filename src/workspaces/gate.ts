@@ -26,10 +26,10 @@ export type Admission = (
   cost?: Cost;
 };
 
-/** From this age on, the directory is read again in the background, while requests use the current one. */
+/** A directory of this age is read again in the background. Requests use the current one until then. */
 const REFRESH_AFTER_MS = 30_000;
 /**
- * A directory of this age admits nobody. It bounds how long a key outlives its revocation where the service died between D1
+ * A directory of this age admits nobody. It bounds how long a key outlives its revocation where the service was interrupted between D1
  * and the reload that follows each change.
  */
 const MAX_AGE_MS = 60_000;

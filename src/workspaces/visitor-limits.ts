@@ -24,7 +24,7 @@ export const ALL_SENDERS = "";
 export interface VisitorLimit {
   flow: VisitorFlow;
   perDay: number;
-  /** A hash of the address or the verified person; null where no single sender is limited. */
+  /** A hash of the address or the verified person; null if no single sender is limited. */
   sender: string | null;
 }
 

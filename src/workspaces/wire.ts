@@ -12,14 +12,14 @@ export const meSchema = z
         name: z.string().meta({ description: "The name.", example: "Acme" }),
         slug: z.string().meta({ description: "Its short name, unique in the deployment.", example: "acme" }),
       })
-      .meta({ description: "Whose key it is." }),
-    plan: z.enum(PLAN_NAMES).meta({ description: "What the workspace may use." }),
+      .meta({ description: "The workspace of the key." }),
+    plan: z.enum(PLAN_NAMES).meta({ description: "The plan of the workspace." }),
     api_key: z
       .object({
         id: uuid(),
-        name: z.string().meta({ description: "What it is used for.", example: "Backend" }),
+        name: z.string().meta({ description: "The purpose of the key.", example: "Backend" }),
         prefix: z.string().meta({ description: "The key's first 16 characters.", example: "sk_live_Zk3vQ0pA" }),
-        scopes: z.array(z.enum(SCOPES)).meta({ description: "What the key may do." }),
+        scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes of the key." }),
       })
       .meta({ description: "The key of this request." }),
     rate_limit: z
@@ -55,7 +55,7 @@ export const limitsSchema = z
 
 export const usageSchema = z
   .object({
-    plan: z.enum(PLAN_NAMES).meta({ description: "What the workspace may use." }),
+    plan: z.enum(PLAN_NAMES).meta({ description: "The plan of the workspace." }),
     period: z
       .object({
         start: timestamp().meta({ description: "Its first moment." }),
@@ -83,7 +83,7 @@ export const usageSchema = z
       .meta({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z
       .object({ messages: z.int().meta({ description: "Questions that are left in the period." }) })
-      .meta({ description: "What is left." }),
+      .meta({ description: "What the workspace may still use." }),
   })
   .openapi("Usage");
 

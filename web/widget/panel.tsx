@@ -7,7 +7,6 @@ import { plainText } from "../shared/plain-text.ts";
 import { Chat } from "./chat.ts";
 import { Composer } from "./composer.tsx";
 import { ContactForm } from "./contact-form.tsx";
-
 import { History } from "./history.tsx";
 import type { Call, EventName, Host, Panel } from "./host.ts";
 import { loadLexer, MessageList } from "./messages.tsx";
@@ -21,7 +20,7 @@ import { type Ui, UiContext, useUi } from "./ui.ts";
 const SURFACES = { light: "#f4f4f6", dark: "#27272c" };
 const PRODUCT = "Support Agent";
 
-/** Shows a chat in its element. */
+/** Shows the chat in the element of its host. */
 export async function mount(host: Host): Promise<Panel> {
   const { element, service, settings, language, calls } = host;
   const texts = await loadTexts(language, settings.languages[language]);
@@ -175,7 +174,7 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   );
 }
 
-/** Moves the focus to the field for messages when the focused element disappears, as a button that was pressed or a form that was sent. */
+/** Moves the focus to the field for messages when the focused element disappears, such as a pressed button or a sent form. */
 function useKeptFocus(frame: { current: HTMLDivElement | null }): void {
   const { focusComposer } = useUi();
   useEffect(() => {
@@ -202,14 +201,14 @@ function onKeyDown(event: KeyboardEvent, ui: Ui): void {
 }
 
 /** The screens on which the window covers the page, such as those of phones. */
-const COVERS = "(max-width: 480px), (max-height: 480px)";
+const COVERING_SCREENS = "(max-width: 480px), (max-height: 480px)";
 
 /** Keeps a window that covers the page above the on-screen keyboard, traps the focus in it, and stops the page from scrolling. */
 function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | null }): void {
   const { isOpen } = useUi();
   const isShown = isOpen.value;
   useEffect(() => {
-    if (!isFloating || !isShown || !matchMedia(COVERS).matches) return;
+    if (!isFloating || !isShown || !matchMedia(COVERING_SCREENS).matches) return;
     const { visualViewport } = window;
     const element = frame.current!;
     const { documentElement } = document;

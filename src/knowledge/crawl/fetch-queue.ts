@@ -106,7 +106,7 @@ export class FetchQueue {
     for (const { id, leases } of due) if (leases >= MAX_LEASES) store.pages.update(id, { state: "failed", reason: "not_readable" });
     const batch = due.filter((page) => page.leases < MAX_LEASES);
     store.pages.lease(batch.map(({ id }) => id));
-    // If the fetcher dies, other crawls of this host continue when its lease expires.
+    // If the fetcher is interrupted, other crawls of this host continue when its lease expires.
     store.leaseHost(host, nowMs + waitMs + batch.length * (this.pauseMs + PAGE_TIMEOUT_MS));
     return batch.map((page) => {
       const { id, url, kind } = page;

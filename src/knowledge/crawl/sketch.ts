@@ -2,7 +2,7 @@ import { decoded } from "../extract/page-head.ts";
 import { FNV_BASIS, fnv1a } from "../../platform/text.ts";
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 
-/** The most shingles of a page that are compared. Of a longer text, every second one is, or every fourth, and so on. */
+/** The largest number of shingles of a page that are compared. A longer text is compared by a half of its shingles, or a quarter, and so on. */
 const MAX_SHINGLES = 32;
 const WORDS_PER_SHINGLE = 4;
 const MAX_CHARS = 100_000;
@@ -18,7 +18,7 @@ const ANY = "#";
 /** A sample of a text: hashes of some of its shingles, which are up to four words in a row within a line. */
 export interface TextSketch {
   shingles: string[];
-  /** The sampling rate: one of so many shingles is in the sketch. */
+  /** The sampling rate: the sketch has one out of this many shingles. */
   oneOf: number;
 }
 
@@ -61,8 +61,8 @@ interface Echoed {
 }
 
 /**
- * Finds values of parameters and identifiers in the path, such as those of sessions. A number counts only where it is a date or the
- * number of a list's page; the number of an item distinguishes the item from others.
+ * Finds values of parameters and identifiers in the path, such as those of sessions. A number counts only if it is part of a date or
+ * the number of a list's page, because the number of an item distinguishes the item from others.
  */
 function echoedFrom(url: string): Echoed {
   const { pathname, searchParams } = new URL(url);
@@ -89,7 +89,7 @@ function dateWords(): ReadonlySet<string> {
     }),
   );
   const words = names.flatMap(({ value }) => value.toLowerCase().match(WORD) ?? []);
-  // Danish and Dutch days are as short as other words.
+  // The shortest names of days are other words too, such as "do" in Dutch and "so" in German.
   return (knownDateWords = new Set(words.filter((word) => word.length > 2)));
 }
 

@@ -54,7 +54,7 @@ export function withoutFrontMatter(text: string): string {
   return text.slice(FRONT_MATTER.exec(text)?.[0].length ?? 0);
 }
 
-/** The title in the front matter, without quotes; undefined where there is none. */
+/** The title in the front matter, without quotes; undefined if there is none. */
 function titleIn(frontMatter: string): string | undefined {
   const value = TITLE.exec(frontMatter)?.[1]?.trim() ?? "";
   if (value === "" || value.length > MAX_CANDIDATE_CHARS) return undefined;

@@ -8,7 +8,7 @@ export interface PageHead {
   titles: TitleCandidates;
   siteName: string;
   description: string;
-  /** The URL as it is written; null where there is none. */
+  /** The URL as it is written; null if there is none. */
   canonical: string | null;
   baseHref: string | null;
   /** The target of a meta refresh that redirects. */

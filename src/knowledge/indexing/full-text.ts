@@ -19,7 +19,7 @@ export function generationTerm(generationId: number): string {
 
 /** The FTS5 queries that find candidates for a question. */
 interface CandidateQuery {
-  /** The expression whose matches are ranked by bm25(); undefined where all terms are too common for that. */
+  /** The expression whose matches are ranked by bm25(); undefined if all terms are too common for that. */
   ranked: string | undefined;
   /** Further searches, the most promising first, which are run until there are enough candidates. */
   scans: Scan[];
@@ -36,7 +36,7 @@ interface Scan {
  * Chooses the queries for these terms: the rarest terms, as many as may be scored, match alone. Of the other terms the rarest must
  * occur together, so that a question of common words, or with one unusual word, still finds its subject.
  * @param size the number of chunks of the index.
- * @returns undefined where the index has none of the terms.
+ * @returns undefined if the index has none of the terms.
  */
 export function candidateQuery(
   terms: readonly string[],
@@ -115,7 +115,7 @@ const COMMON = 1_000;
 const MAX_TERMS_PER_PREFIX = 2_000;
 /**
  * FTS5 counts and lists terms by reading all chunks of each term. In an index with more chunks than this, the counts of common terms
- * are estimated. The terms with a prefix are found by seeking the next term again and again, in some 15 µs each, so that fewer are
+ * are estimated. The terms with a prefix are found by seeking the next term again and again, in about 15 µs each, so that fewer are
  * listed, and only for longer prefixes.
  */
 const MAX_LISTED_CHUNKS = 50_000;
@@ -201,7 +201,7 @@ export class ChunkTerms {
     return new Map(counted.filter(([, count]) => count > 0));
   }
 
-  /** The terms with this prefix, in order; undefined where there are too many to read. */
+  /** The terms with this prefix, in order; undefined if there are too many to read. */
   termsWithPrefix(prefix: string): readonly string[] | undefined {
     const { isLarge } = this;
     if (isLarge && prefix.length < MIN_SOUGHT_PREFIX) return undefined;

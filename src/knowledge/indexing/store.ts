@@ -216,7 +216,7 @@ export class IndexStore {
 
   // --- Files ---
 
-  /** Stores a part of a file. The first part replaces the earlier file. @returns false where too many files wait. */
+  /** Stores a part of a file. The first part replaces the earlier file. @returns false if too many files wait. */
   putFilePart(sourceId: string, part: number, bytes: Uint8Array): boolean {
     return this.write(() => {
       if (part === 0) this.deleteFile(sourceId);
@@ -346,7 +346,7 @@ export class IndexStore {
 
   // --- Curated answers ---
 
-  /** @returns the answer's row number; undefined where a newer version is stored. */
+  /** @returns the answer's row number; undefined if a newer version is stored. */
   putAnswer({ id, question, answer, updatedAt = 0 }: CuratedAnswer): number | undefined {
     this.sql.exec("DELETE FROM answers WHERE answer_id = ? AND updated_at <= ?", id, updatedAt);
     const insert = "INSERT INTO answers (answer_id, question, answer, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id";

@@ -36,7 +36,7 @@ interface AnswerClass {
 
 export interface RankedAnswer {
   rows: number[];
-  /** At most about 2; near 0 where the query is equally close to every answer. */
+  /** At most about 2; near 0 if the query is equally close to every answer. */
   score: number;
 }
 

@@ -21,7 +21,7 @@ const PART_CHUNKS = 16;
 
 type Row = { id: number; heading: string | null; content: string };
 
-/** Reads the part of a live document that begins after the chunk `after` (0 for the beginning); undefined where there is no such document. */
+/** Reads the part of a live document that begins after the chunk `after` (0 for the beginning); undefined if there is no such document. */
 export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentName, after: number): DocumentPart | undefined {
   // A generation that is being built has documents of its own, which no search finds yet.
   const query = `SELECT id, type, title FROM documents WHERE source_id = ? AND url IS ?

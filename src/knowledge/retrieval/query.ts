@@ -12,7 +12,7 @@ export interface Vocabulary {
   documentFrequencies(terms: readonly string[]): Map<string, number>;
   /** The terms among these that some document has. */
   present(terms: readonly string[]): Set<string>;
-  /** The terms with this prefix; undefined where there are too many to read. */
+  /** The terms with this prefix; undefined if there are too many to read. */
   termsWithPrefix(prefix: string): readonly string[] | undefined;
 }
 
@@ -145,7 +145,7 @@ function formsOf(term: string, words: LanguageWords, vocabulary: Vocabulary): { 
   return { forms: vocabulary.documentFrequencies(forms), compounds };
 }
 
-/** Splits a compound that the index does not have; undefined where the index has none of the parts. */
+/** Splits a compound that the index does not have; undefined if the index has none of the parts. */
 function partsOfCompound(term: string, words: LanguageWords, vocabulary: Vocabulary): QueryTerm[] | undefined {
   const head = beginningOf(term, words, vocabulary);
   if (head !== undefined) {

@@ -90,7 +90,7 @@ const MAX_COMPARED_GROUPS = 3;
 /**
  * Groups items. Each item joins the group whose first item is the most similar to it, or begins a new group, without changing the
  * groups of earlier items.
- * @param similarity of a group's first item and another item; 0 where they do not belong together.
+ * @param similarity of a group's first item and another item; 0 if they do not belong together.
  * @param isSame whether an item belongs to a similar group.
  */
 export function groupItems<Item>(

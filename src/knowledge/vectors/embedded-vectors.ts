@@ -32,7 +32,7 @@ export class EmbeddedVectors implements VectorIndex {
 
   constructor(private readonly sql: SqlStorage) {}
 
-  /** @throws WrongDimensionsError where a vector has other dimensions than those of its set. */
+  /** @throws WrongDimensionsError if a vector has other dimensions than those of its set. */
   async upsert({ version }: VectorSet, vectors: readonly NamedVector[]): Promise<void> {
     const dimensions = this.dimensionsOf(version) ?? vectors[0]?.values.length ?? 0;
     if (dimensions > MAX_DIMENSIONS) throw new WrongDimensionsError(`Vectors have ${dimensions} dimensions, more than ${MAX_DIMENSIONS}`);
@@ -109,7 +109,7 @@ export class EmbeddedVectors implements VectorIndex {
     return this.version === version && this.sketches?.isReleased === false ? this.sketches : undefined;
   }
 
-  /** The dimensions of the vectors of a version; undefined where there are none. */
+  /** The dimensions of the vectors of a version; undefined if there are none. */
   private dimensionsOf(version: string): number | undefined {
     const query = "SELECT length(vector) AS dimensions FROM embedded_vectors WHERE version = ? LIMIT 1";
     return this.loaded(version)?.dimensions ?? this.sql.exec<{ dimensions: number }>(query, version).toArray()[0]?.dimensions;

@@ -12,11 +12,11 @@ export interface VectorEngines {
   maxEmbedded: number;
   /** The version of everything that a vector depends on besides the text. Vectors of another version are replaced. */
   versionIn(home: VectorHome): string;
-  /** The embeddings of a version; undefined where the deployment no longer has the model. */
+  /** The embeddings of a version; undefined if the deployment no longer has the model. */
   embeddingsOf(version: string): Embeddings | undefined;
 }
 
-/** The deployment's engines; undefined where it has no embeddings, so that search is lexical. */
+/** The deployment's engines; undefined if it has no embeddings, so that search is lexical. */
 export function vectorEnginesFor(env: Env): VectorEngines | undefined {
   const embeddings = embeddingsFor(env);
   if (!embeddings) return undefined;

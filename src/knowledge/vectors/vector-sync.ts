@@ -22,7 +22,7 @@ import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vect
  * its vectors follow minutes later.
  */
 
-/** The number of chunks whose names are computed in one step, which takes some 20 ms. */
+/** The number of chunks whose names are computed in one step, which takes about 20 ms. */
 const NAMING_BATCH = 400;
 const GETS_PER_STEP = 5;
 /** The limits of one alarm, well below the calls and the time that the platform allows one invocation. */
@@ -81,7 +81,7 @@ export class VectorSync {
     return index && embeddings && { store: this.store, index, embeddings, set: { ...this.ownScope, version } };
   }
 
-  /** Ensures that all chunks are tracked; undefined where there are none, or the deployment has no engines. */
+  /** Ensures that all chunks are tracked; undefined if there are none, or the deployment has no engines. */
   private prepare(): VectorEngines | undefined {
     const engines = (this.engines ??= this.findEngines());
     if (!engines || this.index.isEmpty) return undefined;

@@ -7,7 +7,7 @@ export type Plan = (typeof PLAN_NAMES)[number];
 
 export const AGENT_STATUSES = ["active", "paused"] as const;
 
-/** Where a conversation takes place. */
+/** The channel on which a conversation takes place. */
 export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -88,7 +88,7 @@ export type StoredTool = StoredHttpTool | StoredMcpServer;
 interface StoredTarget {
   name: string;
   url: string;
-  /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
+  /** The headers by name. Their values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
   /** The variables that the encrypted values name, by header. */
   headerVariables: Record<string, string[]>;
@@ -123,7 +123,7 @@ export interface PinnedTool {
   description: string;
   parameters: Record<string, unknown>;
   isReadOnly: boolean;
-  /** Of all that the server says of it to a model. */
+  /** The hash of everything that the server tells a model about the tool. */
   hash: string;
 }
 
@@ -137,7 +137,7 @@ export interface Retention {
   event_log_days: number;
 }
 
-/** Where the launcher of a chat is, what it shows, and the colours of the chat. */
+/** The position and the content of the launcher of a chat, and the colours of the chat. */
 export const POSITIONS = ["right", "left"] as const;
 export const LAUNCHERS = ["icon", "label", "hidden"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;

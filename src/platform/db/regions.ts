@@ -1,7 +1,7 @@
 /** Cloudflare's location hints: where objects are created near. */
 const LOCATIONS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 
-/** Where objects run and keep their data within, by Cloudflare's word. */
+/** The jurisdictions in which objects run and keep their data, by Cloudflare's names. */
 export const JURISDICTIONS = ["eu", "us"] as const;
 
 export type Location = (typeof LOCATIONS)[number];

@@ -299,7 +299,7 @@ export const agents = sqliteTable(
     hostedPage: json<Partial<HostedPage>>("hosted_page", "{}"),
     sourcesCount: count("sources_count"),
     answersCount: count("answers_count"),
-    /** Of all its sources, in UTF-8. */
+    /** The size of the text of all its sources, in UTF-8. */
     textBytes: count("text_bytes"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -441,7 +441,7 @@ export const evaluationCases = sqliteTable(
     verdict: text("verdict", { enum: VERDICTS }),
     answer: text("answer"),
     confidence: real("confidence"),
-    /** Whether the expected source was found; null where none is expected. */
+    /** Whether the expected source was found; null if none is expected. */
     sourceFound: integer("source_found", { mode: "boolean" }),
     /** How the answer came about: see chat/trace-wire.ts. */
     trace: json<Record<string, unknown>>("trace", "{}"),
@@ -809,7 +809,7 @@ export const unansweredQuestions = sqliteTable(
     /** Empty for all agents together. */
     agentId: text("agent_id").notNull(),
     questionKey: text("question_key").notNull(),
-    /** As it was last asked. */
+    /** The question as it was last asked. */
     question: text("question").notNull(),
     /** How often in the year before it was last asked. */
     asked: count("asked"),

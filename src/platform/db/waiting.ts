@@ -12,7 +12,7 @@ import * as schema from "./schema.ts";
 export interface WaitingRows {
   table: SQLiteTable;
   workspaceId: SQLiteColumn;
-  /** Since when a row waits. */
+  /** The time since which a row waits. */
   dueAt: SQLiteColumn;
   index: string;
   /** The condition of a partial index. Literal SQL: SQLite does not match it with a bound value. */

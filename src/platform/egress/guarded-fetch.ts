@@ -17,7 +17,7 @@ export interface OutgoingRequest {
   userAgent: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** For everything together: DNS lookup, connection, headers, body and all redirects. */
+  /** The time limit of everything together: DNS lookup, connection, headers, body and all redirects. */
   timeoutMs: number;
   /** How much of the response body is read, decompressed. */
   maxResponseBytes: number;

@@ -3,16 +3,16 @@ import { readAtMost } from "../read-stream.ts";
 import { ApiError, type ValidationItem } from "./errors.ts";
 import { JsonSize } from "./json-size.ts";
 
-/** For all bodies but those with a long text: 8,000 characters fit several times, even if each is escaped. */
+/** The limit of all bodies except those with a long text. Several texts of 8,000 characters fit, even if each character is escaped. */
 const MAX_BODY_BYTES = 512 * 1024;
 
 /** A route's limits of its body, which the OpenAPI document shows. */
 export interface BodyLimits {
-  /** Of all bytes. */
+  /** The limit of the whole body. */
   "x-max-body-bytes"?: number;
-  /** Of one string, in UTF-8; what is beside it may be as large as another route's body. */
+  /** The limit of one string, in UTF-8. The rest of the body may be as large as the body of another route. */
   "x-max-text-bytes"?: number;
-  /** Of one file of a form. */
+  /** The limit of one file of a form. */
   "x-max-file-bytes"?: number;
 }
 
@@ -88,7 +88,7 @@ function toWellFormed(value: unknown): unknown {
   return root.value;
 }
 
-/** Where parsing failed, or 0: for a short text the engine gives no position. */
+/** The position where parsing failed, or 0, because the engine gives no position for a short text. */
 function positionOf(error: unknown, text: string): number {
   const message = String(error);
   if (message.endsWith("Unexpected end of JSON input")) return text.length;

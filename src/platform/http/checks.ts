@@ -3,7 +3,7 @@ import type { AppContext, AppEnv } from "./context.ts";
 
 /**
  * A step before an operation: it lets the request pass, or answers it.
- * @throws ApiError where it refuses the request.
+ * @throws ApiError if it refuses the request.
  */
 export type Check = (c: AppContext) => Response | undefined | Promise<Response | undefined> | void | Promise<void>;
 

@@ -15,7 +15,7 @@ export interface AppEnv {
     credential: string | undefined;
     meter: Meter;
     startedAtMs: number;
-    /** For the log: what responded instead of an operation of the contract. */
+    /** For the log: the part that responded instead of an operation of the contract. */
     answeredBy: string | undefined;
     /** What errors have beside the service's own fields, on a surface that speaks another protocol. */
     errorFields: ((error: ApiError) => object) | undefined;

@@ -7,9 +7,9 @@ type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
 /** How long a key replays its stored response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
-/** The most bytes of responses that are kept for one workspace, so that no workspace fills the database of others. */
+/** The largest size of the responses that are kept for one workspace, so that no workspace fills a database that others use. */
 export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
-/** More than a request adds: the records that expire are deleted as fast as others come, also between two runs of the sweep. */
+/** A request deletes more expired records than it adds, so that their number does not grow between two runs of the sweep. */
 const PRUNED_PER_KEY = 2;
 
 /** Reserves a key for a request, after deleting a record from before `expiredMs`, and reads the key's record. */

@@ -30,7 +30,7 @@ export const IDEMPOTENCY_PARAMETER = {
 
 /**
  * Runs a request with an Idempotency-Key once and replays its response for a day. The ids of new records are derived from the
- * key, so that a request that died half-way, or whose response is not kept, can run again without creating anything twice.
+ * key, so that a request that was interrupted, or whose response is not kept, can run again without creating anything twice.
  */
 export async function answerOnce(c: AppContext, run: () => Promise<Response>): Promise<Response> {
   const key = c.req.header(HEADER);

@@ -11,7 +11,7 @@ export class JsonSize {
   private total = 0;
   private current = 0;
   private isInString = false;
-  /** In an escape: how many bytes of it are expected yet; -1 after the backslash. */
+  /** How many more bytes of an escape are expected; -1 after the backslash. */
   private expected = 0;
   private unit = 0;
   private isAfterHighSurrogate = false;
@@ -73,7 +73,7 @@ export class JsonSize {
   }
 }
 
-/** Where the next quote or backslash is. */
+/** The position of the next quote or backslash. */
 function endOfRun(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE && bytes[at] !== BACKSLASH) at++;

@@ -17,7 +17,7 @@ const MAX_PARTS = 20;
 /** A file of a form, in the pieces in which it came. */
 export class FormFile {
   constructor(
-    /** Without the folders that some browsers send; null where it has none. */
+    /** The name of the file without the folders that some browsers send; null if the file has no name. */
     readonly name: string | null,
     readonly pieces: readonly Uint8Array[],
   ) {}

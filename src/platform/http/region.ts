@@ -37,7 +37,7 @@ export function hasArrived(c: AppContext): boolean {
 /**
  * Hands the request on to the region of the workspace or record with this id, where its gate, its database and its objects
  * are: however many calls it needs, it crosses the distance once.
- * @returns the region's response; undefined where the request is to be answered here.
+ * @returns the region's response; undefined if the request is to be answered here.
  */
 export async function answerInRegion(c: AppContext, id: string): Promise<Response | undefined> {
   const region = regionOf(c.env, id);

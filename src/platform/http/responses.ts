@@ -6,7 +6,7 @@ const errorSchema = z
   .object({
     error: z
       .object({
-        code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]).meta({ description: "What went wrong, for programs." }),
+        code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]).meta({ description: "The code of the error, for programs." }),
         message: z.string().meta({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
         conversation_id: z.string().optional().meta({
           description:
@@ -18,7 +18,7 @@ const errorSchema = z
           .string()
           .nullable()
           .optional()
-          .meta({ description: "Under /openai alone: the field that is wrong; null where no one field is." }),
+          .meta({ description: "Only under /openai: the field that is wrong; null if no single field is wrong." }),
         request_id: z.string().meta({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
       })
       .meta({ description: "The error." }),
@@ -33,10 +33,13 @@ const validationErrorSchema = errorSchema
           .object({
             loc: z
               .array(z.union([z.string(), z.int()]))
-              .meta({ description: "Where it is: body, query or path, and the names below.", example: ["body", "message"] }),
-            msg: z.string().meta({ description: "What is wrong with it." }),
+              .meta({
+                description: "The place of the problem: body, query or path, followed by the names of the fields.",
+                example: ["body", "message"],
+              }),
+            msg: z.string().meta({ description: "The problem." }),
             type: z.string().meta({ description: "The kind of error, in the words of Pydantic v2." }),
-            input: z.unknown().optional().meta({ description: "What was sent." }),
+            input: z.unknown().optional().meta({ description: "The value that was sent." }),
             ctx: z.record(z.string(), z.unknown()).optional().meta({ description: "The bounds or choices of the check." }),
           })
           .openapi("ValidationItem"),

@@ -4,9 +4,9 @@ export interface Cost {
   objectHops: number;
   /** D1 calls; a `batch` is one. */
   d1Trips: number;
-  /** As D1 bills them. */
+  /** The rows read, as D1 bills them. */
   rowsRead: number;
-  /** As D1 bills them: including those of indexes. */
+  /** The rows written, as D1 bills them: rows of indexes are included. */
   rowsWritten: number;
 }
 

@@ -17,14 +17,14 @@ interface Props {
   conversation: PlaygroundConversation;
   /** The position of the answer in the conversation. */
   at: number;
-  /** Whether it has a button that explains the answer. */
-  hasWhy?: boolean;
-  /** Whether it has buttons to save the question as a case or with another answer. */
+  /** Whether the view has a button that explains the answer. */
+  hasExplanation?: boolean;
+  /** Whether the view has buttons that save the question as a case or as a curated answer. */
   hasSaving?: boolean;
 }
 
 /** An answer with its confidence and actions. */
-export function AnswerView({ agentId, conversation: { asked, isAsking, retry }, at, hasWhy = false, hasSaving = true }: Props) {
+export function AnswerView({ agentId, conversation: { asked, isAsking, retry }, at, hasExplanation = false, hasSaving = true }: Props) {
   const [isExplaining, setExplaining] = useState(false);
   const one = asked[at];
   if (!one) return null;
@@ -49,7 +49,7 @@ export function AnswerView({ agentId, conversation: { asked, isAsking, retry }, 
       {answer && (
         <footer>
           <Verdict answer={answer} threshold={one.threshold} />
-          {hasWhy && hasScope("conversations:read") && answer.message_id && (
+          {hasExplanation && hasScope("conversations:read") && answer.message_id && (
             <Button variant="quiet" onClick={() => setExplaining(true)}>
               Why this answer
             </Button>
@@ -68,11 +68,11 @@ interface SavingProps {
   agentId: string;
   asked: Asked;
   answer: Schemas["ChatAnswer"];
-  /** The questions before it. */
+  /** The questions before this one. */
   previous: readonly string[];
 }
 
-/** Saves a question with another answer, or as a case of an evaluation. */
+/** The buttons that save a question as a curated answer or as a case of an evaluation. */
 function Saving({ agentId, asked: { question, text }, answer, previous }: SavingProps) {
   const [opened, setOpened] = useState<"answer" | "case">();
   const [saved, setSaved] = useState<SavedCase>();

@@ -141,11 +141,11 @@ function Round({ agentId, question, at, own, other }: RoundProps) {
         <div class="columns">
           <section class="side" aria-label="As it is">
             <h2 class="figure-name">As it is</h2>
-            <AnswerView agentId={agentId} conversation={own} at={at} hasWhy />
+            <AnswerView agentId={agentId} conversation={own} at={at} hasExplanation />
           </section>
           <section class="side" aria-label="With the settings to try">
             <h2 class="figure-name">With the settings to try</h2>
-            <AnswerView agentId={agentId} conversation={other} at={at} hasWhy hasSaving={false} />
+            <AnswerView agentId={agentId} conversation={other} at={at} hasExplanation hasSaving={false} />
           </section>
         </div>
       ) : (
