@@ -107,23 +107,18 @@ const settings = {
 export const agentSettingsSchema = agentSchema.extend(settings).openapi("AgentSettings");
 
 /** An agent as a key with `agents:read` sees it. */
-export const readableAgentSchema = agentSchema
-  .extend(z.object(settings).partial().shape)
-  .openapi("Agent", {
-    description: "The field instructions and those after it are returned only to keys that also have the scope agents:write.",
-  });
+export const readableAgentSchema = agentSchema.extend(z.object(settings).partial().shape).openapi("Agent", {
+  description: "The field instructions and those after it are returned only to keys that also have the scope agents:write.",
+});
 
 export const agentPageSchema = pageOf(readableAgentSchema, "AgentPage");
 export const agentSettingsPageSchema = pageOf(agentSettingsSchema, "AgentSettingsPage");
 
 export const identityRotateSchema = z
   .object({
-    revoke: z
-      .boolean()
-      .default(false)
-      .meta({
-        description: "Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak.",
-      }),
+    revoke: z.boolean().default(false).meta({
+      description: "Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak.",
+    }),
   })
   .openapi("IdentitySecretRotation", { example: { revoke: false } });
 

@@ -22,11 +22,9 @@ const contentSchema = z.union(
 
 const messageSchema = z
   .object({
-    role: z
-      .enum(["user", "assistant", "system", "developer"])
-      .meta({
-        description: "The author of the message. `system` and `developer` are ignored, because the agent has its own instructions.",
-      }),
+    role: z.enum(["user", "assistant", "system", "developer"]).meta({
+      description: "The author of the message. `system` and `developer` are ignored, because the agent has its own instructions.",
+    }),
     content: contentSchema.nullish().meta({ description: "The text of the message." }),
   })
   .openapi("ChatCompletionMessage");

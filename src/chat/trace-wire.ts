@@ -85,13 +85,10 @@ const modelCallSchema = z
     }),
     input_tokens: tokens("Tokens that it read."),
     output_tokens: tokens("Tokens that it wrote."),
-    finish: z
-      .string()
-      .nullable()
-      .meta({
-        description: "Why the model stopped; null if it failed, or if the service stopped it after it had read enough.",
-        example: "stop",
-      }),
+    finish: z.string().nullable().meta({
+      description: "Why the model stopped; null if it failed, or if the service stopped it after it had read enough.",
+      example: "stop",
+    }),
     failure: z.string().nullable().meta({ description: "How the model failed; null if it did not fail.", example: null }),
     first_token_ms: ms("The time until the model began to write; null if it did not write.").nullable(),
     duration_ms: ms("How long it took."),

@@ -31,12 +31,10 @@ const validationErrorSchema = errorSchema
       .array(
         z
           .object({
-            loc: z
-              .array(z.union([z.string(), z.int()]))
-              .meta({
-                description: "The place of the problem: body, query or path, followed by the names of the fields.",
-                example: ["body", "message"],
-              }),
+            loc: z.array(z.union([z.string(), z.int()])).meta({
+              description: "The place of the problem: body, query or path, followed by the names of the fields.",
+              example: ["body", "message"],
+            }),
             msg: z.string().meta({ description: "The problem." }),
             type: z.string().meta({ description: "The kind of error, in the words of Pydantic v2." }),
             input: z.unknown().optional().meta({ description: "The value that was sent." }),
