@@ -115,7 +115,7 @@ export interface Schemas {
       conversation_id?: string | undefined;
       /** The answer that will be written: resume its stream. */
       message_id?: string | undefined;
-      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
       /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;
@@ -348,15 +348,15 @@ export interface Schemas {
     type: "http";
     /** The name under which the model calls it. */
     name: string;
-    /** What it does and when to use it, for the model. */
+    /** What the tool does and when to use it, as the model reads it. */
     description: string;
-    /** What the model fills in, as JSON Schema. */
+    /** The parameters that the model fills in, as JSON Schema. */
     parameters: Record<string, unknown>;
     /** The method of the request. */
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
     /** The URL of the request. {name} stands for a parameter. */
     url: string;
-    /** null stands for a value that is set; values are never shown. */
+    /** The names of the headers. Each value is null, because stored values are never shown. */
     headers: Record<string, null>;
     /** Fields that the service adds to the body. */
     body: Record<string, unknown>;
@@ -372,7 +372,7 @@ export interface Schemas {
     name: string;
     /** The URL of its Streamable HTTP endpoint. */
     url: string;
-    /** null stands for a value that is set; values are never shown. */
+    /** The names of the headers. Each value is null, because stored values are never shown. */
     headers: Record<string, null>;
     /** The names of the tools that the model may call; null for all that the server had when it was saved. */
     allowed_tools: string[] | null;
@@ -386,12 +386,12 @@ export interface Schemas {
       name: string;
       /** Its description for the model. */
       description: string;
-      /** What the model fills in, as JSON Schema. */
+      /** The parameters that the model fills in, as JSON Schema. */
       parameters: Record<string, unknown>;
       /** Whether the server says that it changes nothing: such a call may be repeated. */
       read_only: boolean;
     }[];
-    /** `changed` if the server has changed a tool: none of its tools is called until it is saved again. */
+    /** `changed` if the server has changed a tool. Its tools are not called until the server is saved again. */
     status: "ready" | "changed";
     /** What has changed; null if the status is ready. */
     problem: string | null;
@@ -449,9 +449,9 @@ export interface Schemas {
       type?: "http" | undefined;
       /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
-      /** What it does and when to use it, for the model. */
+      /** What the tool does and when to use it, as the model reads it. */
       description: string;
-      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -573,9 +573,9 @@ export interface Schemas {
       type?: "http" | undefined;
       /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
-      /** What it does and when to use it, for the model. */
+      /** What the tool does and when to use it, as the model reads it. */
       description: string;
-      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -750,7 +750,7 @@ export interface Schemas {
     queues: {
       /** Its name. */
       queue: "support-agent-ingestion" | "support-agent-crawls" | "support-agent-erasure" | "support-agent-email" | "support-agent-deliveries" | "support-agent-slow-deliveries";
-      /** Whether it holds no more than allowed. */
+      /** Whether the queue has no more messages than allowed. */
       ok: boolean;
       /** Null if the platform does not report it. */
       messages: number | null;
@@ -787,7 +787,7 @@ export interface Schemas {
       part: "mail" | "model";
       /** The error, by its name. */
       error: string;
-      /** Whether it is too rare to matter. */
+      /** Whether the fault is too rare to need an operator. */
       ok: boolean;
       /** How often it happened. */
       count: number;
@@ -1160,7 +1160,7 @@ export interface Operations {
       workspace_id: string;
       /** The cursor in the last line of the previous response. */
       cursor?: string | undefined;
-      /** How much one response holds. */
+      /** The number of pages of one response. */
       pages?: number | undefined;
     };
     answer: string;

@@ -126,7 +126,7 @@ export interface Schemas {
       conversation_id?: string | undefined;
       /** The answer that will be written: resume its stream. */
       message_id?: string | undefined;
-      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
       /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;
@@ -284,15 +284,15 @@ export interface Schemas {
     type: "http";
     /** The name under which the model calls it. */
     name: string;
-    /** What it does and when to use it, for the model. */
+    /** What the tool does and when to use it, as the model reads it. */
     description: string;
-    /** What the model fills in, as JSON Schema. */
+    /** The parameters that the model fills in, as JSON Schema. */
     parameters: Record<string, unknown>;
     /** The method of the request. */
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
     /** The URL of the request. {name} stands for a parameter. */
     url: string;
-    /** null stands for a value that is set; values are never shown. */
+    /** The names of the headers. Each value is null, because stored values are never shown. */
     headers: Record<string, null>;
     /** Fields that the service adds to the body. */
     body: Record<string, unknown>;
@@ -308,7 +308,7 @@ export interface Schemas {
     name: string;
     /** The URL of its Streamable HTTP endpoint. */
     url: string;
-    /** null stands for a value that is set; values are never shown. */
+    /** The names of the headers. Each value is null, because stored values are never shown. */
     headers: Record<string, null>;
     /** The names of the tools that the model may call; null for all that the server had when it was saved. */
     allowed_tools: string[] | null;
@@ -322,12 +322,12 @@ export interface Schemas {
       name: string;
       /** Its description for the model. */
       description: string;
-      /** What the model fills in, as JSON Schema. */
+      /** The parameters that the model fills in, as JSON Schema. */
       parameters: Record<string, unknown>;
       /** Whether the server says that it changes nothing: such a call may be repeated. */
       read_only: boolean;
     }[];
-    /** `changed` if the server has changed a tool: none of its tools is called until it is saved again. */
+    /** `changed` if the server has changed a tool. Its tools are not called until the server is saved again. */
     status: "ready" | "changed";
     /** What has changed; null if the status is ready. */
     problem: string | null;
@@ -460,9 +460,9 @@ export interface Schemas {
       type?: "http" | undefined;
       /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
-      /** What it does and when to use it, for the model. */
+      /** What the tool does and when to use it, as the model reads it. */
       description: string;
-      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -572,9 +572,9 @@ export interface Schemas {
       type?: "http" | undefined;
       /** The name under which the model calls it: lower-case letters, digits and _. */
       name: string;
-      /** What it does and when to use it, for the model. */
+      /** What the tool does and when to use it, as the model reads it. */
       description: string;
-      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
       parameters?: Record<string, unknown> | undefined;
       /** The method of the request. */
       method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -1561,7 +1561,7 @@ export interface Schemas {
       expect: Schemas["EvaluationExpectation"];
     }[];
   };
-  /** What is expected of the answer. All given fields must hold; `refusal: false` alone means any answer. */
+  /** The expected answer. All given fields must match; `refusal: false` alone accepts any answer. */
   EvaluationExpectation: {
     /** The source or the curated answer that the answer must cite. */
     source_id?: string | undefined;
@@ -1848,9 +1848,9 @@ export interface Schemas {
   };
   PrivacyFound: {
     identifier: Schemas["PrivacyIdentifier"];
-    /** The visitors that are this person. */
+    /** The visitors who are this person. */
     visitors: Schemas["Visitor"][];
-    /** Visitors from whom the email was left, and another one too: not counted, and found by their anon_id. */
+    /** Visitors who left this email and another one. They are not counted. Find them by their anon_id. */
     shared_visitors: Schemas["Visitor"][];
     /** How many records there are of them. */
     counts: {
@@ -1864,11 +1864,11 @@ export interface Schemas {
       handoffs: number;
     };
   };
-  /** Whom it was searched by. */
+  /** The identifier of the search. */
   PrivacyIdentifier: {
-    /** Which identifier was passed. */
+    /** The type of the identifier. */
     type: "email" | "anon_id" | "external_id";
-    /** As it was searched for. */
+    /** The value of the identifier, as it was searched for. */
     value: string;
   };
   PrivacyErased: {
@@ -1884,7 +1884,7 @@ export interface Schemas {
     identifier: Schemas["PrivacyIdentifier"];
     /** When it was made. */
     exported_at: string;
-    /** The visitors that are this person. */
+    /** The visitors who are this person. */
     visitors: Schemas["Visitor"][];
     /** Their conversations with all messages. */
     conversations: (Schemas["Conversation"] & {
@@ -2232,7 +2232,7 @@ export interface Operations {
     input: {};
     answer: Schemas["Usage"];
   };
-  /** List the workspace's agents. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
+  /** List the workspace's agents. A key that also has the scope `agents:write` sees all settings. Scope: `agents:read`. */
   listAgents: {
     input: {
       /** How many records a page holds at most. */
@@ -2249,7 +2249,7 @@ export interface Operations {
     };
     answer: Schemas["AgentSettings"];
   };
-  /** Get an agent. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
+  /** Get an agent. A key that also has the scope `agents:write` sees all settings. Scope: `agents:read`. */
   getAgent: {
     input: {
       /** The agent. */
@@ -2549,7 +2549,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** List the pages of a source. The pages after the last sync, or as a running one has found them so far. A text or file has none. Scope: `knowledge:read`. */
+  /** List the pages of a source. The pages after the last sync, or those that a running sync has found so far. A text or file has no pages. Scope: `knowledge:read`. */
   listSourcePages: {
     input: {
       /** The agent. */
@@ -2628,7 +2628,7 @@ export interface Operations {
     };
     answer: Schemas["DraftPage"];
   };
-  /** Dismiss a draft. Later replies that are equivalent are dismissed too. Scope: `knowledge:write`. */
+  /** Dismiss a draft. Later drafts with the same question are dismissed too. Scope: `knowledge:write`. */
   dismissDraft: {
     input: {
       /** The agent. */
@@ -2693,7 +2693,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationResult"];
   };
-  /** Cancel or delete an evaluation. Its results are deleted too. An evaluation that runs is cancelled. Scope: `knowledge:write`. */
+  /** Cancel or delete an evaluation. Cancels an evaluation that runs. Deletes one that has ended, with its results. Scope: `knowledge:write`. */
   deleteEvaluation: {
     input: {
       /** The agent. */

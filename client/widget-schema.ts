@@ -56,7 +56,7 @@ export interface Schemas {
     welcome_message: string;
     /** What visitors read when a human is needed. */
     handoff_message: string;
-    /** Of the Turnstile widget to solve before the first message; null for none. */
+    /** The public key of the Turnstile widget to solve before the first message; null if there is none. */
     turnstile_site_key: string | null;
     appearance: Schemas["Appearance"];
     /** The form that visitors get when nobody can answer; null for no form. */
@@ -96,7 +96,7 @@ export interface Schemas {
       conversation_id?: string | undefined;
       /** The answer that will be written: resume its stream. */
       message_id?: string | undefined;
-      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
       /** Only under /openai: the field that is wrong; null if no single field is wrong. */
       param?: string | null | undefined;

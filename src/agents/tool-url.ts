@@ -78,7 +78,7 @@ function encodeValue(value: string): string {
   return encoded.replaceAll(RESERVED, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Whether a URL parser leaves the path and query of a URL unchanged: it resolves, drops and encodes nothing. */
+/** Whether a URL parser leaves the path and query of a URL unchanged, without resolving, removing or encoding anything. */
 function isNormalized(url: string): boolean {
   const written = url.slice(ORIGIN.exec(url)?.[0].length ?? 0);
   if (!URL.canParse(url)) return false;

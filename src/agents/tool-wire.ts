@@ -85,11 +85,15 @@ const httpToolInput = z
   .object({
     type: z.literal("http").optional().meta({ description: "A request to your API, which is the default." }),
     name: name.meta({ description: "The name under which the model calls it: lower-case letters, digits and _." }),
-    description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).meta({ description: "What it does and when to use it, for the model." }),
+    description: z
+      .string()
+      .min(1)
+      .max(MAX_DESCRIPTION_LENGTH)
+      .meta({ description: "What the tool does and when to use it, as the model reads it." }),
     parameters: parametersSchema.meta({
       type: "object",
       additionalProperties: {},
-      description: "What the model fills in: a JSON Schema (2020-12) of type object, without references.",
+      description: "The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references.",
     }),
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
     url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The URL of the request. {name} stands for a parameter." }),
@@ -156,11 +160,13 @@ const httpToolSchema = z
   .object({
     type: z.literal("http").meta({ description: "A request to your API." }),
     name: z.string().meta({ description: "The name under which the model calls it." }),
-    description: z.string().meta({ description: "What it does and when to use it, for the model." }),
-    parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
+    description: z.string().meta({ description: "What the tool does and when to use it, as the model reads it." }),
+    parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
     url: z.string().meta({ description: "The URL of the request. {name} stands for a parameter." }),
-    headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
+    headers: z
+      .record(z.string(), z.null())
+      .meta({ description: "The names of the headers. Each value is null, because stored values are never shown." }),
     body: z.record(z.string(), z.unknown()).meta({ description: "Fields that the service adds to the body." }),
     requires_verified_visitor: z
       .boolean()
@@ -175,7 +181,9 @@ const mcpServerSchema = z
     type: z.literal("mcp").meta({ description: "A server of the Model Context Protocol." }),
     name: z.string().meta({ description: "The beginning of the names under which the model calls its tools." }),
     url: z.string().meta({ description: "The URL of its Streamable HTTP endpoint." }),
-    headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
+    headers: z
+      .record(z.string(), z.null())
+      .meta({ description: "The names of the headers. Each value is null, because stored values are never shown." }),
     allowed_tools: z
       .array(z.string())
       .nullable()
@@ -189,14 +197,14 @@ const mcpServerSchema = z
         z.object({
           name: z.string().meta({ description: "Its name on the server." }),
           description: z.string().meta({ description: "Its description for the model." }),
-          parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
+          parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
           read_only: z.boolean().meta({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
         }),
       )
       .meta({ description: "Its tools as they were when it was saved." }),
     status: z
       .enum(["ready", "changed"])
-      .meta({ description: "`changed` if the server has changed a tool: none of its tools is called until it is saved again." }),
+      .meta({ description: "`changed` if the server has changed a tool. Its tools are not called until the server is saved again." }),
     problem: z.string().nullable().meta({ description: "What has changed; null if the status is ready." }),
   })
   .openapi("McpServer");

@@ -26,7 +26,7 @@ const exportRoute = createRoute({
   request: { params, query: exportQuery },
   responses: {
     200: {
-      description: "Lines of the export. The last one is its end, or holds the cursor of the next request.",
+      description: "Lines of the export. The last line is the end of the export, or has the cursor of the next request.",
       content: { "application/x-ndjson": { schema: z.string() } },
     },
     ...errorResponses(404, 422),
@@ -96,7 +96,7 @@ backupRoutes.openapi(abandon, async (c) => {
   return c.body(null, 204);
 });
 
-/** 404, also if the import is complete. */
+/** The response is 404, even if the import is complete. */
 function noImport(): ApiError<"not_found"> {
   return new ApiError("not_found", "No import of this workspace is in progress. If it is complete, delete the workspace instead.");
 }

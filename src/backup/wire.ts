@@ -46,7 +46,7 @@ export const MAX_IMPORT_BYTES = 1_900_000;
 
 export const exportQuery = z.object({
   cursor: z.string().max(MAX_CURSOR_LENGTH).optional().meta({ description: "The cursor in the last line of the previous response." }),
-  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }).meta({ description: "How much one response holds." }),
+  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }).meta({ description: "The number of pages of one response." }),
 });
 
 /** The first line of an export. */

@@ -125,7 +125,7 @@ export function lastWritten(message: string, history: readonly HistoryMessage[])
   return before ? [message, before.text] : [message];
 }
 
-/** The language of the newest message of a visitor whose language can be detected, else the agent's. */
+/** The language of the newest message of a visitor whose language can be detected, otherwise the language of the agent. */
 export function visitorLanguage(written: readonly string[], agentLanguage: string): string {
   for (const text of written) {
     const language = detectLanguage(text, agentLanguage);

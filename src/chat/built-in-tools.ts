@@ -12,7 +12,7 @@ import type { Search } from "./trace.ts";
 /** How many passages the search for a question returns at most, and each search by the model. */
 const MAX_PASSAGES = 5;
 const MAX_QUERY_LENGTH = 300;
-/** A shorter run of digits is no phone number, and may stand in any text. */
+/** A shorter run of digits is not a phone number, and may occur in any text. */
 const MIN_PHONE_DIGITS = 5;
 
 interface SearchContext {

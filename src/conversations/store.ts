@@ -176,7 +176,7 @@ export function isIdle(nowMs: number): SQL {
   return lte(conversations.idleAt, nowMs);
 }
 
-/** Idle conversations, workspaces in turn. */
+/** Idle conversations, one workspace after the other. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
   const { id, workspaceId } = conversations;
   const where = and(isIdle(nowMs), importCompleted(workspaceId), isNotPutOff("conversations", id, nowMs));

@@ -20,7 +20,7 @@ import { countInboundEmails, eraseThread, findInboundEmail, findMailbox, upsertT
 
 /** The platform accepts mails up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
-/** More than a person sends: it stops a program that replies to every answer. */
+/** The limit is larger than what a person sends. It stops a program that replies to every answer. */
 const MAX_MAILS_PER_HOUR = 20;
 const HOUR_MS = 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 120;

@@ -135,7 +135,7 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
     .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
 }
 
-/** Due mails whose wake-up was lost or whose run was interrupted, workspaces in turn. */
+/** Due mails whose wake-up was lost or whose run was interrupted, one workspace after the other. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
   const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased, importCompleted(emailOutbox.workspaceId));

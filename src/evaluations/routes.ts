@@ -165,7 +165,7 @@ const deleteEvaluationRoute = createRoute({
   method: "delete",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}",
   summary: "Cancel or delete an evaluation",
-  description: "Its results are deleted too. An evaluation that runs is cancelled.",
+  description: "Cancels an evaluation that runs. Deletes one that has ended, with its results.",
   ...needsScope("knowledge:write"),
   request: { params: evaluationParams },
   responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },

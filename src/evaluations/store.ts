@@ -240,7 +240,7 @@ export function failEvaluationRow(db: Database, key: EvaluationKey, error: strin
     .where(and(isEvaluation(key), IS_UNFINISHED));
 }
 
-/** Unfinished evaluations that nobody has worked on since `beforeMs`, workspaces in turn. */
+/** Unfinished evaluations that nobody has worked on since `beforeMs`, one workspace after the other. */
 export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { id, workspaceId, leaseUntil, updatedAt } = evaluations;
   const isFree = or(isNull(leaseUntil), lt(leaseUntil, nowMs));

@@ -30,7 +30,7 @@ const expectSchema = z
     if (isAnswer && refusal) ctx.addIssue({ code: "custom", ...valueErrorParams("a refusal has neither source_id nor answer_contains") });
   })
   .openapi("EvaluationExpectation", {
-    description: "What is expected of the answer. All given fields must hold; `refusal: false` alone means any answer.",
+    description: "The expected answer. All given fields must match; `refusal: false` alone accepts any answer.",
   });
 
 const questionSchema = () => z.string().min(1).max(2000).meta({ description: "The question.", example: "How long do refunds take?" });

@@ -16,7 +16,7 @@ interface ModelOverrides {
   limits?: ModelLimits;
 }
 
-/** The deployment's model: on the configured server, else on Workers AI where it is bound, else the extractive engine. */
+/** The deployment's model: on the configured server, otherwise on Workers AI if it is bound, otherwise the extractive engine. */
 export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {}): Model {
   const { AI: ai } = env;
   const server = languageServer(env);

@@ -98,8 +98,8 @@ export class Evidence {
   }
 
   /**
-   * Finds the evidence that supports a claim: all that the model cited for it, else the one text that has most of it; undefined
-   * where none does.
+   * Finds the evidence that supports a claim: all that the model cited for it, otherwise the one text that has most of it; undefined
+   * if no text has.
    * @param cited the ids that the model wrote into the sentence.
    */
   supportOf(claim: Claim, cited: readonly string[]): Support | undefined {

@@ -8,7 +8,7 @@ import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from ".
 import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
-/** A tool is called again once after it failed: one that fails twice is down, and the visitor waits. */
+/** A tool that failed is called once more. A tool that fails twice is down, and the visitor waits. */
 const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
 const MAX_SCHEMA_ERRORS_SHOWN = 5;

@@ -41,7 +41,7 @@ const dismissDraftRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/drafts/{draft_id}/dismiss",
   summary: "Dismiss a draft",
-  description: "Later replies that are equivalent are dismissed too.",
+  description: "Later drafts with the same question are dismissed too.",
   ...needsScope("knowledge:write"),
   request: { params: draftParams },
   responses: { 204: emptyResponse("Dismissed."), ...errorResponses(403, 404, 422) },

@@ -233,7 +233,7 @@ const listPagesRoute = createRoute({
   method: "get",
   path: "/agents/{agent_id}/sources/{source_id}/pages",
   summary: "List the pages of a source",
-  description: "The pages after the last sync, or as a running one has found them so far. A text or file has none.",
+  description: "The pages after the last sync, or those that a running sync has found so far. A text or file has no pages.",
   ...needsScope("knowledge:read"),
   request: { params: sourceParams, query: sourcePagesQuery },
   responses: {

@@ -102,7 +102,7 @@ function toSync(nowMs: number) {
   return { status: "pending" as const, syncNumber, errorCode: null, errorMessage: null, nextSyncAt: null, updatedAt: nowMs };
 }
 
-/** Requests the syncs that are due, workspaces in turn, except in workspaces that are being erased. */
+/** Requests the syncs that are due, one workspace after the other, except in workspaces that are being erased. */
 export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
   const where = and(lte(sources.nextSyncAt, nowMs), workspaceExists(sources.workspaceId));
   return db

@@ -57,7 +57,7 @@ export function markIndexed(db: Database, workspaceId: string, leadIds: readonly
     .returning({ id: leads.id });
 }
 
-/** Leads created before `beforeMs` that are not indexed yet, workspaces in turn. */
+/** Leads created before `beforeMs` that are not indexed yet, one workspace after the other. */
 export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { workspaceId, createdAt } = leads;
   const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("leads", workspaceId, nowMs));

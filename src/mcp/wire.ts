@@ -87,7 +87,7 @@ export const outputs = {
   fetch: z.object({
     id: z.string(),
     title: z.string(),
-    text: z.string().meta({ description: "The document, or as much of it as a page holds." }),
+    text: z.string().meta({ description: "The text of the document, or the part of it that fits on a page." }),
     url: url(),
     metadata: z.object({ type: kind(), agent_id: z.string(), source_id: z.string() }),
     next_cursor: nextCursor(),

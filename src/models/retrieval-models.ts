@@ -15,7 +15,7 @@ const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
 const WORKERS_AI_UNRELATED_COSINE = 0.4;
 const SERVER_UNRELATED_COSINE = 0.2;
 
-/** The deployment's embeddings: of the configured server's model, else of Workers AI; undefined if it has neither. */
+/** The deployment's embeddings: of the configured server's model, otherwise of Workers AI; undefined if it has neither. */
 export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undefined {
   return openAiEmbeddings(env, send) ?? workersAiEmbeddings(env);
 }

@@ -22,7 +22,7 @@ const healthSchema = z
       .array(
         z.object({
           queue: z.enum(QUEUE_NAMES).meta({ description: "Its name." }),
-          ok: z.boolean().meta({ description: "Whether it holds no more than allowed." }),
+          ok: z.boolean().meta({ description: "Whether the queue has no more messages than allowed." }),
           messages: z.int().nullable().meta({ description: "Null if the platform does not report it." }),
           allowed_messages: z.int().nullable().meta({ description: "How many are no fault." }),
           oldest_message_at: timestamp().nullable().meta({ description: "When the oldest message was sent." }),
@@ -53,7 +53,7 @@ const healthSchema = z
         z.object({
           part: z.enum(FAULTY_PARTS).meta({ description: "The part of the service that fails." }),
           error: z.string().meta({ description: "The error, by its name." }),
-          ok: z.boolean().meta({ description: "Whether it is too rare to matter." }),
+          ok: z.boolean().meta({ description: "Whether the fault is too rare to need an operator." }),
           count: z.int().meta({ description: "How often it happened." }),
           since: timestamp().meta({ description: "When the fault first happened." }),
           remedy: z.string().meta({ description: "How to correct the fault." }),

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
 
 export type Health = Awaited<ReturnType<typeof readHealth>>;
 
-/** The health of the deployment: its databases, its queues, and the work that waits in them. One trip to each database. */
+/** The health of the deployment: its databases, its queues, and the work that waits in them. It takes one round trip to each database. */
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
     Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
@@ -48,7 +48,7 @@ async function readDatabase(db: Database, shard: number, nowMs: number) {
   return { shard, durationMs: Date.now() - startedAtMs, found };
 }
 
-/** What does not mend itself. */
+/** The faults that need an operator. */
 interface Fault {
   part: (typeof FAULTY_PARTS)[number];
   error: string;

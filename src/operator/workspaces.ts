@@ -70,7 +70,7 @@ function withoutNulls<Values extends object>(values: Values | undefined) {
   return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], null | undefined> };
 }
 
-/** A page of all workspaces, newest first, and their total: one trip to the directory, then one to each shard. */
+/** A page of all workspaces, newest first, and their total. It takes one round trip to the directory, then one to each shard. */
 export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
   const directory = directoryDb(env, meter);
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);

@@ -41,7 +41,7 @@ const DEFAULT_CRAWL_PAUSE_MS = 250;
 const MAX_CRAWL_PAUSE_MS = 60_000;
 /** The limit of Vectorize. */
 const MAX_DIMENSIONS = 1_536;
-/** A search of as many takes about 15 ms. */
+/** A search of this many vectors takes about 15 ms. */
 const DEFAULT_EMBEDDED_VECTORS = 50_000;
 /** What an agent's object holds at most, with or without Vectorize. */
 const MAX_EMBEDDED_VECTORS = 100_000;

@@ -23,7 +23,7 @@ export function shardsIn(env: Env, region: Region | undefined): number[] {
   return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
 }
 
-/** The jurisdiction that the objects of the workspace with this id are in; null for none. */
+/** The jurisdiction that the objects of the workspace with this id are in; null if there is none. */
 export function jurisdictionFor(env: Env, workspaceId: string): Jurisdiction | null {
   return jurisdictionOf(regionOf(env, workspaceId));
 }

@@ -28,7 +28,7 @@ export function createErasure(db: Database, audit: typeof auditLog.$inferInsert,
   return [db.insert(auditLog).values(audit), db.insert(privacyErasures).values({ id, workspaceId, identifier, createdAt })] as const;
 }
 
-/** Unfinished erasures that started before `beforeMs`, workspaces in turn. */
+/** Unfinished erasures that started before `beforeMs`, one workspace after the other. */
 export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { id, workspaceId, createdAt } = privacyErasures;
   const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("erasures", id, nowMs));

@@ -37,18 +37,18 @@ export function toIdentifier(query: z.output<typeof personQuery>): PersonIdentif
 
 const identifierSchema = z
   .object({
-    type: z.enum(TYPES).meta({ description: "Which identifier was passed." }),
-    value: z.string().meta({ description: "As it was searched for.", example: "ann@example.com" }),
+    type: z.enum(TYPES).meta({ description: "The type of the identifier." }),
+    value: z.string().meta({ description: "The value of the identifier, as it was searched for.", example: "ann@example.com" }),
   })
   .openapi("PrivacyIdentifier");
 
 export const foundSchema = z
   .object({
-    identifier: identifierSchema.meta({ description: "Whom it was searched by." }),
-    visitors: z.array(visitorSchema).meta({ description: "The visitors that are this person." }),
+    identifier: identifierSchema.meta({ description: "The identifier of the search." }),
+    visitors: z.array(visitorSchema).meta({ description: "The visitors who are this person." }),
     shared_visitors: z
       .array(visitorSchema)
-      .meta({ description: "Visitors from whom the email was left, and another one too: not counted, and found by their anon_id." }),
+      .meta({ description: "Visitors who left this email and another one. They are not counted. Find them by their anon_id." }),
     counts: z
       .object({
         conversations: z.int().meta({ description: "Conversations." }),
@@ -74,7 +74,7 @@ export const exportSchema = z
   .object({
     identifier: identifierSchema.meta({ description: "Whom it is of." }),
     exported_at: timestamp().meta({ description: "When it was made." }),
-    visitors: z.array(visitorSchema).meta({ description: "The visitors that are this person." }),
+    visitors: z.array(visitorSchema).meta({ description: "The visitors who are this person." }),
     conversations: z
       .array(
         conversationSchema.extend({

@@ -33,7 +33,7 @@ import { type Group, runGroups } from "./groups.ts";
 const MAX_PER_RUN = 100;
 /** The limit for leads is larger, because one call indexes all leads of a workspace. */
 const MAX_LEADS_PER_RUN = 1_000;
-/** An erasure that takes longer is presumed dead; resuming one that is alive does no harm. */
+/** An erasure that takes longer is assumed to be interrupted. Resuming one that still runs does no harm. */
 const ERASURE_TIMEOUT_MS = 5 * 60_000;
 const MAX_ERASURES_PER_RUN = 5;
 /** How long received emails are remembered: mail servers retry for days. A later repeat only costs an answer. */
@@ -62,7 +62,7 @@ type Work = readonly Piece[];
 export interface Task {
   /** The name of its count in the log. */
   kind: string;
-  /** Finds rows with unfinished work, workspaces in turn. */
+  /** Finds rows with unfinished work, one workspace after the other. */
   find: Statement;
   /** Starts the work on these rows. */
   work: (found: unknown[]) => Work | Promise<Work>;

@@ -276,7 +276,7 @@ function isOneOf(ids: readonly string[]): SQL {
 const IS_PENDING = eq(deliveries.status, "pending");
 
 /**
- * Returns deliveries that have been due since before `beforeMs` and are not leased, workspaces in turn, and makes them due now,
+ * Returns deliveries that have been due since before `beforeMs` and are not leased, one workspace after the other, and makes them due now,
  * so that the next run sees others even if one endpoint has many.
  */
 export function rescueOrphans(db: Database, beforeMs: number, nowMs: number, limit: number) {

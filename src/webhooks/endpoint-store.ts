@@ -99,7 +99,7 @@ export function startLogErasure(db: Database, workspaceId: string, webhookId: st
   return insertWhere(db, webhookErasures, row, sql`${isDeleted(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
 }
 
-/** Deleted endpoints whose delivery log is not erased yet, workspaces in turn. */
+/** Deleted endpoints whose delivery log is not erased yet, one workspace after the other. */
 export function listLogErasures(db: Database, nowMs: number, limit: number) {
   const { id, workspaceId } = webhookErasures;
   const where = and(importCompleted(workspaceId), isNotPutOff("webhooks", id, nowMs));

@@ -32,7 +32,7 @@ declare module "../platform/http/context.ts" {
 /** The protocol that a browser names beside its token, and the service confirms. */
 export const LIVE_PROTOCOL = "support-agent";
 
-/** Admits requests that carry a visitor's token. */
+/** Admits requests that have a visitor's token. */
 export const requireVisitor: Check = async (c) => {
   const token = bearerToken(c) ?? protocolToken(c);
   if (token === undefined) {
@@ -219,7 +219,7 @@ function challengeRequired(message: string): ApiError<"challenge_required"> {
   return new ApiError("challenge_required", `Confirm that you are human. ${message}`);
 }
 
-/** 404: also for another visitor's conversation, so that nobody learns whether it exists. */
+/** The response is 404 for another visitor's conversation too, so that nobody learns whether it exists. */
 export function conversationNotFound(): ApiError<"not_found"> {
   const message = "No such conversation of this visitor. Send the visitor_token that it was started with, and its conversation_id.";
   return new ApiError("not_found", message);

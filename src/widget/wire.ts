@@ -46,7 +46,7 @@ export const settingsSchema = z
     turnstile_site_key: z
       .string()
       .nullable()
-      .meta({ description: "Of the Turnstile widget to solve before the first message; null for none." }),
+      .meta({ description: "The public key of the Turnstile widget to solve before the first message; null if there is none." }),
     appearance: appearanceSchema.meta({ description: WIDGET_DESCRIPTIONS.appearance }),
     contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
     languages: languagesSchema,

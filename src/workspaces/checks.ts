@@ -149,7 +149,7 @@ export function requireAddressRoom(c: AppContext): void {
   if (limited) throw limited;
 }
 
-/** The scope that a route requires, for its OpenAPI document and as a check: 403 unless the key carries it. */
+/** The scope that a route requires, for its OpenAPI document and as a check: 403 unless the key has it. */
 export function needsScope(scope: Scope, ...checks: Check[]) {
   return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }

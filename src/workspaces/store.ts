@@ -107,7 +107,7 @@ function maySupply(workspaceId: string, keyId: string, scopes: readonly string[]
     AND granter.revoked_at IS NULL AND (${holds("granter", ALL_SCOPES)} OR NOT EXISTS (${lacking})))`;
 }
 
-/** SQL condition: a key carries this very scope. */
+/** SQL condition: a key has exactly this scope. */
 function holds(alias: string, scope: string): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${sql.identifier(alias)}.scopes) WHERE value = ${scope})`;
 }

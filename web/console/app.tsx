@@ -12,7 +12,7 @@ import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { IconButton } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
-import { sayError, Toasts } from "./ui/toast.tsx";
+import { showError, Toasts } from "./ui/toast.tsx";
 
 /** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
@@ -72,7 +72,7 @@ function Navigation({ pages }: { pages: readonly Page[] }) {
       </ul>
       <div class="signed-in">
         <span title={session.value?.name}>{session.value?.name || "Signed in"}</span>
-        <IconButton icon="signOut" label="Sign out" onClick={() => void signOut().catch(sayError)} />
+        <IconButton icon="signOut" label="Sign out" onClick={() => void signOut().catch(showError)} />
       </div>
     </nav>
   );

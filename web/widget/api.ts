@@ -116,7 +116,7 @@ export class Api {
     const response = await fetch(`${this.service}/widget/v1/${path}`, init);
     if (response.ok) return response;
     const failure = (await response.json().catch(() => ({}))) as ErrorBody;
-    // The error of a question that the service stored carries the token for reading its answer.
+    // The error of a question that the service stored has the token for reading its answer.
     const token = failure.error?.visitor_token;
     if (token) this.memory.set({ token });
     throw new ApiError(response, failure);

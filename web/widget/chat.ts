@@ -115,7 +115,7 @@ export class Chat {
     this.context = { ...this.context, ...context };
   }
 
-  /** Forgets the visitor, as after a sign-out. */
+  /** Forgets the visitor, for example after a sign-out. */
   reset(): void {
     this.memory.clear();
     this.identity = undefined;

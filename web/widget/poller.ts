@@ -149,7 +149,7 @@ export class Poller {
     this.ping = setInterval(() => this.isOpen && this.checkAlive(socket), PING_MS);
   }
 
-  /** Replaces a socket that has not answered the last ping, as after the computer slept or lost its network. */
+  /** Replaces a socket that has not answered the last ping, for example after the computer slept or lost its network. */
   private checkAlive(socket: WebSocket): void {
     if (!this.isAnswered) return this.reconnect();
     this.isAnswered = false;

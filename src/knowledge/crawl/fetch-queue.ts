@@ -11,7 +11,7 @@ const BATCH_SIZE = 8;
 const DROPPED_PER_STEP = 200;
 /** After so many failures in a row the site counts as down, and the rest is not fetched. */
 const MAX_FAILURES_IN_A_ROW = 12;
-/** A page that was leased so often without a result fails: it may be what ends the fetcher. */
+/** A page that was leased this often without a result fails, because it may be the page that crashes the fetcher. */
 const MAX_LEASES = 4;
 /** The most redirects of one fetch of robots.txt, a sitemap or a single page. For the pages of a site, a redirect is a result. */
 const MAX_REDIRECTS = 10;

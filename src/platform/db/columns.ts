@@ -54,7 +54,7 @@ export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
 
 export const EVALUATION_STATUSES = ["pending", "running", "completed", "failed"] as const;
-/** What became of a case: as expected; answered otherwise; handed over though an answer was expected; our side failed. */
+/** The result of a case: as expected; answered otherwise; handed over although an answer was expected; the service failed. */
 export const VERDICTS = ["right", "wrong", "refused", "failed"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 

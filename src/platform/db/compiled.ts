@@ -30,7 +30,7 @@ interface Template {
   prepared: Prepared;
 }
 
-/** There are as many as the values have combinations of nulls, flags and lengths of lists. */
+/** The number of statements is that of the combinations of nulls, flags and lengths of lists in the values. */
 const MAX_SHAPES = 200;
 
 /**

@@ -88,7 +88,7 @@ export const sweepBackoffs = sqliteTable(
   (t) => [primaryKey({ columns: [t.task, t.key] }), index("sweep_backoffs_retry").on(t.retryAt)],
 );
 
-/** What operators did. It outlives the workspaces that it is about, so it holds ids and names of fields alone. */
+/** The audit log of operators. It is kept longer than the workspaces in it, so it holds only ids and names of fields. */
 export const operatorAudit = sqliteTable(
   "operator_audit",
   {
@@ -131,7 +131,7 @@ export const workspaces = sqliteTable(
     eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
-    /** The jurisdiction that its Durable Objects were created in, where they stay; null for none. */
+    /** The jurisdiction that its Durable Objects were created in, where they stay; null if there is none. */
     jurisdiction: text("jurisdiction", { enum: JURISDICTIONS }),
     /** Set when the operator deletes it: from then on it is not found, and is erased step by step. */
     deletedAt: integer("deleted_at"),

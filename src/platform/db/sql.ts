@@ -67,7 +67,7 @@ export interface Position {
   id: string;
 }
 
-/** A page of a long list: so many records from an offset, or those that follow a position. */
+/** A page of a long list: a number of records from an offset, or the records that follow a position. */
 export interface Page {
   limit: number;
   offset: number;

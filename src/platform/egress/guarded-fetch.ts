@@ -45,8 +45,8 @@ interface Answered {
 
 interface Unanswered {
   /**
-   * `blocked_url`: a rule forbids the URL, or one it redirected to. `connection_failed`: also when its host name cannot be
-   * resolved; worth a retry.
+   * `blocked_url`: a rule forbids the URL, or one it redirected to. `connection_failed`: for example, the host name cannot be
+   * resolved. A retry may succeed.
    */
   outcome: "blocked_url" | "connection_failed" | "timeout" | "too_many_redirects";
   /** A clause about the URL for a message and the log: "its host is an IP address". */

@@ -77,7 +77,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** 404, also for a record of another workspace. */
+/** The response is 404, even for a record of another workspace. */
 export function notFound(what: string): ApiError<"not_found"> {
   return new ApiError("not_found", `No ${what} with this id. Check the id and that it belongs to this workspace.`);
 }

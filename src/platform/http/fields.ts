@@ -10,7 +10,7 @@ export const uuid = () => UUID;
 
 const HAS_CONTENT = /[^\s\p{Cc}\p{Cf}]/u;
 
-/** A text that people read: not empty, nor white space and control characters alone. */
+/** A text that people read: it is not empty, and not only white space and control characters. */
 export const filledText = (maxLength: number) =>
   z
     .string()

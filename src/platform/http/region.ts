@@ -14,7 +14,7 @@ export class RegionalEntry extends DurableObject<Env> {
   }
 }
 
-/** Enough that none is too busy, and few enough that those in use stay warm. */
+/** Enough objects that none is too busy, and few enough that those in use stay loaded. */
 const ENTRIES = 32;
 
 /** Which of a region's entries this isolate uses. */

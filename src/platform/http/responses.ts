@@ -13,7 +13,7 @@ const errorSchema = z
             "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
         }),
         message_id: z.string().optional().meta({ description: "The answer that will be written: resume its stream." }),
-        type: z.string().optional().meta({ description: "Under /openai alone: the kind of error, in OpenAI's words." }),
+        type: z.string().optional().meta({ description: "Only under /openai: the type of the error, as OpenAI names it." }),
         param: z
           .string()
           .nullable()

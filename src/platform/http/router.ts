@@ -54,7 +54,7 @@ export function createStrictRouter(tag: string): OpenAPIHono<AppEnv> {
   return createRouter(tag, { refusesUnknownFields: true });
 }
 
-/** Whether the operation takes an Idempotency-Key: it is an integrator's POST, and one that changes something, as its scope tells. */
+/** Whether the operation takes an Idempotency-Key: it is an integrator's POST that changes something, as its scope shows. */
 function isIdempotent(route: RouteConfig & { "x-scope"?: string }): boolean {
   return route.method === "post" && route["x-scope"]?.endsWith(":write") === true;
 }

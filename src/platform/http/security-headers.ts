@@ -1,6 +1,6 @@
 import type { AppContext } from "./context.ts";
 
-/** What browsers must keep to with every response. A page names what it loads in a Content-Security-Policy of its own. */
+/** The headers that restrict browsers, on every response. A page names what it loads in a Content-Security-Policy of its own. */
 const HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "Strict-Transport-Security": "max-age=31536000",

@@ -74,7 +74,7 @@ function valueErrorRule(message: string) {
   return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
 }
 
-/** `{ input }` if it may be shown, else nothing. */
+/** Returns `{ input }` if the input may be shown, and an empty object otherwise. */
 function echo(input: unknown, path: readonly PropertyKey[]): { input?: unknown } {
   const json = JSON.stringify(input);
   if (json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH) return {};

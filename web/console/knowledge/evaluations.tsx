@@ -10,7 +10,7 @@ import { useForm } from "../ui/form.ts";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
-import { sayError } from "../ui/toast.tsx";
+import { showError } from "../ui/toast.tsx";
 import { linesOfCsv, parseCases } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
@@ -135,7 +135,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
               class="sr-only"
               accept=".csv,text/csv"
               onChange={({ currentTarget: { files } }) => {
-                if (files?.[0]) linesOfCsv(files[0]).then(setText, sayError);
+                if (files?.[0]) linesOfCsv(files[0]).then(setText, showError);
               }}
             />
           </label>

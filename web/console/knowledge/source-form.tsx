@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, TextArea, TextField } from "../ui/field.tsx";
-import { say } from "../ui/toast.tsx";
+import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
 type Kind = Schemas["SourceCreate"]["type"];
@@ -27,7 +27,7 @@ export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () 
     const body =
       type === "text" ? { type, name, text: text("text") } : { type, name, url: text("url"), schedule, ...(type === "website" && pages) };
     await api.createSource({ agent_id: agentId, body });
-    say(`${name} is being read`);
+    showMessage(`${name} is being read`);
     onAdded();
   });
   return (

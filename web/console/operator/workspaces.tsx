@@ -11,7 +11,7 @@ import { PageFrame } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, labelOf, Time } from "../ui/format.tsx";
-import { attempt, say } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { operator, type Schemas } from "./api.ts";
 
 type Workspace = Schemas["Workspace"];
@@ -71,7 +71,7 @@ function List() {
 function CreateForm({ onCreated }: { onCreated: () => void }) {
   const form = useForm(async ({ text }) => {
     await operator.createWorkspace({ body: { name: text("name"), slug: text("slug"), plan: text("plan") as Workspace["plan"] } });
-    say("Created");
+    showMessage("Created");
     onCreated();
   });
   return (

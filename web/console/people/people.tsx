@@ -7,7 +7,7 @@ import { Select, TextField } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber } from "../ui/format.tsx";
-import { attempt, say, sayError } from "../ui/toast.tsx";
+import { attempt, showMessage, showError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
 type Found = Schemas["PrivacyFound"];
@@ -30,7 +30,7 @@ export function People() {
       setFound(await api.findPerson({ [kind]: value }));
     } catch (error) {
       setFound(undefined);
-      sayError(error);
+      showError(error);
     }
     setBusy(false);
   };
@@ -114,10 +114,10 @@ function Erase({
     setBusy(true);
     try {
       const { deleted } = await api.erasePerson({ [identifier.type]: identifier.value });
-      say(`Erased ${formatNumber(Object.values(deleted).reduce((sum, count) => sum + count, 0))} records`);
+      showMessage(`Erased ${formatNumber(Object.values(deleted).reduce((sum, count) => sum + count, 0))} records`);
       onErased();
     } catch (error) {
-      sayError(error);
+      showError(error);
       setBusy(false);
     }
   };

@@ -7,7 +7,7 @@ import { hasScope } from "../session.ts";
 import { WhyDialog } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { RichText } from "../ui/rich-text.tsx";
-import { say } from "../ui/toast.tsx";
+import { showMessage } from "../ui/toast.tsx";
 import { type Asked, type PlaygroundConversation, questionsOf } from "./conversation.ts";
 import { SaveAnswer } from "./save-answer.tsx";
 import { SaveCase, type SavedCase } from "./save-case.tsx";
@@ -80,7 +80,7 @@ function Saving({ agentId, asked: { question, text }, answer, previous }: Saving
   const onSaved = (one: SavedCase) => {
     setSaved(one);
     close();
-    say("Saved as a case");
+    showMessage("Saved as a case");
   };
   if (!hasScope("knowledge:write")) return null;
   return (

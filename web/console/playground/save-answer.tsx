@@ -2,7 +2,7 @@ import { api } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextArea } from "../ui/field.tsx";
-import { say } from "../ui/toast.tsx";
+import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
 interface Props {
@@ -20,7 +20,7 @@ export function SaveAnswer({ agentId, question, answer, save, onClose, onSaved }
   const form = useForm(async ({ text }) => {
     const body = { question: text("question"), answer: text("answer") };
     await (save ? save(body) : api.createAnswer({ agent_id: agentId, body }));
-    say("The agent knows this answer now");
+    showMessage("The agent knows this answer now");
     onSaved?.();
     onClose();
   });

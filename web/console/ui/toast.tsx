@@ -14,13 +14,13 @@ const toasts = signal<readonly Toast[]>([]);
 let lastId = 0;
 
 /** Shows a message for a few seconds. */
-export function say(text: string): void {
+export function showMessage(text: string): void {
   const id = show(text, false);
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
 /** Shows an error until the user dismisses it. */
-export function sayError(error: unknown): void {
+export function showError(error: unknown): void {
   show(errorText(error), true);
 }
 
@@ -29,10 +29,10 @@ export async function attempt(action: () => Promise<unknown>, done?: string): Pr
   try {
     await action();
   } catch (error) {
-    sayError(error);
+    showError(error);
     return false;
   }
-  if (done !== undefined) say(done);
+  if (done !== undefined) showMessage(done);
   return true;
 }
 
