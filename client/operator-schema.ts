@@ -20,7 +20,7 @@ export interface Schemas {
     id: string;
     /** The name of the workspace. */
     name: string;
-    /** Its short name, unique in the deployment. */
+    /** The short name of the workspace, unique in the deployment. */
     slug: string;
     /** The plan, which sets the limits: see Limits in the guides. */
     plan: "free" | "starter" | "pro" | "enterprise";
@@ -142,7 +142,7 @@ export interface Schemas {
   WorkspaceCreate: {
     /** The name of the workspace. */
     name: string;
-    /** Its short name, unique in the deployment. */
+    /** The short name of the workspace, unique in the deployment. */
     slug: string;
     /** The plan, which sets the limits: see Limits in the guides. */
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
@@ -287,11 +287,11 @@ export interface Schemas {
   AgentSettings: {
     /** Its identifier. */
     id: string;
-    /** Its name, which your team and visitors see. */
+    /** The name of the agent, which your team and visitors see. */
     name: string;
-    /** Its short name, unique in the workspace. */
+    /** The short name of the agent, unique in the workspace. */
     slug: string;
-    /** Its purpose, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description: string | null;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
@@ -305,9 +305,9 @@ export interface Schemas {
     confidence_threshold: number;
     /** The channels on which visitors can write to it. */
     channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
-    /** How many knowledge sources it has. */
+    /** The number of knowledge sources of the agent. */
     sources_count: number;
-    /** How many curated answers it has. */
+    /** The number of curated answers of the agent. */
     answers_count: number;
     /** When it was created. */
     created_at: string;
@@ -380,11 +380,11 @@ export interface Schemas {
     requires_verified_visitor: boolean;
     /** How long a call may take. */
     timeout_seconds: number;
-    /** Its tools as they were when it was saved. */
+    /** The tools of the server, as they were when the server was saved. */
     tools: {
-      /** Its name on the server. */
+      /** The name of the tool on the server. */
       name: string;
-      /** Its description for the model. */
+      /** The description of the tool for the model. */
       description: string;
       /** The parameters that the model fills in, as JSON Schema. */
       parameters: Record<string, unknown>;
@@ -673,7 +673,7 @@ export interface Schemas {
       id: string;
       /** The name of the workspace. */
       name: string;
-      /** Its short name. */
+      /** The short name of the workspace. */
       slug: string;
     };
   };
@@ -682,9 +682,9 @@ export interface Schemas {
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The calendar month, UTC; the end is the next one's start. */
     period: {
-      /** Its first moment. */
+      /** The start of the period. */
       start: string;
-      /** The next one's first moment. */
+      /** The start of the next period. */
       end: string;
     };
     /** The plan's limits, with the operator's changes. */
@@ -739,22 +739,22 @@ export interface Schemas {
     checked_at: string;
     /** The databases. */
     databases: {
-      /** Its number: 0 is DB, 1 is DB_1. */
+      /** The number of the database: 0 is DB, 1 is DB_1. */
       shard: number;
-      /** Whether it answered. */
+      /** Whether the database answered. */
       ok: boolean;
-      /** How long it took, in milliseconds. */
+      /** The duration of the query in milliseconds. */
       duration_ms: number;
     }[];
     /** The queues. */
     queues: {
-      /** Its name. */
+      /** The name of the queue. */
       queue: "support-agent-ingestion" | "support-agent-crawls" | "support-agent-erasure" | "support-agent-email" | "support-agent-deliveries" | "support-agent-slow-deliveries";
       /** Whether the queue has no more messages than allowed. */
       ok: boolean;
       /** Null if the platform does not report it. */
       messages: number | null;
-      /** How many are no fault. */
+      /** The number of messages up to which the queue is healthy. */
       allowed_messages: number | null;
       /** When the oldest message was sent. */
       oldest_message_at: string | null;
@@ -765,7 +765,7 @@ export interface Schemas {
       kind: "deliveries" | "slow_deliveries" | "mails" | "sources" | "syncs" | "idle_conversations" | "workspace_erasures" | "person_erasures" | "webhook_erasures";
       /** Whether no work waits longer than allowed. */
       ok: boolean;
-      /** At most 1,000 are counted in each database. */
+      /** The number of waiting items, of which at most 1,000 are counted in each database. */
       waiting: number;
       /** The work that waits longest; null if no work waits. */
       oldest: {
@@ -775,10 +775,10 @@ export interface Schemas {
         workspace_id: string;
         /** The time since which the work waits. */
         since: string;
-        /** How long that is. */
+        /** The time since then in seconds. */
         age_seconds: number;
       } | null;
-      /** How long it may wait; null without a limit. */
+      /** The time in seconds that the work may wait; null if there is no limit. */
       allowed_seconds: number | null;
     }[];
     /** Faults that need an operator. */
@@ -789,7 +789,7 @@ export interface Schemas {
       error: string;
       /** Whether the fault is too rare to need an operator. */
       ok: boolean;
-      /** How often it happened. */
+      /** The number of times that the fault happened. */
       count: number;
       /** When the fault first happened. */
       since: string;
@@ -915,7 +915,7 @@ export interface Schemas {
     records: {
       /** The kind of record. */
       type: string;
-      /** Its columns. */
+      /** The columns of the record. */
       record: Record<string, unknown>;
     }[];
   };
@@ -950,7 +950,7 @@ export interface Schemas {
       type: "end";
       /** How many records there are of each kind. */
       counts: Record<string, number>;
-      /** Of all records together, in any order. */
+      /** The checksum of all records, which does not depend on their order. */
       checksum: string;
     };
   };
@@ -1144,11 +1144,11 @@ export interface Operations {
       cursor?: string | undefined;
       /** The workspace. */
       workspace_id?: string | undefined;
-      /** Only this operation, by its operationId. */
+      /** Only entries of this operation, which is an operationId. */
       operation?: string | undefined;
-      /** Only what this one did. */
+      /** Only entries of this actor. */
       actor?: string | undefined;
-      /** Only what was done at or after it. */
+      /** Only entries at or after this time. */
       since?: string | undefined;
     };
     answer: Schemas["AuditPage"];

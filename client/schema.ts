@@ -93,7 +93,7 @@ export interface Schemas {
       id: string;
       /** The name. */
       name: string;
-      /** Its short name, unique in the deployment. */
+      /** The short name of the workspace, unique in the deployment. */
       slug: string;
     };
     /** The plan of the workspace. */
@@ -139,9 +139,9 @@ export interface Schemas {
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The calendar month, UTC; the end is the next one's start. */
     period: {
-      /** Its first moment. */
+      /** The start of the period. */
       start: string;
-      /** The next one's first moment. */
+      /** The start of the next period. */
       end: string;
     };
     limits: Schemas["Limits"];
@@ -223,11 +223,11 @@ export interface Schemas {
   Agent: {
     /** Its identifier. */
     id: string;
-    /** Its name, which your team and visitors see. */
+    /** The name of the agent, which your team and visitors see. */
     name: string;
-    /** Its short name, unique in the workspace. */
+    /** The short name of the agent, unique in the workspace. */
     slug: string;
-    /** Its purpose, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description: string | null;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
@@ -241,9 +241,9 @@ export interface Schemas {
     confidence_threshold: number;
     /** The channels on which visitors can write to it. */
     channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
-    /** How many knowledge sources it has. */
+    /** The number of knowledge sources of the agent. */
     sources_count: number;
-    /** How many curated answers it has. */
+    /** The number of curated answers of the agent. */
     answers_count: number;
     /** When it was created. */
     created_at: string;
@@ -316,11 +316,11 @@ export interface Schemas {
     requires_verified_visitor: boolean;
     /** How long a call may take. */
     timeout_seconds: number;
-    /** Its tools as they were when it was saved. */
+    /** The tools of the server, as they were when the server was saved. */
     tools: {
-      /** Its name on the server. */
+      /** The name of the tool on the server. */
       name: string;
-      /** Its description for the model. */
+      /** The description of the tool for the model. */
       description: string;
       /** The parameters that the model fills in, as JSON Schema. */
       parameters: Record<string, unknown>;
@@ -375,11 +375,11 @@ export interface Schemas {
   AgentSettings: {
     /** Its identifier. */
     id: string;
-    /** Its name, which your team and visitors see. */
+    /** The name of the agent, which your team and visitors see. */
     name: string;
-    /** Its short name, unique in the workspace. */
+    /** The short name of the agent, unique in the workspace. */
     slug: string;
-    /** Its purpose, for your team. */
+    /** A note for your team about the purpose of the agent. */
     description: string | null;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
@@ -393,9 +393,9 @@ export interface Schemas {
     confidence_threshold: number;
     /** The channels on which visitors can write to it. */
     channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
-    /** How many knowledge sources it has. */
+    /** The number of knowledge sources of the agent. */
     sources_count: number;
-    /** How many curated answers it has. */
+    /** The number of curated answers of the agent. */
     answers_count: number;
     /** When it was created. */
     created_at: string;
@@ -671,7 +671,7 @@ export interface Schemas {
     status: number | null;
     /** The text that the model would read. */
     text: string;
-    /** How long it took. */
+    /** The duration of the call. */
     duration_ms: number;
   };
   ToolTestIn: {
@@ -840,11 +840,11 @@ export interface Schemas {
     answers: {
       /** The curated answer. */
       answer_id: string;
-      /** Its question. */
+      /** The curated question. */
       question: string;
       /** 0 to 1: how similar the questions are. */
       score: number;
-      /** Whether it was given as the answer. */
+      /** Whether the curated answer was given. */
       is_cited: boolean;
     }[];
     /** How long it took. */
@@ -861,7 +861,7 @@ export interface Schemas {
     heading: string | null;
     /** The page's address. */
     url: string | null;
-    /** How it begins. */
+    /** The beginning of the passage. */
     content: string;
     /** 0 to 1: how well it fits. The parts below make up this score. */
     score: number;
@@ -900,7 +900,7 @@ export interface Schemas {
     arguments: string;
     /** It answered; it was not called, or did nothing; it failed; it handed the conversation over. */
     outcome: "answered" | "refused" | "failed" | "handed_off";
-    /** Why it was refused or failed. */
+    /** Why the call was refused or failed. */
     note: string | null;
     /** The HTTP status of its response. */
     status: number | null;
@@ -1202,9 +1202,9 @@ export interface Schemas {
       /** Their name. */
       name?: string | null | undefined;
     } | null | undefined;
-    /** On the channel api: your user whose conversation it is. */
+    /** Your user who takes part in the conversation, which the channel api needs. */
     user?: Schemas["EndUser"] | null | undefined;
-    /** Without it, a mail has the beginning of its text as the subject. */
+    /** The subject of the mail. By default it is the beginning of the text. */
     subject?: string | null | undefined;
     /** The message. */
     content: string;
@@ -1329,7 +1329,7 @@ export interface Schemas {
     pages_skipped: number;
     /** The number of passages of its texts. */
     chunks_count: number;
-    /** Why the last sync failed; null if it did not. */
+    /** Why the last sync failed; null if it succeeded. */
     error: Schemas["SourceError"] | null;
     /** When the source was last read completely. */
     last_synced_at: string | null;
@@ -1349,7 +1349,7 @@ export interface Schemas {
     url?: string | null | undefined;
     /** Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8. */
     text?: string | null | undefined;
-    /** For websites; the plan's cap applies. */
+    /** The largest number of pages of a website. The plan limits it. */
     max_pages?: number | undefined;
     /** How often the source is read again. A text is never read again. */
     schedule?: "manual" | "daily" | "weekly" | undefined;
@@ -1370,7 +1370,7 @@ export interface Schemas {
     name?: string | null | undefined;
     /** How often the source is read again. A text or file is never read again. */
     schedule?: "manual" | "daily" | "weekly" | null | undefined;
-    /** From the next sync on; the plan's cap applies. */
+    /** The largest number of pages of a website, from the next sync on. The plan limits it. */
     max_pages?: number | null | undefined;
     /** Replaces the text of a source of type text. The agent answers from the previous text until the new one is read. */
     text?: string | null | undefined;
@@ -1524,23 +1524,23 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** Its name. */
+    /** The name of the evaluation. */
     name: string | null;
-    /** Whether it waits, runs or has ended. */
+    /** Whether the evaluation waits, runs or has ended. */
     status: "pending" | "running" | "completed" | "failed";
-    /** How many cases it has. */
+    /** The number of cases. */
     cases_count: number;
-    /** How many of them have run. */
+    /** The number of cases that have run. */
     done_count: number;
     /** Cases with the expected answer. */
     right_count: number;
     /** Cases with another answer, or with an answer where a refusal is expected. */
     wrong_count: number;
-    /** Cases that were handed over, where an answer is expected. */
+    /** Cases that were handed over although an answer is expected. */
     refused_count: number;
-    /** Cases in which the model failed. They say nothing about the knowledge. */
+    /** Cases in which the model failed, so that they do not test the knowledge. */
     failed_count: number;
-    /** Why it failed; null if it did not. */
+    /** Why the evaluation failed; null if it did not fail. */
     error: string | null;
     /** When its first case started. */
     started_at: string | null;
@@ -1550,7 +1550,7 @@ export interface Schemas {
     created_at: string;
   };
   EvaluationIn: {
-    /** Its name. */
+    /** The name of the evaluation. */
     name?: string | null | undefined;
     /** The questions, each with what is expected of its answer. */
     cases: {
@@ -1571,7 +1571,7 @@ export interface Schemas {
     refusal?: boolean | undefined;
   };
   EvaluationCase: {
-    /** Its place in the evaluation, from 0. */
+    /** The position of the case in the evaluation, from 0. */
     position: number;
     /** The question. */
     question: string;
@@ -1669,7 +1669,7 @@ export interface Schemas {
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
     range: {
-      /** How many days it has. */
+      /** The number of days of the range. */
       days: number;
       /** The first day. */
       from: string;
@@ -1684,7 +1684,7 @@ export interface Schemas {
     csat: {
       /** The average score, 1 to 5; null if there are no ratings. */
       average: number | null;
-      /** How many there are. */
+      /** The number of ratings. */
       count: number;
     };
     /** Ratings of answers. Each rating counts with its present value, on the day on which it was first given. */
@@ -1801,7 +1801,7 @@ export interface Schemas {
   UnansweredQuestion: {
     /** The question. */
     question: string;
-    /** How often it was asked. */
+    /** How often the question was asked. */
     count: number;
   };
   GapPage: {
@@ -1819,11 +1819,11 @@ export interface Schemas {
   Gap: {
     /** The most frequent wording of the question. */
     question: string;
-    /** How often it was asked without a good answer: `unanswered` and `rated_down` together. */
+    /** How often the question was asked without a good answer: the sum of `unanswered` and `rated_down`. */
     count: number;
-    /** How often it was handed off because the agent could not answer it. */
+    /** How often the question was handed off because the agent could not answer it. */
     unanswered: number;
-    /** How many answers to it were rated down. */
+    /** The number of answers to the question that were rated down. */
     rated_down: number;
     /** When it was first asked in the range. */
     first_at: string;
@@ -1880,7 +1880,7 @@ export interface Schemas {
     deleted: Record<string, number>;
   };
   PrivacyExport: {
-    /** Whom it is of. */
+    /** The identifier of the person. */
     identifier: Schemas["PrivacyIdentifier"];
     /** When it was made. */
     exported_at: string;
@@ -1898,7 +1898,7 @@ export interface Schemas {
       messages: Schemas["Message"][];
       /** The team's notes on it, oldest first. */
       notes: Schemas["Message"][];
-      /** How its answers of the last 30 days came about, oldest first. */
+      /** The traces of its answers of the last 30 days, oldest first. */
       traces: Schemas["Trace"][];
     })[];
     /** What they left. */
@@ -2161,13 +2161,13 @@ export interface Schemas {
     event_id: string;
     /** What happened. */
     event_type: string;
-    /** pending while it is retried. */
+    /** The status of the delivery, which is `pending` while it is retried. */
     status: "pending" | "succeeded" | "failed";
-    /** Whether it was sent for an event, as a test, or again. */
+    /** Whether the delivery was sent for an event, as a test, or again. */
     trigger: "event" | "test" | "redelivery";
-    /** How many attempts were made. */
+    /** The number of attempts so far. */
     attempt_count: number;
-    /** When the next one is due; null once it is settled. */
+    /** When the next attempt is due; null if no attempt follows. */
     next_attempt_at: string | null;
     /** When it was created. */
     created_at: string;
@@ -2179,19 +2179,19 @@ export interface Schemas {
   DeliveryAttempt: {
     /** 1 for the first attempt. */
     number: number;
-    /** When it was made. */
+    /** When the attempt was made. */
     started_at: string;
-    /** How long it took, in milliseconds. */
+    /** The duration of the attempt in milliseconds. */
     duration_ms: number;
     /** The HTTP status; null without a response. */
     response_status: number | null;
-    /** Its first 8 KiB. */
+    /** The first 8 KiB of the response body. */
     response_body: string | null;
     /** Whether the body was longer. */
     response_truncated: boolean;
-    /** Why it failed; null for a success. */
+    /** Why the attempt failed; null if it succeeded. */
     error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | "secret_unreadable" | "endpoint_disabled" | null;
-    /** Where it was sent. */
+    /** The address of the attempt. */
     url: string;
   };
   DeliveryPage: Schemas["DeliveryPageBase"] & {
@@ -2299,14 +2299,14 @@ export interface Operations {
     input: {};
     answer: Schemas["KeyPage"];
   };
-  /** Add an API key. It works from the next request on. A key can only grant scopes that it has. Scope: `keys:write`. */
+  /** Add an API key. The new key is valid from the next request on. A key can only grant scopes that it has. Scope: `keys:write`. */
   createKey: {
     input: {
       body: Schemas["KeyCreate"];
     };
     answer: Schemas["NewKey"];
   };
-  /** Revoke an API key. It is refused from the next request on. The last key with `keys:write` cannot be revoked. Scope: `keys:write`. */
+  /** Revoke an API key. The key is refused from the next request on. The last key with `keys:write` cannot be revoked. Scope: `keys:write`. */
   revokeKey: {
     input: {
       /** The API key. */
@@ -2706,7 +2706,7 @@ export interface Operations {
   /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
-      /** How many days, today included. */
+      /** The number of days, including today. */
       days?: number | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2722,7 +2722,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** How many days, today included. */
+      /** The number of days, including today. */
       days?: number | undefined;
     };
     answer: Schemas["GapPage"];

@@ -42,7 +42,7 @@ const toolTestSchema = z
     }),
     status: z.int().nullable().meta({ description: "The HTTP status of an answer, if there is one.", example: 200 }),
     text: z.string().meta({ description: "The text that the model would read.", example: '{"status":"shipped"}' }),
-    duration_ms: z.int().meta({ description: "How long it took.", example: 84 }),
+    duration_ms: z.int().meta({ description: "The duration of the call.", example: 84 }),
   })
   .openapi("ToolTest");
 

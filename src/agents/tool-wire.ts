@@ -195,13 +195,13 @@ const mcpServerSchema = z
     tools: z
       .array(
         z.object({
-          name: z.string().meta({ description: "Its name on the server." }),
-          description: z.string().meta({ description: "Its description for the model." }),
+          name: z.string().meta({ description: "The name of the tool on the server." }),
+          description: z.string().meta({ description: "The description of the tool for the model." }),
           parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
           read_only: z.boolean().meta({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
         }),
       )
-      .meta({ description: "Its tools as they were when it was saved." }),
+      .meta({ description: "The tools of the server, as they were when the server was saved." }),
     status: z
       .enum(["ready", "changed"])
       .meta({ description: "`changed` if the server has changed a tool. Its tools are not called until the server is saved again." }),

@@ -7,12 +7,12 @@ import { handoffMessageOf, welcomeMessageOf } from "./messages.ts";
 /** An agent without its instructions, tools and secrets, which keys that may only read agents do not see. */
 export const agentSchema = z.object({
   id: uuid(),
-  name: z.string().meta({ description: "Its name, which your team and visitors see.", example: "Acme support" }),
-  slug: z.string().meta({ description: "Its short name, unique in the workspace.", example: "acme-support" }),
+  name: z.string().meta({ description: "The name of the agent, which your team and visitors see.", example: "Acme support" }),
+  slug: z.string().meta({ description: "The short name of the agent, unique in the workspace.", example: "acme-support" }),
   description: z
     .string()
     .nullable()
-    .meta({ description: "Its purpose, for your team.", example: "Answers questions of the shop's customers." }),
+    .meta({ description: "A note for your team about the purpose of the agent.", example: "Answers questions of the shop's customers." }),
   status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
   language: z.string().meta({ description: "A BCP 47 tag: the language of the texts that you do not set.", example: "en" }),
   welcome_message: z.string().meta({ description: "The message that visitors see before they write.", example: "Hello! How can we help?" }),
@@ -23,8 +23,8 @@ export const agentSchema = z.object({
   }),
   confidence_threshold: z.number().meta({ description: "Answers with less confidence are handed to a human.", example: 0.5 }),
   channels: z.array(z.enum(CHANNELS)).meta({ description: "The channels on which visitors can write to it." }),
-  sources_count: z.int().meta({ description: "How many knowledge sources it has.", example: 3 }),
-  answers_count: z.int().meta({ description: "How many curated answers it has.", example: 12 }),
+  sources_count: z.int().meta({ description: "The number of knowledge sources of the agent.", example: 3 }),
+  answers_count: z.int().meta({ description: "The number of curated answers of the agent.", example: 12 }),
   created_at: timestamp(),
   updated_at: timestamp(),
 });

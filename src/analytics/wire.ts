@@ -52,7 +52,7 @@ export const overviewSchema = z
   .object({
     range: z
       .object({
-        days: z.int().meta({ description: "How many days it has." }),
+        days: z.int().meta({ description: "The number of days of the range." }),
         from: date().meta({ description: "The first day." }),
         to: date().meta({ description: "The last day." }),
       })
@@ -63,7 +63,7 @@ export const overviewSchema = z
     csat: z
       .object({
         average: z.number().nullable().meta({ description: "The average score, 1 to 5; null if there are no ratings." }),
-        count: z.int().meta({ description: "How many there are." }),
+        count: z.int().meta({ description: "The number of ratings." }),
       })
       .meta({ description: "Visitors' ratings of conversations." }),
     feedback: z
@@ -86,7 +86,7 @@ export const overviewSchema = z
         z
           .object({
             question: z.string().meta({ description: "The question." }),
-            count: z.int().meta({ description: "How often it was asked." }),
+            count: z.int().meta({ description: "How often the question was asked." }),
           })
           .openapi("UnansweredQuestion"),
       )
@@ -101,7 +101,7 @@ export const overviewSchema = z
   .openapi("AnalyticsOverview");
 
 export const overviewQuery = z.object({
-  days: integerQuery({ min: 1, max: 365, default: 30 }).meta({ description: "How many days, today included." }),
+  days: integerQuery({ min: 1, max: 365, default: 30 }).meta({ description: "The number of days, including today." }),
   agent_id: uuid().optional(),
 });
 
@@ -124,9 +124,11 @@ const gapExampleSchema = z
 const gapSchema = z
   .object({
     question: z.string().meta({ description: "The most frequent wording of the question.", example: "Do you ship to Iceland?" }),
-    count: z.int().meta({ description: "How often it was asked without a good answer: `unanswered` and `rated_down` together." }),
-    unanswered: z.int().meta({ description: "How often it was handed off because the agent could not answer it." }),
-    rated_down: z.int().meta({ description: "How many answers to it were rated down." }),
+    count: z
+      .int()
+      .meta({ description: "How often the question was asked without a good answer: the sum of `unanswered` and `rated_down`." }),
+    unanswered: z.int().meta({ description: "How often the question was handed off because the agent could not answer it." }),
+    rated_down: z.int().meta({ description: "The number of answers to the question that were rated down." }),
     first_at: timestamp().meta({ description: "When it was first asked in the range." }),
     last_at: timestamp().meta({ description: "When it was last asked." }),
     examples: z.array(gapExampleSchema).meta({ description: `The latest ${MAX_SHOWN_EXAMPLES} times that it was asked, latest first.` }),

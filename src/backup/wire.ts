@@ -10,7 +10,7 @@ const totals = {
   checksum: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "use the checksum of the export, unchanged")
-    .meta({ description: "Of all records together, in any order." }),
+    .meta({ description: "The checksum of all records, which does not depend on their order." }),
 };
 
 /** How much of a workspace has been read, and the totals so far. It is stored with imports and in cursors. */
@@ -75,7 +75,7 @@ export type End = z.infer<typeof endSchema>;
 
 const recordSchema = z.strictObject({
   type: z.string().meta({ description: "The kind of record." }),
-  record: z.record(z.string(), z.unknown()).meta({ description: "Its columns." }),
+  record: z.record(z.string(), z.unknown()).meta({ description: "The columns of the record." }),
 });
 
 const HEADER_EXAMPLE = {

@@ -47,9 +47,12 @@ const startInSchema = z
       .nullable()
       .optional()
       .meta({ description: "The recipient of the mail, which the channel email needs." }),
-    user: endUserSchema.nullable().meta({ description: "On the channel api: your user whose conversation it is." }).optional(),
+    user: endUserSchema
+      .nullable()
+      .meta({ description: "Your user who takes part in the conversation, which the channel api needs." })
+      .optional(),
     subject: z.string().min(1).max(200).nullable().optional().meta({
-      description: "Without it, a mail has the beginning of its text as the subject.",
+      description: "The subject of the mail. By default it is the beginning of the text.",
       example: "Your order 4711",
     }),
     content: filledText(8000).meta({ description: "The message." }),

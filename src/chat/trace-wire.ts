@@ -39,7 +39,7 @@ const passageSchema = z
     title: z.string().meta({ description: "The title of the page or text.", example: "Refunds" }),
     heading: z.string().nullable().meta({ description: "The heading above it.", example: "How long it takes" }),
     url: z.string().nullable().meta({ description: "The page's address.", example: null }),
-    content: z.string().meta({ description: "How it begins.", example: "Refunds are paid within five working days." }),
+    content: z.string().meta({ description: "The beginning of the passage.", example: "Refunds are paid within five working days." }),
     score: z.number().meta({ description: "0 to 1: how well it fits. The parts below make up this score.", example: 0.74 }),
     scores: z
       .object({
@@ -67,9 +67,9 @@ const searchSchema = z
       .array(
         z.object({
           answer_id: uuid(),
-          question: z.string().meta({ description: "Its question.", example: "How long do refunds take?" }),
+          question: z.string().meta({ description: "The curated question.", example: "How long do refunds take?" }),
           score: z.number().meta({ description: "0 to 1: how similar the questions are.", example: 0.42 }),
-          is_cited: z.boolean().meta({ description: "Whether it was given as the answer.", example: false }),
+          is_cited: z.boolean().meta({ description: "Whether the curated answer was given.", example: false }),
         }),
       )
       .meta({ description: "The curated answers with similar questions, best first." }),
@@ -106,7 +106,7 @@ const toolCallSchema = z
       description: "It answered; it was not called, or did nothing; it failed; it handed the conversation over.",
       example: "answered",
     }),
-    note: z.string().nullable().meta({ description: "Why it was refused or failed.", example: null }),
+    note: z.string().nullable().meta({ description: "Why the call was refused or failed.", example: null }),
     status: z.int().nullable().meta({ description: "The HTTP status of its response.", example: 200 }),
     response_length: z.int().nullable().meta({
       description: "The characters that the model read of its response. The response itself is not kept, since it may hold secrets.",

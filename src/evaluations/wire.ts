@@ -46,7 +46,7 @@ export const caseInSchema = z.object(caseFields).openapi("EvaluationCaseIn", {
 
 export const evaluationInSchema = z
   .object({
-    name: z.string().min(1).max(120).nullable().default(null).meta({ description: "Its name." }),
+    name: z.string().min(1).max(120).nullable().default(null).meta({ description: "The name of the evaluation." }),
     cases: z
       .array(z.object(caseFields))
       .min(1)
@@ -69,15 +69,15 @@ export const evaluationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    name: z.string().nullable().meta({ description: "Its name.", example: "After the new refund policy" }),
-    status: z.enum(EVALUATION_STATUSES).meta({ description: "Whether it waits, runs or has ended.", example: "running" }),
-    cases_count: count("How many cases it has."),
-    done_count: count("How many of them have run."),
+    name: z.string().nullable().meta({ description: "The name of the evaluation.", example: "After the new refund policy" }),
+    status: z.enum(EVALUATION_STATUSES).meta({ description: "Whether the evaluation waits, runs or has ended.", example: "running" }),
+    cases_count: count("The number of cases."),
+    done_count: count("The number of cases that have run."),
     right_count: count("Cases with the expected answer."),
     wrong_count: count("Cases with another answer, or with an answer where a refusal is expected."),
-    refused_count: count("Cases that were handed over, where an answer is expected."),
-    failed_count: count("Cases in which the model failed. They say nothing about the knowledge."),
-    error: z.string().nullable().meta({ description: "Why it failed; null if it did not.", example: null }),
+    refused_count: count("Cases that were handed over although an answer is expected."),
+    failed_count: count("Cases in which the model failed, so that they do not test the knowledge."),
+    error: z.string().nullable().meta({ description: "Why the evaluation failed; null if it did not fail.", example: null }),
     started_at: timestamp().nullable().meta({ description: "When its first case started." }),
     completed_at: timestamp().nullable().meta({ description: "When it ended." }),
     created_at: timestamp(),
@@ -116,7 +116,7 @@ const verdictSchema = () => z.enum(VERDICTS).nullable();
 
 export const caseSchema = z
   .object({
-    position: z.int().meta({ description: "Its place in the evaluation, from 0.", example: 0 }),
+    position: z.int().meta({ description: "The position of the case in the evaluation, from 0.", example: 0 }),
     question: questionSchema(),
     previous: previousSchema(),
     expect: expectSchema,

@@ -48,7 +48,12 @@ export const sourceCreateSchema = z
       .nullable()
       .optional()
       .meta({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
-    max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).meta({ description: "For websites; the plan's cap applies." }),
+    max_pages: z
+      .int()
+      .gte(1)
+      .lte(MAX_PAGES)
+      .default(DEFAULT_MAX_PAGES)
+      .meta({ description: "The largest number of pages of a website. The plan limits it." }),
     schedule: z.enum(SCHEDULES).default("weekly").meta({ description: "How often the source is read again. A text is never read again." }),
     metadata: metadata().default({}),
   })
@@ -99,7 +104,12 @@ export const sourcePatchSchema = z
       .nullable()
       .meta({ description: "The name of the source. It is the title of a text's passages, so a text is indexed again with it." }),
     schedule: z.enum(SCHEDULES).nullable().meta({ description: "How often the source is read again. A text or file is never read again." }),
-    max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().meta({ description: "From the next sync on; the plan's cap applies." }),
+    max_pages: z
+      .int()
+      .gte(1)
+      .lte(MAX_PAGES)
+      .nullable()
+      .meta({ description: "The largest number of pages of a website, from the next sync on. The plan limits it." }),
     text: z.string().min(1).nullable().meta({
       description: "Replaces the text of a source of type text. The agent answers from the previous text until the new one is read.",
     }),
@@ -137,7 +147,7 @@ export const sourceSchema = z
     pages_failed: z.int().meta({ description: "Pages that could not be read.", example: 1 }),
     pages_skipped: z.int().meta({ description: "Pages that were left out, such as copies.", example: 2 }),
     chunks_count: z.int().meta({ description: "The number of passages of its texts.", example: 312 }),
-    error: sourceErrorSchema.nullable().meta({ description: "Why the last sync failed; null if it did not." }),
+    error: sourceErrorSchema.nullable().meta({ description: "Why the last sync failed; null if it succeeded." }),
     last_synced_at: timestamp().nullable().meta({ description: "When the source was last read completely." }),
     next_sync_at: timestamp().nullable().meta({ description: "When the source will be read again." }),
     created_at: timestamp(),

@@ -55,7 +55,7 @@ export const inputs = {
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
   list_leads: leadQuery.pick({ q: true, created_since: true }).extend({ agent_id: ofAgent(), cursor: cursor() }),
   get_analytics: z.object({
-    days: z.int().gte(1).lte(365).default(30).meta({ description: "How many days, today included." }),
+    days: z.int().gte(1).lte(365).default(30).meta({ description: "The number of days, including today." }),
     agent_id: ofAgent(),
   }),
   list_sources: z.object({ agent_id: agentId(), cursor: cursor() }),
@@ -69,7 +69,7 @@ export const inputs = {
 
 const kind = () => z.enum(["page", "text", "answer"]).meta({ description: "A page of a website, a text, or a curated answer." });
 /** Always a string, never null: ChatGPT requires one in the results of search and fetch. */
-const url = () => z.string().meta({ description: "Its address; empty for a text or a curated answer." });
+const url = () => z.string().meta({ description: "The address of the document; empty for a text or a curated answer." });
 
 /** A search result in the form that ChatGPT's connectors require. */
 const resultSchema = z.object({

@@ -14,9 +14,9 @@ const MAX_OFFSET = 1_000;
 const auditQuery = cursorQuery.extend({
   offset: integerQuery({ min: 0, max: MAX_OFFSET, default: 0, instead: "cursor" }),
   workspace_id: uuid().optional(),
-  operation: z.string().max(100).optional().meta({ description: "Only this operation, by its operationId." }),
-  actor: z.string().max(100).optional().meta({ description: "Only what this one did." }),
-  since: timeQuery().optional().meta({ description: "Only what was done at or after it." }),
+  operation: z.string().max(100).optional().meta({ description: "Only entries of this operation, which is an operationId." }),
+  actor: z.string().max(100).optional().meta({ description: "Only entries of this actor." }),
+  since: timeQuery().optional().meta({ description: "Only entries at or after this time." }),
 });
 
 export const auditRoutes = createStrictRouter("Audit");

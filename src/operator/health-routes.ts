@@ -12,19 +12,19 @@ const healthSchema = z
     databases: z
       .array(
         z.object({
-          shard: z.int().meta({ description: "Its number: 0 is DB, 1 is DB_1." }),
-          ok: z.boolean().meta({ description: "Whether it answered." }),
-          duration_ms: z.int().meta({ description: "How long it took, in milliseconds." }),
+          shard: z.int().meta({ description: "The number of the database: 0 is DB, 1 is DB_1." }),
+          ok: z.boolean().meta({ description: "Whether the database answered." }),
+          duration_ms: z.int().meta({ description: "The duration of the query in milliseconds." }),
         }),
       )
       .meta({ description: "The databases." }),
     queues: z
       .array(
         z.object({
-          queue: z.enum(QUEUE_NAMES).meta({ description: "Its name." }),
+          queue: z.enum(QUEUE_NAMES).meta({ description: "The name of the queue." }),
           ok: z.boolean().meta({ description: "Whether the queue has no more messages than allowed." }),
           messages: z.int().nullable().meta({ description: "Null if the platform does not report it." }),
-          allowed_messages: z.int().nullable().meta({ description: "How many are no fault." }),
+          allowed_messages: z.int().nullable().meta({ description: "The number of messages up to which the queue is healthy." }),
           oldest_message_at: timestamp().nullable().meta({ description: "When the oldest message was sent." }),
         }),
       )
@@ -34,17 +34,20 @@ const healthSchema = z
         z.object({
           kind: z.enum(WORK_KINDS).meta({ description: "The kind of work." }),
           ok: z.boolean().meta({ description: "Whether no work waits longer than allowed." }),
-          waiting: z.int().meta({ description: "At most 1,000 are counted in each database." }),
+          waiting: z.int().meta({ description: "The number of waiting items, of which at most 1,000 are counted in each database." }),
           oldest: z
             .object({
               id: uuid(),
               workspace_id: uuid(),
               since: timestamp().meta({ description: "The time since which the work waits." }),
-              age_seconds: z.int().meta({ description: "How long that is." }),
+              age_seconds: z.int().meta({ description: "The time since then in seconds." }),
             })
             .nullable()
             .meta({ description: "The work that waits longest; null if no work waits." }),
-          allowed_seconds: z.int().nullable().meta({ description: "How long it may wait; null without a limit." }),
+          allowed_seconds: z
+            .int()
+            .nullable()
+            .meta({ description: "The time in seconds that the work may wait; null if there is no limit." }),
         }),
       )
       .meta({ description: "Background work." }),
@@ -54,7 +57,7 @@ const healthSchema = z
           part: z.enum(FAULTY_PARTS).meta({ description: "The part of the service that fails." }),
           error: z.string().meta({ description: "The error, by its name." }),
           ok: z.boolean().meta({ description: "Whether the fault is too rare to need an operator." }),
-          count: z.int().meta({ description: "How often it happened." }),
+          count: z.int().meta({ description: "The number of times that the fault happened." }),
           since: timestamp().meta({ description: "When the fault first happened." }),
           remedy: z.string().meta({ description: "How to correct the fault." }),
         }),

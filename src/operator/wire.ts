@@ -42,7 +42,7 @@ export const workspaceSchema = z
   .object({
     id: uuid(),
     name: z.string().meta({ description: "The name of the workspace.", example: "Acme" }),
-    slug: z.string().meta({ description: "Its short name, unique in the deployment.", example: "acme" }),
+    slug: z.string().meta({ description: "The short name of the workspace, unique in the deployment.", example: "acme" }),
     plan: plan(),
     region: z.enum(REGIONS).nullable().meta({ description: "The region of its data; null if the operator named none." }),
     limits: limitsSchema.meta({ description: "The limits that apply: those of the plan, with the overrides." }),
@@ -93,7 +93,7 @@ const retentionInput = z
 export const workspaceCreateSchema = z
   .object({
     name: name(),
-    slug: slug().meta({ description: "Its short name, unique in the deployment." }),
+    slug: slug().meta({ description: "The short name of the workspace, unique in the deployment." }),
     plan: plan().default("free"),
     region: z
       .enum(REGIONS)
@@ -143,7 +143,7 @@ export const workspaceUsageSchema = usageSchema
       .object({
         id: uuid(),
         name: z.string().meta({ description: "The name of the workspace.", example: "Acme" }),
-        slug: z.string().meta({ description: "Its short name.", example: "acme" }),
+        slug: z.string().meta({ description: "The short name of the workspace.", example: "acme" }),
       })
       .meta({ description: "The workspace." }),
   })

@@ -72,7 +72,7 @@ export const erasedSchema = z
 
 export const exportSchema = z
   .object({
-    identifier: identifierSchema.meta({ description: "Whom it is of." }),
+    identifier: identifierSchema.meta({ description: "The identifier of the person." }),
     exported_at: timestamp().meta({ description: "When it was made." }),
     visitors: z.array(visitorSchema).meta({ description: "The visitors who are this person." }),
     conversations: z
@@ -83,7 +83,7 @@ export const exportSchema = z
           drafts: z.array(storedDraftSchema).meta({ description: "The drafts of curated answers that its replies became." }),
           messages: z.array(messageSchema).meta({ description: "Its messages, oldest first." }),
           notes: z.array(messageSchema).meta({ description: "The team's notes on it, oldest first." }),
-          traces: z.array(traceSchema).meta({ description: "How its answers of the last 30 days came about, oldest first." }),
+          traces: z.array(traceSchema).meta({ description: "The traces of its answers of the last 30 days, oldest first." }),
         }),
       )
       .meta({ description: "Their conversations with all messages." }),

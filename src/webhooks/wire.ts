@@ -206,16 +206,16 @@ export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
 const attemptSchema = z
   .object({
     number: z.int().meta({ description: "1 for the first attempt." }),
-    started_at: timestamp().meta({ description: "When it was made." }),
-    duration_ms: z.int().meta({ description: "How long it took, in milliseconds.", example: 187 }),
+    started_at: timestamp().meta({ description: "When the attempt was made." }),
+    duration_ms: z.int().meta({ description: "The duration of the attempt in milliseconds.", example: 187 }),
     response_status: z.int().nullable().meta({ description: "The HTTP status; null without a response.", example: 200 }),
-    response_body: z.string().nullable().meta({ description: "Its first 8 KiB.", example: "ok" }),
+    response_body: z.string().nullable().meta({ description: "The first 8 KiB of the response body.", example: "ok" }),
     response_truncated: z.boolean().meta({ description: "Whether the body was longer." }),
     error: z
       .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
       .nullable()
-      .meta({ description: "Why it failed; null for a success." }),
-    url: z.string().meta({ description: "Where it was sent.", example: "https://hooks.example.com/support" }),
+      .meta({ description: "Why the attempt failed; null if it succeeded." }),
+    url: z.string().meta({ description: "The address of the attempt.", example: "https://hooks.example.com/support" }),
   })
   .openapi("DeliveryAttempt");
 
@@ -225,10 +225,10 @@ export const deliverySchema = z
     webhook_id: uuid(),
     event_id: uuid(),
     event_type: z.string().meta({ description: "What happened.", example: "handoff.created" }),
-    status: z.enum(DELIVERY_STATUSES).meta({ description: "pending while it is retried." }),
-    trigger: z.enum(DELIVERY_TRIGGERS).meta({ description: "Whether it was sent for an event, as a test, or again." }),
-    attempt_count: z.int().meta({ description: "How many attempts were made." }),
-    next_attempt_at: timestamp().nullable().meta({ description: "When the next one is due; null once it is settled." }),
+    status: z.enum(DELIVERY_STATUSES).meta({ description: "The status of the delivery, which is `pending` while it is retried." }),
+    trigger: z.enum(DELIVERY_TRIGGERS).meta({ description: "Whether the delivery was sent for an event, as a test, or again." }),
+    attempt_count: z.int().meta({ description: "The number of attempts so far." }),
+    next_attempt_at: timestamp().nullable().meta({ description: "When the next attempt is due; null if no attempt follows." }),
     created_at: timestamp(),
     completed_at: timestamp().nullable().meta({ description: "When it succeeded or failed for good." }),
     attempts: z.array(attemptSchema).meta({ description: "Oldest first." }),

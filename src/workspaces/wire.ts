@@ -10,7 +10,7 @@ export const meSchema = z
       .object({
         id: uuid(),
         name: z.string().meta({ description: "The name.", example: "Acme" }),
-        slug: z.string().meta({ description: "Its short name, unique in the deployment.", example: "acme" }),
+        slug: z.string().meta({ description: "The short name of the workspace, unique in the deployment.", example: "acme" }),
       })
       .meta({ description: "The workspace of the key." }),
     plan: z.enum(PLAN_NAMES).meta({ description: "The plan of the workspace." }),
@@ -58,8 +58,8 @@ export const usageSchema = z
     plan: z.enum(PLAN_NAMES).meta({ description: "The plan of the workspace." }),
     period: z
       .object({
-        start: timestamp().meta({ description: "Its first moment." }),
-        end: timestamp().meta({ description: "The next one's first moment." }),
+        start: timestamp().meta({ description: "The start of the period." }),
+        end: timestamp().meta({ description: "The start of the next period." }),
       })
       .meta({ description: "The calendar month, UTC; the end is the next one's start." }),
     limits: limitsSchema.meta({ description: "The plan's limits, with the operator's changes." }),
