@@ -28,7 +28,7 @@ export const findAgentBrief = compiled((db, workspaceId: string, agentId: string
     .where(isOwn(agents, workspaceId, agentId)),
 );
 
-/** An agent by its id alone, with its workspace's plan, unless the workspace is deleted. */
+/** An agent by its id only, with its workspace's plan, unless the workspace is deleted. */
 export function findAgentWithPlan(db: Database, agentId: string) {
   return db
     .select({

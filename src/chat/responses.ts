@@ -140,7 +140,7 @@ interface FoundAnswer {
 }
 
 /**
- * Resumes the stream of an answer after the client's last event: from D1 if the answer is finished, else from the session that
+ * Resumes the stream of an answer after the client's last event: from D1 if the answer is finished, otherwise from the session that
  * writes it. A client that has the whole answer gets 204, on which an EventSource stops.
  * @param find reads D1 in one trip, and throws if the caller may not read the conversation.
  * @throws ApiError `not_found` where there is no such answer.

@@ -262,7 +262,7 @@ function silentAnswer({ agent, history, conversation }: OpenTurn, { message, con
 }
 
 /**
- * The author of the question, if the channel or, for a question that names nobody, an earlier message has proven who they are; else
+ * The author of the question, if the channel or, for a question that names nobody, an earlier message has proven who they are; otherwise
  * null. The token of an anonymous visitor does not prove the person that the visitor was merged into.
  */
 function verifiedVisitor({ visitor }: Question, asked: StoredMessage | undefined): VerifiedVisitor | null {

@@ -74,7 +74,7 @@ export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
   return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
 }
 
-/** SQL: the id of the question's visitor if it was merged into another, else NULL. Its token still continues what it began. */
+/** SQL: the id of the question's visitor if it was merged into another, otherwise NULL. Its token still continues what it began. */
 export function mergedVisitorId({ workspaceId }: Question, { anonId }: QuestionVisitor): SQL {
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
 }

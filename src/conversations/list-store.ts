@@ -74,7 +74,7 @@ function selectListed(db: Database, ids: SQL) {
     .orderBy(desc(c.updatedAt), desc(c.id));
 }
 
-/** The ids of a page, read from indexes alone: each status is an index range in the order of the list, and the ranges are merged. */
+/** The ids of a page, read from indexes only: each status is an index range in the order of the list, and the ranges are merged. */
 function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep }: ReadPage): SQL {
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;

@@ -91,7 +91,7 @@ export function snippetOf(text: string, phrases: readonly Phrase[]): SnippetPart
   return parts;
 }
 
-/** The start of the first word between two offsets, or else the first offset. */
+/** The start of the first word between two offsets, otherwise the first offset. */
 function boundary(text: string, from: number, to: number): number {
   const space = text.slice(from, to).search(/\s\S/);
   return space < 0 ? from : from + space + 1;

@@ -112,7 +112,7 @@ const MEAN_RARITY = 0.45;
 /** A content word of a query. It remembers its similarity to each word that it has been compared with. */
 class ContentWord {
   readonly weight: number;
-  /** Its rarity, 0..1, if the question asks about it and the knowledge lacks it, else 0. */
+  /** Its rarity, 0..1, if the question asks about it and the knowledge lacks it, otherwise 0. */
   readonly unknown: number;
   private readonly vector: Float32Array | undefined;
   private readonly known = new Map<string, number>();

@@ -140,7 +140,7 @@ function listItems(text: string): string[] {
   return items;
 }
 
-/** How well a set of terms matches a query term, 0..1: 1 for the term or all of its parts, else the weight of an alternative. */
+/** How well a set of terms matches a query term, 0..1: 1 for the term or all of its parts, otherwise the weight of an alternative. */
 export function termMatch(all: ReadonlySet<string>, { term, parts, alternatives }: QueryTerm): number {
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;

@@ -60,7 +60,7 @@ export class CheckedAnswer {
     return this.options.isTrusted ? 1 : this.supports.reduce((sum, support) => sum + support, 0) / Math.max(1, this.facts);
   }
 
-  /** The text of a reply that states no facts, if the visitor's message asks for none; else undefined. */
+  /** The text of a reply that states no facts, if the visitor's message asks for none; otherwise undefined. */
   get smallTalk(): string | undefined {
     const statesNothing = this.facts === 0 && !this.declines && this.held.trim() !== "";
     return statesNothing && isNeutral(this.options.evidence.question) ? this.held.trim() : undefined;

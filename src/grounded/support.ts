@@ -41,7 +41,7 @@ const MIN_FUNCTION_WORD_SHARE = 0.25;
 const MAX_FOREIGN_SHARE = 0.12;
 const MIN_COMPARED_WORDS = 5;
 
-/** Words of politeness: a sentence of nothing else states no fact. */
+/** Words of politeness. A sentence with only such words states no fact. */
 const POLITE = new Set(
   terms(`happy glad pleased delighted welcome hello hey greetings dear thank thanks appreciate appreciated assist assistance
     assisting hesitate reach contact wonderful fantastic excellent certainly absolutely course summary summarize short answer

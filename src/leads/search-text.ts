@@ -41,7 +41,7 @@ export function toSearchText({ name, email, phone, customFields }: Searchable): 
   return { text: folded.join(FIELD_SEPARATOR), digits: digitsOf(phone ?? "") };
 }
 
-/** The term of a query. A query of digits alone, or formatted as a phone number, also matches the phone number's digits. */
+/** The term of a query. A query that has only digits, or is formatted as a phone number, also matches the phone number's digits. */
 export function toSearchTerm(query: string): SearchTerm {
   const digits = digitsOf(query);
   const isDigits = /^\p{Nd}+$/u.test(query);

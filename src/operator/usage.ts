@@ -8,7 +8,7 @@ import { listUsage } from "./store.ts";
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** What workspaces have used: questions of a billing period, and all else as it is now. One trip to each shard. */
+/** What workspaces have used: questions of a billing period, and the current numbers of everything else. It takes one round trip to each shard. */
 export async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
   const byShard = [...Map.groupBy(rows, ({ id }) => shardOf(id))];
   const pages = await Promise.all(

@@ -240,7 +240,7 @@ export function secretValues(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
-/** The secrets that API keys are accepted from, the one for new keys first. RETIRED_KEY_SECRET is valid for nothing else. */
+/** The secrets that API keys are accepted from, the one for new keys first. RETIRED_KEY_SECRET has no other use. */
 export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }

@@ -1,7 +1,7 @@
 import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
 
 /**
- * Chooses the language of the chat: the first preferred one that is offered, or else the first offered one.
+ * Chooses the language of the chat: the first preferred one that is offered, otherwise the first offered one.
  * @param wanted the preferred languages as BCP 47 tags, in order.
  * @param own the languages of the agent, as keys. If there are none, all are offered.
  */

@@ -9,7 +9,7 @@ export type FileReading = { kind: "text"; text: string } | { kind: "skipped"; re
 
 /**
  * Reads the text of an uploaded file: PDF, DOCX and HTML as blocks, a CSV file as a table, other text unchanged. The kind is
- * detected from the bytes alone, since the name and the declared type may be wrong.
+ * detected only from the bytes, since the name and the declared type may be wrong.
  */
 export async function readFile(bytes: Uint8Array): Promise<FileReading> {
   const reading = await readKind(fileKind(bytes), bytes);

@@ -135,7 +135,7 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04];
 /** The magic number of Rich Text Format, whose text is markup. */
 const RTF = [0x7b, 0x5c, 0x72, 0x74, 0x66];
 
-/** Detects the kind of a file by its bytes alone. */
+/** Detects the kind of a file only by its bytes. */
 export function fileKind(bytes: Uint8Array): FileKind {
   if (beginsWith(bytes, ZIP)) return "docx";
   return beginsWith(bytes, RTF) ? "unsupported" : mediaKind(null, "", bytes);

@@ -33,7 +33,7 @@ interface Scan {
 }
 
 /**
- * Chooses the queries for these terms: the rarest terms, as many as may be scored, match alone. Of the other terms the rarest must
+ * Chooses the queries for these terms: the rarest terms, as many as may be scored, match without others. Of the other terms the rarest must
  * occur together, so that a question of common words, or with one unusual word, still finds its subject.
  * @param size the number of chunks of the index.
  * @returns undefined if the index has none of the terms.

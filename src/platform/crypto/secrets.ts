@@ -31,7 +31,7 @@ export class UnreadableSecretError extends Fault {
 
 /**
  * Encrypts a secret for storage with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext>`. The key id allows key rotation.
- * @param context where it is stored, such as `agent/<id>`: authenticated, so that it decrypts nowhere else.
+ * @param context where it is stored, such as `agent/<id>`: it is authenticated, so that the secret decrypts only there.
  */
 export async function encryptSecret(env: Env, secret: string, context: string): Promise<string> {
   const { id, key } = await storageKey(secretValues(env.ENCRYPTION_KEY)[0]);

@@ -35,7 +35,7 @@ const MAX_SHAPES = 200;
 
 /**
  * Builds statements once for each shape of their values: which of them are null or missing, the flags, and the lengths of lists. They
- * are for `db.batch` alone.
+ * are only for `db.batch`.
  * @param build gets a placeholder in place of every text, number and list of texts: it may bind them, but neither look at them nor
  * compute with them. It returns a statement, or statements in objects and lists.
  * @returns the function, with its `build`, whose parameters tests read.

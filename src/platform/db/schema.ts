@@ -56,7 +56,7 @@ const partialIndex = (name: string, [first, ...rest]: [SQLiteColumn, ...SQLiteCo
     .on(first, ...rest)
     .where(condition);
 
-// --- Across workspaces: in shard 0 alone ----------------------------------------------------------------------------
+// --- Across workspaces: only in shard 0 -----------------------------------------------------------------------------
 
 /** How many workspaces each shard holds. */
 export const shards = sqliteTable("shards", { shard: integer("shard").primaryKey(), workspacesCount: count("workspaces_count") });
@@ -515,7 +515,7 @@ export const conversations = sqliteTable(
     contextAfter: text("context_after"),
     /** When the agent first replied; set by a trigger, for analytics. */
     firstAiReplyAt: integer("first_ai_reply_at"),
-    /** When it was first resolved by the agent alone (analytics/definitions.ts); set by a trigger. */
+    /** When it was first resolved by the agent without the team (analytics/definitions.ts); set by a trigger. */
     aiResolvedAt: integer("ai_resolved_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

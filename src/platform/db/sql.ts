@@ -164,7 +164,7 @@ export function importCompleted(workspaceId: Column | SQL): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.completed_at IS NULL)`;
 }
 
-/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL alone. */
+/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL only. */
 export function newIdSql(workspaceId: string, nowMs: number): SQL {
   // A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth.
   const time = sql`printf('%012x', ${nowMs})`;

@@ -60,7 +60,7 @@ function waiting(table: SQLiteTable & { workspaceId: SQLiteColumn }, dueAt: SQLi
 
 /**
  * SQL condition: the row is among the next `limit` of the waiting rows: the oldest of each workspace, then the second oldest of
- * each, and so on. It reads an index alone, and of each workspace no more than it may return.
+ * each, and so on. It reads only an index, and for each workspace only the rows that it may return.
  * @param where which of the rows of the index wait.
  * @param order of the rows of one turn. By default none: where there are more workspaces than rows, chance decides each time.
  */

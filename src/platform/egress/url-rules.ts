@@ -59,7 +59,7 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   return hostProblem(url.hostname);
 }
 
-/** Whether a URL is refused for its private host alone, so that a developer may allow it on their machine. */
+/** Whether a URL is refused only for its private host, so that a developer may allow it on their machine. */
 export function isAllowedWhenPrivate(raw: string, policy: UrlPolicy): boolean {
   return urlProblem(raw, policy, true) === undefined && hostProblem(new URL(raw).hostname) !== undefined;
 }

@@ -16,7 +16,7 @@ const BUSY = "The service is busy. Try again in a moment.";
 const UNKNOWN_FATE =
   "The service is busy, and this request may have taken effect. Check before you repeat it; with an Idempotency-Key it can be repeated safely.";
 
-/** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
+/** Responds to any error with the error envelope. Details that are not for the caller are only written to the log. */
 export function handleError(error: unknown, c: AppContext): Response {
   const apiError = error instanceof ApiError ? error : toApiError(c, error);
   c.set("errorCode", apiError.code);
