@@ -1191,7 +1191,7 @@ export interface Schemas {
     has_more: boolean;
   };
   ConversationIn: {
-    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
+    /** The agent that answers once the conversation is resolved or its status is set to open. A mail is sent from its mailbox. */
     agent_id: string;
     /** The channel on which the person reads the message. */
     channel: "email" | "api";
@@ -2381,7 +2381,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationPage"];
   };
-  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
+  /** Start a conversation as the team. Sends the first message of a conversation, by mail from the agent's mailbox or over the API. Your team has the conversation until it is resolved or its status is set to open. Replies to the mail are added to the conversation. Scope: `conversations:write`. */
   startConversation: {
     input: {
       body: Schemas["ConversationIn"];

@@ -98,7 +98,7 @@ function trustSelfSignedCertificate(): void {
   process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
 }
 
-/** Creates the demo, or finds it; undefined where the configuration allows none, and the service runs without it. */
+/** Creates the demo, or finds it; undefined if the configuration allows none, and the service runs without it. */
 async function prepareDemo(url: string, flags: Flags, project: Project, devVars: string): Promise<Demo | undefined> {
   const tokens = flags.vars.get("OPERATOR_TOKEN") ?? project.vars["OPERATOR_TOKEN"] ?? "";
   const operatorToken = tokens.split(",")[0]!.trim();

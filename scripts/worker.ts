@@ -19,7 +19,7 @@ interface WorkerConfig {
 
 /**
  * The arguments that make wrangler take a build as it is, in place of `main`, which it would bundle to one module.
- * @returns none where `main` is another Worker's.
+ * @returns none if `main` is another Worker's.
  * @throws UserError where the configuration would leave modules out.
  */
 export function prebuilt({ main, rules }: WorkerConfig, folder = FOLDER): string[] {

@@ -11,7 +11,7 @@ interface Flood {
   /** The bound that ends it, in words. */
   bound: string;
   request: (n: number) => PreparedRequest;
-  /** How many an hour a plan allows, apart from the rate limit; undefined where that is the only bound. */
+  /** How many an hour a plan allows, apart from the rate limit; undefined if that is the only bound. */
   perHour: (limits: Limits, storedBytes: number) => number | undefined;
   /** The operation that each request includes: what that stores is not counted. */
   beside?: string;

@@ -3,7 +3,7 @@ import { addTexts, type Tenant } from "../tenant.ts";
 import { ndcg } from "./metrics.ts";
 import type { Kind, Question, QuestionSet } from "./questions.ts";
 
-/** More than five results, because several may be pieces of one text. */
+/** The limit is above five results, because several of them may be pieces of one text. */
 const SEARCH_LIMIT = 20;
 /** How many of the last messages a search gets, one a line. */
 const MESSAGES_SEARCHED = 3;
@@ -15,7 +15,7 @@ export interface Outcome {
   group: string;
   language: string;
   kind: Kind;
-  /** nDCG@5 of a search where all relevant texts are known, else 1 where the first result is right; null where no result is right. */
+  /** nDCG@5 of a search where all relevant texts are known, else 1 where the first result is right; null if no result is right. */
   retrieval: number | null;
   /** `refused` where the question is handed to a human. */
   result: "right" | "wrong" | "refused";

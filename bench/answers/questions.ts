@@ -107,7 +107,7 @@ interface Collection {
 interface Curated {
   name: string;
   answers: { intent: string; questions: string[] }[];
-  /** `intent` is null where no answer fits. */
+  /** `intent` is null if no answer fits. */
   queries: { text: string; intent: string | null }[];
 }
 

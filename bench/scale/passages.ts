@@ -134,7 +134,7 @@ export const KINDS: Record<string, { isGerman?: boolean; words: (pick: Pick, fie
   "German, of a tenth of the passages": { isGerman: true, words: (pick) => pick([50, 30_000], 4) },
 };
 
-/** Returns a question of a kind in the words of a passage of this document; none where it has no such words. */
+/** Returns a question of a kind in the words of a passage of this document; none if it has no such words. */
 export function questionAt(kind: string, number: number): Question[] {
   const { isGerman = false, words } = KINDS[kind]!;
   const { vocabulary, ranks, url } = documentAt(number);

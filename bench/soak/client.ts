@@ -41,7 +41,7 @@ export class SoakClient {
     this.headers = headers;
   }
 
-  /** Sends a request when the service runs; returns undefined where it was killed before it answered. */
+  /** Sends a request when the service runs; returns undefined if it was killed before it answered. */
   async send(request: PreparedRequest): Promise<SoakResponse | undefined> {
     const headers = { ...this.headers, ...request.headers };
     const port = await this.service.port;

@@ -113,7 +113,7 @@ export class Load {
     return deed;
   }
 
-  /** Returns undefined where no record exists yet that the request could be about. */
+  /** Returns undefined if no record exists yet that the request could be about. */
   private requestOf(kind: Kind, marker: string): PreparedRequest | undefined {
     const { agentId, scratchAgentId } = this.target;
     const post = (path: string, body: object): PreparedRequest => ({ method: "POST", path: `/api/v1${path}`, body });

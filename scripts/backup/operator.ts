@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, describeAnswer } from "../shared/service.ts";
 
-/** Longer than the service takes for the largest request. */
+/** This is longer than the service takes for the largest request. */
 const REQUEST_MS = 120_000;
 /** Each request can be repeated without harm, so a short outage does not end an import of hours. */
 const ATTEMPTS = 5;

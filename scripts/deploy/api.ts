@@ -7,7 +7,7 @@ const API = "https://api.cloudflare.com/client/v4";
 const PAGE_SIZE = 50;
 const MAX_PAGES = 200;
 
-/** The API's answer; `result` is undefined where the API refused. */
+/** The API's answer; `result` is undefined if the API refused. */
 export interface Reply<T> {
   status: number;
   result: T | undefined;

@@ -36,7 +36,7 @@ export async function checkPlan(api: CloudflareApi): Promise<Finding> {
   if (!result) {
     return note(
       subject,
-      `${PAID_PLAN}. Whether the account has it, the login may not read (permission Billing: Read): look at ${plansPage}`,
+      `${PAID_PLAN}. The login may not read whether the account has it (permission Billing: Read): look at ${plansPage}`,
     );
   }
   const plans = result.map(({ rate_plan: plan }) => `${plan?.id} ${plan?.public_name}`);
@@ -150,5 +150,5 @@ export async function checkMetrics(api: CloudflareApi, { uses }: Project): Promi
   if ((await api.queryMetrics("SHOW TABLES")) === 200) return [ok(subject, "on")];
   const remedy = metricsRemedy(api.accountId);
   if (await api.mayReadAnalytics()) return [missing(subject, `off: ${remedy}`)];
-  return [note(subject, `whether it is on, the login may not read (permission Account Analytics: Read). If it is off, ${remedy}`)];
+  return [note(subject, `the login may not read whether it is on (permission Account Analytics: Read). If it is off, ${remedy}`)];
 }

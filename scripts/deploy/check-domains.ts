@@ -53,7 +53,7 @@ interface SendingDomain {
   enabled: boolean;
 }
 
-/** What was found about the mail of a zone; nothing where it hands none to the Worker, undefined where the login may not read that. */
+/** What was found about the mail of a zone; nothing if it hands none to the Worker, undefined if the login may not read that. */
 async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: string): Promise<Finding[] | undefined> {
   const [settings, rules, sending] = await Promise.all([
     api.readZone<{ enabled?: boolean; support_subaddress?: boolean }>(id, "email/routing"),
@@ -74,7 +74,7 @@ async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: stri
   const subject = `Mail ${name}`;
   if (problem !== undefined) return [fault(subject, `${routed}, but ${problem}`)];
   if (sending.result) return [ok(subject, `${routed}, replies with it`)];
-  const unread = `whether it may send answers, the login may not read (permission Email Sending: Read); see ${ROUTING_DOCS}`;
+  const unread = `the login may not read whether it may send answers (permission Email Sending: Read); see ${ROUTING_DOCS}`;
   return [note(subject, `${routed}, replies with it; ${unread}`)];
 }
 

@@ -18,7 +18,7 @@ const SHARDS = new Map(Array.from({ length: MAX_SHARDS }, (_, shard) => [binding
 export interface DatabaseBinding {
   binding: string;
   name: string;
-  /** The region of the database and of its workspaces' objects; undefined where the configuration names none. */
+  /** The region of the database and of its workspaces' objects; undefined if the configuration names none. */
   region: Region | undefined;
   /** The id in the configuration, if there is one; wrangler finds the other databases by name. */
   id: string | undefined;
@@ -36,7 +36,7 @@ export interface Project {
   config: string;
   env: string;
   worker: string;
-  /** The arguments that make wrangler upload the deployment's own build; none where `main` is another Worker's. */
+  /** The arguments that make wrangler upload the deployment's own build; none if `main` is another Worker's. */
   workerArgs: string[];
   accountId: string | undefined;
   vars: Record<string, unknown>;

@@ -58,7 +58,7 @@ function secretsFile({ config, env }: Project): string {
   return join(dirname(config), `.secrets.${env}`);
 }
 
-/** The text that says where the operator finds the new secrets; undefined where there are none. */
+/** The text that says where the operator finds the new secrets; undefined if there are none. */
 export function secretsNotice({ project, missingSecrets }: Deployment): string | undefined {
   const names = Object.keys(missingSecrets);
   if (names.length === 0) return undefined;

@@ -171,7 +171,7 @@ export function stepsFor({ check: isCheck, remove: isRemoval }: Options): readon
   return [account, check, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
 }
 
-/** Runs steps up to the first that fails. Returns what failed and what to do, or undefined where all succeeded. */
+/** Runs steps up to the first that fails. Returns what failed and what to do, or undefined if all succeeded. */
 export async function runSteps(
   steps: readonly Step[],
   deployment: Deployment,

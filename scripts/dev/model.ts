@@ -110,13 +110,13 @@ function shownName(model: string): string {
   return model.endsWith(".gguf") ? basename(model) : model;
 }
 
-/** @returns the id of the chat model to use; undefined where the server offers none. */
+/** @returns the id of the chat model to use; undefined if the server offers none. */
 export function chooseChatModel(models: readonly ListedModel[]): string | undefined {
   const usable = models.filter((model) => !isHosted(model) && !OTHER_KIND.test(nameOf(model)) && !EMBEDS.test(nameOf(model)));
   return usable.toSorted((a, b) => suitability(b) - suitability(a))[0]?.id;
 }
 
-/** @returns the id of the embedding model to use; undefined where the server offers none. */
+/** @returns the id of the embedding model to use; undefined if the server offers none. */
 export function chooseEmbeddingModel(models: readonly ListedModel[]): string | undefined {
   return models.find((model) => !isHosted(model) && !OTHER_KIND.test(nameOf(model)) && EMBEDS.test(nameOf(model)))?.id;
 }
@@ -130,7 +130,7 @@ function isHosted(model: ListedModel): boolean {
   return HOSTED.test(nameOf(model)) || HOSTED_OWNERS.has(model.owned_by);
 }
 
-/** Without the folders or the publisher, whose name may hold any of these words. */
+/** Returns the name without the folders or the publisher, because these may contain any of the words above. */
 function nameOf({ id }: ListedModel): string {
   return basename(id);
 }
@@ -140,7 +140,7 @@ function findNamed(models: readonly ListedModel[], wanted: string): string | und
   return models.find(({ id }) => [id, id.replace(/:latest$/, ""), shownName(id)].includes(wanted))?.id;
 }
 
-/** The models that a server lists; none where nothing answers in time, or something else than such a server. */
+/** The models that a server lists; none if nothing answers in time, or something else than such a server. */
 async function listModels(server: Server): Promise<ListedModel[]> {
   for (let tries = 0; tries < TRIES; tries++) {
     const answer = await fetch(`${baseUrlOf(server)}/models`, { redirect: "error", signal: AbortSignal.timeout(TRY_MS) })

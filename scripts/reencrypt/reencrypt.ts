@@ -181,7 +181,7 @@ interface Options extends OperatorTarget {
 }
 
 /**
- * Reads arguments and environment; undefined where help was asked for.
+ * Reads arguments and environment; undefined if help was asked for.
  * @throws UserError that says what is missing.
  */
 export function readOptions(args: readonly string[], environment: Record<string, string | undefined>): Options | undefined {

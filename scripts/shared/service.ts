@@ -92,7 +92,7 @@ export async function waitUntilHealthy(url: string): Promise<void> {
   if (!isHealthy) throw new UserError(`The service was not healthy within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
 }
 
-/** Calls a function until it returns a value. Returns undefined where it does not within the limit. */
+/** Calls a function until it returns a value. Returns undefined if it does not within the limit. */
 export async function poll<Value>(read: () => Promise<Value | undefined>, limitMs: number): Promise<Value | undefined> {
   for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(POLL_EVERY_MS)) {
     const value = await read();
@@ -111,7 +111,7 @@ export async function findDemoProblem(operator: Client): Promise<string | undefi
 
 /** A deployment's operator surface, with the token for it. */
 export interface OperatorTarget {
-  /** Without a slash at its end. */
+  /** The URL, without a slash at its end. */
   url: string;
   token: string;
 }

@@ -31,7 +31,7 @@ import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 /** How long the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
-/** Longer than the creation of an agent takes, which claims its mail address first. */
+/** This is longer than the creation of an agent takes, which claims the mail address first. */
 const CLAIM_MS = 60_000;
 
 const DEFAULTS = {

@@ -5,11 +5,11 @@ import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
 import { operatorAudit } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 
-/** Who does what. */
+/** The author of an entry in the audit log, and the operation. */
 export interface Auditor {
-  /** The token, by its fingerprint. */
+  /** The fingerprint of the token. */
   actor: string;
-  /** The operation's id. */
+  /** The id of the operation in the OpenAPI document. */
   operation: string;
   requestId: string;
 }
@@ -22,10 +22,10 @@ export interface OperatorOperation extends Operation {
 /** A change of an agent or key, by the operator or, without `by`, by one of the workspace's own keys. */
 export type Change = Operation & Partial<OperatorOperation>;
 
-/** What an operation is about, besides its workspace. */
+/** What an operation changes, in addition to its workspace. */
 interface Subject {
   targetId?: string;
-  /** The names of the fields that were sent. */
+  /** The names of the fields in the request. */
   fields?: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export interface AuditFilter {
   sinceMs?: number | undefined;
 }
 
-/** The first entries, newest first, and how many there are. */
+/** Lists a page of the entries, newest first, and counts all of them. */
 export function listAudit(db: Database, filter: AuditFilter, page: { limit: number; beforeId?: string | undefined }) {
   const before = page.beforeId === undefined ? undefined : lt(operatorAudit.id, page.beforeId);
   return [
@@ -90,7 +90,7 @@ function conditions({ workspaceId, operation, actor, sinceMs = 0 }: AuditFilter)
   ];
 }
 
-/** Deletes the entries from before `beforeMs`, and the oldest ones of more than `max`. */
+/** Deletes the entries from before `beforeMs`, and the oldest entries if there are more than `max`. */
 export function pruneAudit(db: Database, beforeMs: number, max: number) {
   const newest = sql`(SELECT max(rowid) FROM ${operatorAudit})`;
   return [

@@ -10,12 +10,12 @@ import { type Change, recordChange } from "./audit-store.ts";
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
-/** The outcome of adding a key; `not_granted` if the granting key lacks one of its scopes, or was just revoked. */
+/** The outcome of adding a key. It is `not_granted` if the granting key lacks one of the scopes, or has just been revoked. */
 export type KeyAddition = { outcome: "done"; row: KeyRow; key: string } | { outcome: "too_many" } | { outcome: "not_granted" };
 
 /**
- * Adds a key, which works from the next request on. A request that is repeated since its response was lost replaces the key that
- * nobody has seen.
+ * Adds a key, which is valid from the next request on. If a request is repeated because its response was lost, its key replaces the
+ * first one, which nobody has seen.
  * @param granterId the key that grants it, within its own scopes; undefined for the operator, who may grant anything.
  */
 export async function addKey(
@@ -39,7 +39,7 @@ export async function addKey(
 }
 
 /**
- * Revokes a key from the next request on; of the revoked ones, the latest are kept.
+ * Revokes a key from the next request on. The records of the latest revoked keys are kept.
  * @param keepsLast whether the last key that may manage keys stays, so that a workspace cannot lock itself out.
  */
 export async function removeKey(op: Change, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {

@@ -3,8 +3,8 @@ import type { PinnedTool, StoredHttpTool, StoredMcpServer } from "../platform/db
 import { truncate } from "../platform/text.ts";
 
 /*
- * The team allows the tools of an MCP server as the server describes them at that time. They are stored with a hash (pinned), since
- * a server may change a tool later: a changed tool is not called until the team allows it again.
+ * When the team allows the tools of an MCP server, their descriptions are stored with a hash (they are pinned), because the server may
+ * change a tool later. A changed tool is not called until the team allows it again.
  */
 
 /** A tool as its server lists it. */
@@ -26,7 +26,10 @@ export function modelName(server: string, tool: string): string {
   return `${server}_${tool}`.replaceAll(UNSAFE_IN_NAME, "_").slice(0, MAX_NAME_LENGTH);
 }
 
-/** Pins the allowed tools of a server as it lists them now; null allows all. Returns the names of those that it does not list, if any. */
+/**
+ * Pins the allowed tools of a server. If the server does not list some of them, their names are returned instead.
+ * @param allowed the names of the allowed tools; null allows all.
+ */
 export async function pinAllowed(
   listed: readonly ListedTool[],
   allowed: readonly string[] | null,
@@ -43,7 +46,7 @@ async function pin({ name, description = "", inputSchema, annotations = {} }: Li
   return { ...shown, isReadOnly: annotations.readOnlyHint === true, hash };
 }
 
-/** Describes the first change of a server's tools, as a sentence for the team; undefined if nothing has changed. */
+/** Describes the first change of a server's tools in a sentence for the team. Returns undefined if nothing has changed. */
 export async function describeChange(pinned: readonly PinnedTool[], listed: readonly ListedTool[]): Promise<string | undefined> {
   for (const { name, hash } of pinned) {
     const now = listed.find((tool) => tool.name === name);

@@ -24,7 +24,7 @@ export type CallResult =
   | { kind: "refused"; problem: string }
   /** `problem` is a sentence of the service, `text` the beginning of the response. */
   | { kind: "failed"; problem: string; text: string }
-  /** There was no response: the call may have taken effect or not. */
+  /** There was no response, and it is unknown whether the call took effect. */
   | { kind: "unknown"; problem: string };
 
 interface ToolCall {
@@ -40,7 +40,7 @@ interface ToolCall {
 
 /**
  * Calls an agent's tool once.
- * @throws UnreadableSecretError when a header cannot be decrypted; nothing has been sent then.
+ * @throws UnreadableSecretError if a header cannot be decrypted. In this case nothing has been sent.
  */
 export async function callTool(env: Env, { tool, agentId, input, variables, idempotencyKey, logFields }: ToolCall): Promise<CallResult> {
   const { method } = tool;
@@ -97,10 +97,10 @@ function resultOf(exchange: Exchange): CallResult {
 const TEXT_TYPE = /^(?:text\/[\w.+-]+|application\/(?:[\w.+-]+\+)?(?:json|xml))$/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
 const CHARSET = /;\s*charset="?([\w-]+)/i;
-/** A string of a JSON text, or whitespace between its parts. */
+/** A string in a JSON text, or whitespace outside of strings. */
 const STRING_OR_BLANKS = /("(?:[^"\\]|\\.)*")|\s+/g;
 
-/** The text of a JSON, XML, HTML or plain text response, JSON without its whitespace; undefined for anything else. */
+/** Returns the text of a JSON, XML, HTML or plain text response, or undefined for other types. Whitespace in JSON is removed. */
 export function textOfBody(contentType: string | null, body: Uint8Array): string | undefined {
   const type = contentType?.split(";")[0]?.trim() ?? "text/plain";
   if (body.length === 0) return "";
@@ -134,7 +134,8 @@ export function isChanging(method: Method): boolean {
   return method !== "GET";
 }
 
-/** Whether a request with this method has a JSON body. Parameters that are not in the URL go into it, otherwise into the query. */
+/** Whether a request with this method has a JSON body. If so, the body holds the parameters that are not in the URL; otherwise the
+ * query does. */
 export function hasBody(method: Method): boolean {
   return method === "POST" || method === "PUT" || method === "PATCH";
 }

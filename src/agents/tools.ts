@@ -37,8 +37,8 @@ export interface VerifiedVisitor {
 }
 
 /**
- * The agent's own tools, for one turn. Tools that require a verified visitor, or a variable without a value, are left out. Only
- * language models call tools, the extractive engine does not.
+ * Returns the agent's own tools for one turn. A tool is left out if it requires a verified visitor and there is none, or if it uses a
+ * variable without a value. Only language models call tools; the extractive engine does not.
  */
 export function agentTools(context: AgentToolContext, agent: AgentWithTools): Tool[] {
   const variables = variablesOf(context);
@@ -65,11 +65,11 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
   };
 }
 
-/** The tools of an MCP server; none after the server has changed one of them. */
+/** Returns the tools of an MCP server. There are none after the server has changed one of them. */
 function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, variables: VariableValues): Tool[] {
   if (server.problem !== null) return [];
   const target = { agentId: agent.id, server, variables };
-  const onChange = (problem: string) => turnOff(context.op, agent, server, problem);
+  const onChange = (problem: string) => disableServer(context.op, agent, server, problem);
   const tools = context.readsOnly ? server.tools.filter(({ isReadOnly }) => isReadOnly) : server.tools;
   return tools.map((pinned) => ({
     name: modelName(server.name, pinned.name),
@@ -86,8 +86,8 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
   }));
 }
 
-/** Turns a server's tools off and stores the reason for the team, unless somebody has saved the agent meanwhile. */
-async function turnOff({ db, workspaceId }: Operation, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
+/** Disables a server's tools and stores the reason for the team, unless somebody has saved the agent in the meantime. */
+async function disableServer({ db, workspaceId }: Operation, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
   logProblem("mcp_tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
   const tools = agent.tools.map((tool) => (tool === server ? { ...server, problem } : tool));
   await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt })]);
@@ -106,7 +106,7 @@ function variablesOf({ conversationId, visitor }: AgentToolContext): VariableVal
   return Object.fromEntries(Object.entries(values).filter(([, value]) => (value ?? "") !== ""));
 }
 
-/** Whether every variable that a tool's URL, headers and body name has a value, and one that the URL can hold. */
+/** Whether every variable in a tool's URL, headers and body has a value, and the URL can hold the values. */
 function canFill(tool: StoredTool, variables: VariableValues): boolean {
   const isKnown = (name: string) => Object.hasOwn(variables, name);
   if (!Object.values(tool.headerVariables).flat().every(isKnown)) return false;
@@ -117,7 +117,7 @@ function canFill(tool: StoredTool, variables: VariableValues): boolean {
   return isFilled && "url" in expandUrl(url, { ...parameters, ...variables });
 }
 
-/** Identifies a call in its turn: the same tool with the same arguments is called once. */
+/** Returns a key that identifies a call in its turn, so that a tool is called only once with the same arguments. */
 function callKey({ turnId }: AgentToolContext, name: string, input: Record<string, unknown>): Promise<string> {
   return sha256Hex(JSON.stringify([turnId, name, canonical(input)]));
 }

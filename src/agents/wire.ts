@@ -31,7 +31,7 @@ export const agentSchema = z.object({
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The channels on which visitors write to an agent: in the playground, only the team does. */
+/** The channels on which visitors write to an agent. Only the team writes in the playground. */
 const SERVED_CHANNELS = CHANNELS.filter((channel) => channel !== "playground");
 
 /** The wire record of an agent. */

@@ -54,7 +54,7 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   if (unspanned.some(({ day }) => day >= spanned.fromDay && day <= spanned.toDay)) {
-    // The overview needs no spans, which only make the next one cheaper: a failure is logged, and the next request tries again.
+    // The spans only make the next overview cheaper, so a failure is logged, and the next request tries again.
     const created = db.batch([createMissingSpans(db, workspaceId, rollupId, spanned)]);
     await created.catch((error: unknown) => logRarely("analytics_spans_not_created", {}, error));
   }

@@ -3,7 +3,7 @@ import { getTableConfig, type SQLiteColumn, type SQLiteTable } from "drizzle-orm
 import * as schema from "../platform/db/schema.ts";
 import type { TableOf } from "../platform/db/sql.ts";
 
-/** Rows of a table, ordered by `key`: an index holds the workspace's id and these columns. */
+/** Rows of a table in the order of `key`. An index holds the workspace's id and these columns. */
 export interface RowsPart {
   kind: "rows" | "counts";
   table: TableOf;
@@ -23,8 +23,8 @@ function partOfTable(kind: RowsPart["kind"], table: TableOf, key: string[]): Row
 }
 
 /**
- * Everything that is exported, in the order of import. Rows that triggers count in a parent row come before the parent, so
- * that its counts stay as exported. What the sweep works on comes last.
+ * Everything that is exported, in the order of the import. Rows that triggers count in a parent row come before the parent, so
+ * that its counts stay as exported. The rows with work for the sweep come last.
  */
 export const PARTS: readonly Part[] = [
   rows(schema.apiKeys, "id"),
@@ -38,13 +38,13 @@ export const PARTS: readonly Part[] = [
   rows(schema.answerDrafts, "agentId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),
-  // Two ranges of one index, because a row comparison with null is never true.
+  // The conversations are read as two ranges of one index, because a row comparison with null is never true.
   { ...rows(schema.conversations, "id"), only: isNull(schema.conversations.visitorId) },
   {
     ...rows(schema.conversations, "visitorId", "id"),
     only: isNotNull(schema.conversations.visitorId),
   },
-  // After the messages: a trigger adds the messages of a thread to the outbox.
+  // The outbox comes after the messages, because a trigger adds the messages of a thread to it.
   rows(schema.emailOutbox, "conversationId", "messageId"),
   rows(schema.emailThreads, "conversationId"),
   rows(schema.webhookEndpoints, "id"),
@@ -100,8 +100,8 @@ export function partOf(type: string): RowsPart | undefined {
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
 /**
- * `outdatedUseAt`, `eventsReadAt` and `jurisdiction` depend on the deployment, `keptResponseBytes` counts rows that are not
- * exported.
+ * Columns that are not exported. `outdatedUseAt`, `eventsReadAt` and `jurisdiction` depend on the deployment. `keptResponseBytes`
+ * counts rows that are not exported.
  */
 const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([
   schema.apiKeys.outdatedUseAt,

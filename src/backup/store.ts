@@ -22,7 +22,7 @@ export function listRows(db: Database, { table, key, only }: RowsPart, workspace
     .limit(limit);
 }
 
-/** The first agent after an id; with `including`, the agent with that id if it exists. */
+/** Finds the first agent after an id. With `including`, it finds the agent with that id instead. */
 export function findAgentAfter(db: Database, workspaceId: string, agentId: string, including: boolean) {
   const isNext = including ? eq(agents.id, agentId) : gt(agents.id, agentId);
   return db
@@ -82,8 +82,8 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
 }
 
 /**
- * Adds records, except those that refer to a record of another workspace, and none if the import is no longer in progress.
- * Existing rows stay as they are; existing counts are replaced.
+ * Adds records, except those that refer to a record of another workspace. It adds none if the import is no longer in progress.
+ * Existing rows stay unchanged, and existing counts are replaced.
  */
 export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
   const conditions = [isInProgress(key), ...referencesOf(table).map((reference) => refersToOwn(reference, key.workspaceId))];
@@ -98,15 +98,16 @@ export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportK
 /** Counts which of these records the workspace has. */
 export function countRecords(db: Database, { table }: RowsPart, workspaceId: string, records: readonly Values[]) {
   const columns = columnsOf(table);
-  const isIt = primaryKeyOf(table).map((column) => sql`${column} = ${valueAt(columns.indexOf(column))}`);
-  const found = sql`json_each(${JSON.stringify(records)}) CROSS JOIN ${table} ON ${sql.join(isIt, sql` AND `)}`;
+  const isSameRecord = primaryKeyOf(table).map((column) => sql`${column} = ${valueAt(columns.indexOf(column))}`);
+  const found = sql`json_each(${JSON.stringify(records)}) CROSS JOIN ${table} ON ${sql.join(isSameRecord, sql` AND `)}`;
   return db
     .select({ count: sql<number>`count(*)` })
     .from(found)
     .where(eq(table.workspaceId, workspaceId));
 }
 
-/** Deletes up to `limit` rows of the workspace from each table of counts, unless that is done: those of the export follow. */
+/** Deletes up to `limit` rows of the workspace from each table of counts, unless the import has already deleted them. The counts of the
+ * export replace them. */
 export function clearCounts(db: Database, key: ImportKey, limit: number) {
   return eraseSomeRows(db, key.workspaceId, limit, COUNTS_TABLES, isInProgress(key, sql`i.recounted_at IS NULL`));
 }
@@ -119,23 +120,23 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
     .where(isAmong(agents, workspaceId, agentIds));
 }
 
-/** What an imported workspace's own row has of this deployment. */
-interface Arrival {
+/** The values of an imported workspace's own row that depend on this deployment. */
+interface DeploymentValues {
   jurisdiction: Jurisdiction | null;
   nowMs: number;
 }
 
 /** Completes an import by adding the workspace's own row, which makes all its records visible. */
-export function completeImport(db: Database, key: ImportKey, workspace: Values, { jurisdiction, nowMs }: Arrival) {
+export function completeImport(db: Database, key: ImportKey, workspace: Values, { jurisdiction, nowMs }: DeploymentValues) {
   return [
     insertRecords(db, workspaces, [workspace], isInProgress(key), { jurisdiction }).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }
 
-/** Cancels an import: the workspace is added as a deleted one, so that its erasure removes the imported records. */
-export function cancelImport(db: Database, workspaceId: string, { jurisdiction, nowMs }: Arrival) {
-  // Without `pruneAt`: a workspace that is being erased is not pruned.
+/** Cancels an import. The workspace is added as a deleted one, so that its erasure removes the imported records. */
+export function cancelImport(db: Database, workspaceId: string, { jurisdiction, nowMs }: DeploymentValues) {
+  // `pruneAt` is not set, because a workspace that is being erased is not pruned.
   const times = { createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
   const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, jurisdiction, ...times };
   const isCancelled = isUnfinished(workspaceId);

@@ -22,7 +22,7 @@ export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
-  /** Null where no human is needed. `failure` describes how the model failed, if that is the reason and it is known. */
+  /** Null if no human is needed. `failure` describes the failure of the model, if this is the reason and the failure is known. */
   handoff: { reason: HandoffReason; summary: string; failure?: string } | null;
 }
 
@@ -30,13 +30,13 @@ export interface Answer {
 export interface AnswerRequest {
   question: Pick<Question, "workspaceId" | "conversationId" | "message">;
   agent: AgentRow;
-  /** The messages before, oldest first. */
+  /** The messages before the question, oldest first. */
   history: HistoryMessage[];
   retrieval: Retrieval;
   tools: Tool[];
   /** The names of some of the agent's sources. */
   topics: string[];
-  /** Records how the answer comes about. */
+  /** Records how the answer is made. */
   observer?: ModelObserver;
 }
 
@@ -60,13 +60,13 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
   return handOff(request, "low_confidence", opening.confidence);
 }
 
-/** The answer to a question that the service failed to answer: a human takes over. */
+/** Returns the answer to a question that the service failed to answer. It hands the conversation to a human. */
 export function failureAnswer(request: HandoffRequest, failure?: string): Answer {
   const { handoff, ...answer } = handOff(request, "model_failure", 0);
   return { ...answer, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
-/** Asks the model. A failure is returned rather than thrown, since the visitor gets a human then and no error. */
+/** Asks the model. A failure is returned and not thrown, because the visitor then gets a human and not an error. */
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
   const { question, agent, history, retrieval, tools, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
@@ -78,7 +78,7 @@ async function askModel(model: Model, request: AnswerRequest): Promise<ModelRepl
   }
 }
 
-/** Reads an answer to its end. If it breaks off, the hand-off message follows its beginning, which the visitor has seen. */
+/** Reads an answer to its end. If the answer breaks off, the hand-off message is added to the text that the visitor has seen. */
 async function readAnswer(
   request: AnswerRequest,
   opening: Extract<ModelReply, { outcome: "answered" }>,
@@ -115,12 +115,12 @@ type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history">;
 /** @param language the language of the hand-off message; by default that of the visitor's message. */
 function handOff({ question, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Answer {
   const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
-  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastWritten(question.message, history), agent.language));
+  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastVisitorMessages(question.message, history), agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };
 }
 
-/** The visitor's message and their previous one, newest first. */
-export function lastWritten(message: string, history: readonly HistoryMessage[]): string[] {
+/** Returns the visitor's message and the visitor's previous message, newest first. */
+export function lastVisitorMessages(message: string, history: readonly HistoryMessage[]): string[] {
   const before = history.findLast(({ role }) => role === "visitor");
   return before ? [message, before.text] : [message];
 }
@@ -139,7 +139,7 @@ function toCitation(passage: Passage): Citation {
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, snippet: snippetOf(content), score };
 }
 
-/** The beginning of a passage that a citation shows. */
+/** Returns the beginning of a passage, as a citation shows it. */
 export function snippetOf(content: string): string {
   return content.length <= SNIPPET_LENGTH ? content : `${truncate(content, SNIPPET_LENGTH).trimEnd()}…`;
 }

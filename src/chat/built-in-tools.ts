@@ -9,7 +9,7 @@ import type { Question } from "./question.ts";
 import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
 import type { Search } from "./trace.ts";
 
-/** How many passages the search for a question returns at most, and each search by the model. */
+/** The largest number of passages that a search returns, both the search for a question and a search by the model. */
 const MAX_PASSAGES = 5;
 const MAX_QUERY_LENGTH = 300;
 /** A shorter run of digits is not a phone number, and may occur in any text. */
@@ -20,7 +20,7 @@ interface SearchContext {
   question: Pick<Question, "agentId" | "filter">;
 }
 
-/** What the built-in tools need to know of a turn. */
+/** The parts of a turn that the built-in tools use. */
 export interface ToolContext extends SearchContext {
   question: Question;
   visitorId: string | null;
@@ -108,7 +108,7 @@ function collectLead(context: ToolContext): Tool {
   };
 }
 
-/** Stores contact details that the visitor wrote, and no others: a page or a tool's result cannot make the agent store an address. */
+/** Stores contact details only if the visitor wrote them, so that a page or a tool's result cannot make the agent store an address. */
 async function createLead({ op, question, visitorId, visitorMessages }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
   const [email, phone] = [textOf(input["email"]), textOf(input["phone"])];
   const said = visitorMessages.join("\n").toLowerCase();
@@ -121,7 +121,7 @@ async function createLead({ op, question, visitorId, visitorMessages }: ToolCont
   // The lead has the answer's id, so that a turn that runs again stores it once.
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
-  if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");
+  if (added.outcome === "agent_not_found") throw new Fault("The agent no longer exists");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };
 }
 

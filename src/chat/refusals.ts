@@ -42,7 +42,7 @@ export function refusalOf(question: Question, { agent, continued, full, stored }
   return full ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
 }
 
-/** Whether the question may be stored all the same: a limit refuses it, or a pause of the agent. */
+/** Whether a limit or a pause of the agent is the reason, so that the question may be stored nevertheless. */
 export function isByLimit({ outcome }: Refusal): boolean {
   return ["conversation_full", "agent_paused", "rate_limited", "quota_exceeded"].includes(outcome);
 }

@@ -88,7 +88,7 @@ function answerStream(c: AppContext, body: ReadableStream<Uint8Array>, conversat
 const KEPT =
   "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
-/** Calls the session. If the call fails although the question is kept, the error has the ids by which the caller finds the answer. */
+/** Calls the session. If the call fails but the question is stored, the error has the ids with which the caller finds the answer. */
 async function ask<Result extends { cost: Cost }>(
   c: AppContext,
   question: Question,
@@ -110,7 +110,7 @@ async function ask<Result extends { cost: Cost }>(
   }
 }
 
-/** Whether a question whose call failed is stored or will be; true where that cannot be found out. */
+/** Whether a question is or will be stored although its call failed. Returns true if this cannot be determined. */
 async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
   const op = operationOf(c, workspaceId);
   try {
@@ -129,12 +129,12 @@ export interface AnswerKey {
   message_id: string;
 }
 
-/** An answer as D1 has it. */
+/** What D1 holds about an answer. */
 interface FoundAnswer {
   workspaceId: string;
-  /** Undefined where D1 does not have the conversation: its first question may still wait in the session. */
+  /** Undefined if D1 does not hold the conversation. Its first question may still wait in the session. */
   status: ConversationStatus | undefined;
-  /** Undefined while the answer is written, and where there is none. */
+  /** Undefined while the answer is being written, and if there is no answer. */
   stored: StoredAnswer | undefined;
   visitor?: AnswerVisitor;
 }
@@ -143,7 +143,7 @@ interface FoundAnswer {
  * Resumes the stream of an answer after the client's last event: from D1 if the answer is finished, otherwise from the session that
  * writes it. A client that has the whole answer gets 204, on which an EventSource stops.
  * @param find reads D1 in one trip, and throws if the caller may not read the conversation.
- * @throws ApiError `not_found` where there is no such answer.
+ * @throws ApiError `not_found` if there is no such answer.
  */
 export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => Promise<FoundAnswer>): Promise<Response> {
   const found = await find();
@@ -153,13 +153,13 @@ export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => P
   const session = sessionOf(operationOf(c, found.workspaceId), key.conversation_id);
   const body = await session.resume(key.message_id, caller);
   if (body) return answerStream(c, body, key.conversation_id, format);
-  // It was finished after the first look-up, or does not exist.
+  // The answer was finished after the first look-up, or it does not exist.
   return storedAnswer(c, await find(), caller);
 }
 
 function storedAnswer(c: AppContext, { stored, status }: FoundAnswer, caller: StreamCaller): Response {
   if (!status) throw notFound("conversation");
-  if (!stored) throw new ApiError("not_found", "No answer of an agent with this id in the conversation. Check the id, or ask again.");
+  if (!stored) throw new ApiError("not_found", "The conversation has no answer of an agent with this id. Check the id, or ask again.");
   const stream = AnswerStream.of(toChatAnswer(stored, status));
   if (hasWholeAnswer(stream, caller.lastEventId)) return c.body(null, 204);
   return answerStream(c, readStream(c.env, stream, caller), stored.conversationId, caller.format);

@@ -40,12 +40,12 @@ class Hold extends RpcTarget {
   }
 }
 
-/** Longer than the one trip to D1 for which a hold is taken. */
+/** This is longer than the one trip to D1 for which a hold is taken. */
 const LONGEST_HOLD_MS = 30_000;
 
 /**
  * One object per conversation. It runs the conversation's turns in order, and lets any number of clients read an answer while it
- * is written. A client that hangs up does not stop the answer.
+ * is written. A client that disconnects does not stop the answer.
  *
  * When the object is interrupted, its clients get an error, and streams break off. Its unfinished turns are still in its storage. The next
  * instance runs them again, woken by the alarm or by the conversation's next request, and nothing is stored or counted twice:
@@ -165,7 +165,7 @@ export class ChatSession extends DurableObject<Env> {
    * @returns a hold that keeps further turns waiting until the conversation's rows are erased too; null if a turn is unfinished.
    */
   async eraseIdle(): Promise<Hold | null> {
-    // So that no turn is added meanwhile.
+    // Other calls of the object wait, so that no turn is added during the erasure.
     return this.ctx.blockConcurrencyWhile(async () => {
       if (!this.turns.isIdle) return null;
       await this.erase();
@@ -189,7 +189,7 @@ export class ChatSession extends DurableObject<Env> {
     const turn = { started, result };
     this.pending.set(answerId, turn);
     const forget = () => void this.pending.delete(answerId);
-    // Keeps the turn running when its caller hangs up.
+    // Keeps the turn running when its caller disconnects.
     this.ctx.waitUntil(result.then(forget, forget));
     return turn;
   }

@@ -25,7 +25,7 @@ export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversat
   return and(hasAgent, mayBeSent(workspaceId, windows))!;
 }
 
-/** Adds the conversation, which humans have from the start. */
+/** Adds the conversation. Its status says that a human has it. */
 export function createStartedConversation(db: Database, started: StartedConversation, mayBeStarted: SQL) {
   const { workspaceId, agentId, channel, subject, anonId, nowMs } = started;
   const row = {
@@ -36,7 +36,7 @@ export function createStartedConversation(db: Database, started: StartedConversa
     status: "human_active" as const,
     subject,
     visitorId: anonId === null ? null : resolveVisitorId(workspaceId, anonId),
-    // Set at once, so that no first response is counted: nobody waited for one.
+    // The field is set from the start, so that no time to a first reply is counted. No visitor waits for a reply here.
     firstHumanReplyAt: nowMs,
     lastMessageAt: nowMs,
     createdAt: nowMs,

@@ -143,12 +143,12 @@ function stateColumns(question: Question) {
   };
 }
 
-/** SQL: a column of the conversation's unresolved hand-off; NULL where there is none. */
+/** SQL: a column of the conversation's unresolved hand-off; NULL if there is none. */
 function openHandoff({ workspaceId, conversationId }: Question, column: SQL): SQL {
   return sql`(SELECT ${column} FROM ${handoffs} WHERE conversation_id = ${conversationId} AND workspace_id = ${workspaceId} AND status <> 'resolved')`;
 }
 
-/** SQL: the reason of the hand-off that no human has accepted yet; NULL where there is none. */
+/** SQL: the reason of the hand-off that no human has accepted yet; NULL if there is none. */
 function pendingReason(question: Question): SQL {
   return openHandoff(question, sql`CASE WHEN status = 'pending' THEN reason END`);
 }
@@ -201,7 +201,7 @@ function createConversation(db: Database, question: Question, isAdmitted: SQL) {
   return insertWhere(db, conversations, row, isAdmitted).onConflictDoNothing();
 }
 
-/** Opens a resolved conversation again, and gives one that is nobody's yet to the visitor. */
+/** Opens a resolved conversation again, and assigns a conversation without a visitor to the visitor who asks. */
 function continueConversation(db: Database, question: Question, isAdmitted: SQL) {
   const where = sql`${isAdmitted} AND NOT ${exists(messages, eq(messages.id, question.questionId))}`;
   const visitorId = visitorIdOf(question);

@@ -1,7 +1,7 @@
 import { completionChunks, type CompletionHead, DONE } from "./openai.ts";
 import type { ChatAnswer } from "./wire.ts";
 
-/** The events of a stream; `start` and `done` of a visitor's stream also hold their token. */
+/** The events of a stream. For a visitor, the data of `start` and `done` also holds the visitor's token. */
 export type StreamEvent = { id: string } & (
   | { event: "start"; data: { conversation_id: string; message_id: string | null } }
   | { event: "delta"; data: { text: string } }
@@ -9,10 +9,10 @@ export type StreamEvent = { id: string } & (
   | { event: "error"; data: { error: { code: "internal_error"; message: string; request_id: string } } }
 );
 
-/** A format of a stream other than the service's own, in a form that can be passed to a Durable Object. */
+/** A stream format other than the service's own. It is plain data, so that it can be passed to a Durable Object. */
 export type StreamFormat = { name: "ui-messages" } | { name: "openai"; head: CompletionHead; includesUsage: boolean };
 
-/** How long a client waits before it resumes a broken stream: a failed turn is run again after seconds. */
+/** How long a client waits before it resumes a broken stream. The service runs a failed turn again after a few seconds. */
 const RETRY_MS = 2_000;
 
 /** Formats an event as Server-Sent Events. */
@@ -20,12 +20,12 @@ export function formatEvent(event: StreamEvent, format?: StreamFormat): string {
   if (format?.name === "openai") return completionChunks(event, format).map(formatData).join("");
   const retry = event.event === "start" ? `retry: ${RETRY_MS}\n` : "";
   if (!format) return `${retry}id: ${event.id}\nevent: ${event.event}\n${formatData(event.data)}`;
-  // Only the last one has the id: a client whose stream broke before it does not have the whole event.
+  // Only the last part has the id, because a client whose stream breaks before that part does not have the whole event.
   const data = uiMessages(event).map(formatData);
   return [...data.slice(0, -1), `${retry}id: ${event.id}\n${data.at(-1)!}`].join("");
 }
 
-/** JSON has no line breaks of its own, so the data is one line. */
+/** Formats data as one line. The JSON contains no line breaks, because JSON.stringify escapes them. */
 function formatData(data: object | typeof DONE): string {
   return `data: ${data === DONE ? DONE : JSON.stringify(data)}\n\n`;
 }
@@ -57,7 +57,8 @@ function uiMessages({ event, data }: StreamEvent) {
   }
 }
 
-/** The index makes the ids unique, since clients use them as keys and an answer may cite a source several times. */
+/** Returns a citation as a source of the AI SDK. Its id includes the index, because clients use the ids as keys and an answer may cite
+ * a source several times. */
 function uiSource({ source_id: id, url, title }: ChatAnswer["citations"][number], index: number) {
   const sourceId = `${id}-${index + 1}`;
   return url === null

@@ -22,7 +22,7 @@ import { type FirstMessage, startConversation } from "./start.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
 import { endUserSchema } from "./wire.ts";
 
-/** The team's changes to conversations, of which the visitors' open pages are notified. */
+/** The operations with which the team starts and changes conversations. They notify the visitors' open pages. */
 export const teamRoutes = createRouter("Conversations");
 
 const conversationParams = z.object({ conversation_id: uuid() });
@@ -36,7 +36,8 @@ const MAX_ADDRESS_LENGTH = 254;
 const startInSchema = z
   .object({
     agent_id: uuid().meta({
-      description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
+      description:
+        "The agent that answers once the conversation is resolved or its status is set to open. A mail is sent from its mailbox.",
     }),
     channel: z.enum(["email", "api"]).meta({ description: "The channel on which the person reads the message." }),
     to: z
@@ -81,7 +82,7 @@ const startRoute = createRoute({
   path: "/conversations",
   summary: "Start a conversation as the team",
   description:
-    "Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it.",
+    "Sends the first message of a conversation, by mail from the agent's mailbox or over the API. Your team has the conversation until it is resolved or its status is set to open. Replies to the mail are added to the conversation.",
   ...needsScope("conversations:write"),
   request: { body: jsonBody(startInSchema) },
   responses: { 201: jsonResponse(transcriptSchema, "The conversation with its first message."), ...errorResponses(403, 404, 409, 422) },

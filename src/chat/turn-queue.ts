@@ -165,7 +165,7 @@ export class TurnQueue {
   }
 }
 
-/** Reports a question that could not even be handed to a human. */
+/** Reports a question for which the hand-off to a human failed as well. */
 function logStuckTurn(question: Question, attempts: number): void {
   const action =
     "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation show the reason.";

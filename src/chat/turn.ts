@@ -12,7 +12,7 @@ import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { type Answer, failureAnswer, lastWritten, makeAnswer, visitorLanguage } from "./answer.ts";
+import { type Answer, failureAnswer, lastVisitorMessages, makeAnswer, visitorLanguage } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
@@ -90,7 +90,7 @@ interface EarlySearch {
 
 /**
  * Runs the turns of one conversation: a D1 batch stores the question while the search runs, and another stores the answer. An
- * attempt may follow one that died at any point: the batches write nothing twice, a stored answer is given again, and the
+ * attempt may follow one that was interrupted at any point: the batches write nothing twice, a stored answer is given again, and the
  * journal records which tools were called.
  */
 export class TurnRunner {
@@ -225,7 +225,7 @@ export class TurnRunner {
       needs_human: handoff !== null,
       conversation_id: conversationId,
       message_id: answerId,
-      // A conversation that was erased meanwhile has no status: the visitor gets the answer, and nothing of it is stored.
+      // A conversation that was erased during the turn has no status. The visitor gets the answer, and none of it is stored.
       status: status ?? "resolved",
       // A hand-off that was already pending keeps its reason.
       handoff_reason: handoff && (openReason ?? handoff.reason),
@@ -248,14 +248,14 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn 
   return { plan, asked, conversation, agent: withSettings(agent, question.settings), history, topics };
 }
 
-/** Whether humans have the conversation, or it waits for them and the agent may not answer meanwhile. */
+/** Whether humans have the conversation, or it waits for them and the agent may not answer until then. */
 function isLeftToHumans({ status, pendingReason }: ConversationState, asked: StoredMessage | undefined): boolean {
   return isAgentSilent(status, pendingReason) || (status === "needs_human" && !asked?.quotaPeriod);
 }
 
 /** The answer while humans have the conversation. No message of the agent is stored. */
 function silentAnswer({ agent, history, conversation }: OpenTurn, { message, conversationId }: Question): ChatAnswer {
-  const language = visitorLanguage(lastWritten(message, history), agent.language);
+  const language = visitorLanguage(lastVisitorMessages(message, history), agent.language);
   const answer = handoffMessageOf(agent, "customer_request", language);
   const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
   return { ...fields, conversation_id: conversationId, status: conversation.status, handoff_reason: conversation.openReason };

@@ -7,7 +7,7 @@ import { insertWhere, type Page } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { ConversationKey } from "./store.ts";
 
-/** The author of ratings by the visitor, of whom a conversation has one. */
+/** The author of ratings by the visitor. A conversation has only one visitor. */
 export const BY_VISITOR = "visitor";
 
 /** A rating of an answer. */

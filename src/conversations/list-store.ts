@@ -115,7 +115,7 @@ function countOfTeam(db: Database, workspaceId: string, filter: ConversationFilt
   return db.select({ total: sql<number>`count(*)`.as("total") }).from(sql`(${ranges})`);
 }
 
-/** From the counters: the day of last activity on which a page starts, and how many conversations of later days come before it. */
+/** SQL: computes from the counters on which day of last activity a page starts, and how many conversations of later days precede it. */
 function startOfPage(workspaceId: string, filter: ConversationFilter, offset: number): SQL {
   const own = sumOf(conversationSpans, filter);
   const find = (days: number, skipped: SQL, within: SQL | undefined) => {

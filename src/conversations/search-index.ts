@@ -189,7 +189,7 @@ export class SearchIndex {
     const untilMs = this.storage.kv.get<number>("readUntil") ?? 0;
     const [fromMs, tailMs] = [untilMs - OVERLAP_MS, untilMs - TAIL_MS];
     const { seen } = this;
-    // Set again when this read is complete.
+    // The field is set again when this read is complete.
     this.seen = undefined;
     if (!seen) return this.readSince(db, fromMs, new Map(), deadlineMs);
     const [rows, seconds] = await db.batch([

@@ -201,7 +201,7 @@ function formFields(body: Record<string, unknown>): [name: string, value: string
 
 // --- Python, with requests -------------------------------------------------------------------------------------------
 
-/** Longer than any answer takes; a stream has a comment every 15 seconds. */
+/** This is longer than any answer takes. A stream has a comment every 15 seconds. */
 const TIMEOUT_SECONDS = 60;
 
 function pythonSample(call: SampleCall): string {

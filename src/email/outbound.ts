@@ -12,11 +12,12 @@ import { claimMail, findMail, updateMail } from "./store.ts";
 /** The result of a wake-up. A mail that is put off is sent again later. */
 type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 
-/** About a day in total, as mail servers do. */
+/** The retries take about a day in total, as those of mail servers do. */
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
-/** Also about a day, but in short steps: once an operator has corrected the account, the waiting mails are sent within the hour. */
+/** These retries also take about a day, but with short pauses, so that waiting mails are sent within an hour after an operator has
+ * corrected the account. */
 const CONFIGURATION_RETRY_AFTER_MINUTES = [1, 5, 30, ...Array<number>(24).fill(60)];
-/** Longer than the mail service takes to accept a mail. */
+/** The lease is longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
 /**
  * The errors of the mail service that an operator can correct in the account, with what to do about each. Mails wait for that. All

@@ -22,7 +22,7 @@ import {
 const CASES_PER_STEP = 3;
 /** The time after which a wake-up sends another one and ends. */
 const RUN_MS = 15_000;
-/** Longer than a step takes: an answer takes at most a minute and a half. */
+/** The lease is longer than a step takes. An answer takes at most a minute and a half. */
 const LEASE_MS = 5 * 60_000;
 
 /** The result of a wake-up; with "goes_on" it has sent the next one. */

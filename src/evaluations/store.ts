@@ -119,7 +119,7 @@ function countUnfinished(workspaceId: string): SQL {
   return sql`(SELECT count(*) FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND ${IS_UNFINISHED})`;
 }
 
-/** Without bound values, which would keep SQLite from using the partial index on these statuses. */
+/** The condition has no bound values, because SQLite could not use the partial index on these statuses with them. */
 const IS_UNFINISHED = sql`status IN ('pending', 'running')`;
 
 /** One page of an agent's evaluations, newest first. */

@@ -23,7 +23,7 @@ const MIN_COMMON_PREFIX = 5;
 const MIN_PREFIX_SHARE = 0.7;
 
 const NUMBER = /\d+(?:[.,:]\d+)*/g;
-/** Not "one", which is a pronoun too. */
+/** The word "one" is left out, because it is also a pronoun. */
 const NUMBER_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 const NUMBER_WORD = new RegExp(`\\b(?:${NUMBER_WORDS.join("|")})\\b`, "gi");
 const CLAUSE_END = /,\s|[;:()–—]\s?|\s(?:and|or|but|while|whereas|und|oder|aber|et|ou|y|o)\s/;

@@ -62,7 +62,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Takes one bounded step of indexing a staged text. The caller repeats it until it is done. Another `runId` starts a new build. */
   async ingestText(sourceId: string, runId: string): Promise<Sized<IngestProgress>> {
     const progress = this.knowledge.ingestion.step(sourceId, runId);
-    // Without the pause, a local workerd serves no other request until the whole build is done.
+    // The pause lets a local workerd serve other requests before the whole build is done.
     await scheduler.wait(YIELD_MS);
     return this.knowledge.sized(progress, sourceId);
   }

@@ -10,7 +10,7 @@ import { findWorkspace } from "../workspaces/store.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
-    /** Set by requireOperator: the token, by its fingerprint. */
+    /** The fingerprint of the operator's token, which requireOperator sets. */
     actor: string;
   }
 }
@@ -34,7 +34,7 @@ export async function isOperatorToken(env: Env, token: string): Promise<boolean>
   return matches.includes(true);
 }
 
-/** Who does what, for the audit log. */
+/** Returns the author and the operation of a request for the audit log. */
 export function auditorOf(c: AppContext, { operationId: operation }: { operationId: string }): Auditor {
   return { actor: c.get("actor"), operation, requestId: c.get("requestId") };
 }

@@ -40,7 +40,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     if (await eraseStep(op)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
-    // After the rows, so that nothing writes to the indexes again.
+    // The indexes are erased after the rows, so that nothing writes to them again.
     await leadIndexOf(op).erase();
     await conversationIndexOf(op).erase();
     await gateOf(op).erase();

@@ -102,7 +102,7 @@ const erasePersonConversations: Step = async (op, person, deleted) => {
   return true;
 };
 
-/** Also of emails that never became a conversation. */
+/** Erases the mail threads of a person, including those of mails that never became a conversation. */
 const erasePersonThreads: Step = async ({ db, workspaceId }, person, deleted) => {
   const address = person.type === "email" ? person.value : person.type === "anon_id" ? emailOfAnonId(person.value) : undefined;
   if (address === undefined) return false;

@@ -16,7 +16,7 @@ export function listVisitors(db: Database, workspaceId: string, person: PersonId
   return db.select().from(visitors).where(isPersonsVisitor(workspaceId, person)).orderBy(visitors.id);
 }
 
-/** Visitors from whom a person's email was left, and who are not the person's, since somebody else used them too. */
+/** Lists the visitors who left a person's email but do not belong to the person, because somebody else used them too. */
 export function listSharedVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
   const used = emailUses(workspaceId, person.type === "email" ? person.value : null);
   const isTheirs = inArray(visitors.id, visitorIds(workspaceId, person));
@@ -163,8 +163,8 @@ function visitorIds(workspaceId: string, { type, value }: PersonIdentifier): SQL
 }
 
 /**
- * The ids of the visitors with an email of their own, and of those that have none, if it is the only one that was left from them.
- * From a computer that two people share, both leave theirs: that visitor is neither's.
+ * SQL: the ids of the visitors whose own email this is, and of visitors without an email who left only this one. If two people share a
+ * computer and both leave their email, the visitor belongs to neither of them.
  */
 function visitorsWithEmail(workspaceId: string, email: string): SQL {
   const isOther = sql`workspace_id = ${workspaceId} AND email_key <> ${email}`;
@@ -175,7 +175,7 @@ function visitorsWithEmail(workspaceId: string, email: string): SQL {
       AND NOT EXISTS (SELECT 1 FROM ${visitors} WHERE merged_into = v.id AND ${isOther})`;
 }
 
-/** The ids of the visitors from whom an email was left: in a contact form, or before they were merged into them. */
+/** SQL: the ids of the visitors who left an email in a contact form, or into whom a visitor with this email was merged. */
 function emailUses(workspaceId: string, email: string | null): SQL {
   const isUse = sql`workspace_id = ${workspaceId} AND email_key = ${email}`;
   return sql`SELECT +visitor_id AS id FROM ${leads} WHERE ${isUse} AND +visitor_id IS NOT NULL

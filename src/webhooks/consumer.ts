@@ -114,9 +114,9 @@ export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Pro
 
 /** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */
 interface Claim {
-  /** Leased, and to be sent. */
+  /** The deliveries that are leased and will be sent. */
   sendable: SendableDelivery[];
-  /** Not leased: deliveries of slow endpoints. */
+  /** The deliveries of slow endpoints, which are not leased. */
   forSlowQueue: string[];
 }
 

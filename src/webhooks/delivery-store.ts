@@ -264,7 +264,7 @@ function isLeased(isDelivery: SQL, leaseUntil: number | null): SQL {
   return and(isDelivery, IS_PENDING, sql`${deliveries.leaseUntil} = ${leaseUntil}`)!;
 }
 
-/** Never claimed, or with an expired lease. */
+/** SQL condition: the delivery was never claimed, or its lease has expired. */
 function isUnleased(nowMs: number): SQL {
   return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
 }

@@ -5,8 +5,8 @@ import { timeOf } from "../platform/db/ids.ts";
 import { events, workspaces } from "../platform/db/schema.ts";
 
 /**
- * How far back reading goes on where the event of a cursor is erased meanwhile: its id tells when it was made, by a clock that may be
- * ahead of the database's. What was committed since the id was made comes, some of it perhaps again.
+ * How far before the event of a cursor reading continues if that event has been erased. The id says when the event was created, by a
+ * clock that may be ahead of the database's clock. No event that was committed since then is missed, but some may be read twice.
  */
 const CLOCKS_DIFFER_MS = 60_000;
 

@@ -15,7 +15,7 @@ const MAX_PER_SLOW_ENDPOINT = 10;
 
 /** How long the delivery log is kept, unless a workspace's retention is shorter. */
 const RETENTION_MS = DEFAULT_RETENTION.event_log_days * DAY_MS;
-/** More than a minute adds. Each delivery's attempts, up to nine, are deleted with it. */
+/** This is more than a minute adds. Each delivery's attempts, up to nine, are deleted with it. */
 const MAX_PRUNED_PER_RUN = 1_000;
 
 /** Finds deliveries that no wake-up reached. */

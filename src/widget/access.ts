@@ -24,7 +24,7 @@ import { turnstileProblem } from "./turnstile.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
-    /** Set where a visitor's token is required. */
+    /** The value is set if the operation requires a visitor's token. */
     visitor: VisitorToken;
   }
 }

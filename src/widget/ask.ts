@@ -154,7 +154,7 @@ async function newIds(c: AppContext, { agentId, visitorId, body, nowMs }: IdSour
   return { anonId: toAnonId(new Uint8Array(hash, 0, ANON_ID_BYTES)), nextId: await seededIds(seed, keyMs) };
 }
 
-/** Never taken from a client, which could claim another visitor's or an `api:` one. */
+/** Makes an anonymous id from random bytes. A client cannot choose it, because it could choose another visitor's id or an `api:` one. */
 function toAnonId(bytes: Uint8Array): string {
   return `anon_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
 }

@@ -58,7 +58,7 @@ function policyFor(agent: AgentRow | undefined): string {
 
 function pageOf(agent: AgentRow, url: string) {
   const { appearance, hosted_page: page } = toWidgetSettings(agent);
-  // Not its own description, which is for the team.
+  // The agent's own description is for the team, so it is not used here.
   const description = welcomeMessageOf(agent);
   return html`<!doctype html>
     <html lang="${agent.language}">

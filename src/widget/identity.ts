@@ -63,7 +63,7 @@ export async function readUserHash(
 
 async function verifiedClaims({ jwtVerify }: typeof Jose, token: string, secret: string, nowMs: number): Promise<Jose.JWTPayload> {
   const { payload } = await jwtVerify(token, new TextEncoder().encode(secret), {
-    // Never taken from the token.
+    // The algorithm is fixed and never taken from the token.
     algorithms: ["HS256"],
     requiredClaims: ["sub", "exp"],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,

@@ -60,9 +60,9 @@ async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, send
   return nextId(shardOf(workspaceId));
 }
 
-/** What a visitor reads who asked for a human by the button. @param lastWritten their last messages, newest first. */
-export function requestedHandoffMessage(agent: AgentRow, lastWritten: readonly { content: string }[]): string {
-  const texts = lastWritten.map(({ content }) => content);
+/** Returns the message to a visitor who asks for a human with the button. @param lastMessages the visitor's last messages, newest first. */
+export function requestedHandoffMessage(agent: AgentRow, lastMessages: readonly { content: string }[]): string {
+  const texts = lastMessages.map(({ content }) => content);
   return handoffMessageOf(agent, "customer_request", visitorLanguage(texts, agent.language));
 }
 

@@ -10,7 +10,7 @@ const ADDRESS_REQUESTS = 600;
 const ADDRESS_WRITES = 60;
 /** A poll per second in two tabs. */
 const VISITOR_REQUESTS = 120;
-/** More than a person types. */
+/** The limit is higher than what a person types. */
 const VISITOR_WRITES = 30;
 
 const ADDRESS = { requests: new RateLimiter(ADDRESS_REQUESTS), writes: new RateLimiter(ADDRESS_WRITES) };

@@ -108,7 +108,7 @@ export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: 
   return db.select(storedAnswerColumns).from(messages).where(isVisitors);
 }
 
-/** After the time of the message; of its identifier, where there is no such message. */
+/** SQL condition: a message was sent after this one. If this message does not exist, the time in its identifier is used. */
 function isAfter(messageId: string): SQL {
   const idAtMs = Number.parseInt(messageId.replace("-", "").slice(0, 12), 16);
   const seenAt = sql`coalesce((SELECT seen.created_at FROM ${messages} seen WHERE seen.id = ${messageId}), ${idAtMs})`;

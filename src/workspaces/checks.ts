@@ -23,7 +23,7 @@ export interface Caller {
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
-    /** Set by requireKey. */
+    /** The value is set by requireKey. */
     caller: Caller;
   }
 }

@@ -3,18 +3,18 @@ import { type ComponentChildren, Fragment, type JSX, type VNode } from "preact";
 import { safeUrl } from "./plain-text.ts";
 
 /*
- * Renders Markdown from strangers as elements of an allow-list. HTML in it is shown as text, images become links, and only links to
- * http, https and mail addresses are kept.
+ * Renders Markdown from untrusted authors with allowed elements only. HTML is shown as text, images are shown as links, and only links
+ * to http, https and mail addresses are kept.
  */
 
-/** The headings of a text rank below those of the page around it. */
+/** The elements for headings. They begin at h3, below the headings of the page around the text. */
 const HEADINGS = ["h3", "h4", "h5", "h6"] as const;
 const ALIGNMENTS: Record<string, string> = { left: "start", center: "center", right: "end" };
 
 interface MarkdownProps {
   /** The result of `lex`. */
   blocks: readonly Token[];
-  /** Whether the text is still being written. The last block is then not formatted inside, so that it does not jump while it grows. */
+  /** Whether the text is still being written. If so, the last block is shown without inline formatting, so that its layout stays stable. */
   isOpen?: boolean;
   /** Renders something beside a block of code, such as a button that copies it. */
   codeAction?: CodeAction;
@@ -49,7 +49,7 @@ function renderBlock(token: Token, codeAction: CodeAction, isOpen: boolean): Com
       return (
         <div class="code">
           {codeAction?.(text)}
-          {/* It takes the focus, so that the keyboard can scroll long lines. */}
+          {/* The block can have the focus, so that long lines can be scrolled with the keyboard. */}
           <pre tabIndex={0} dir="ltr">
             <code>{text}</code>
           </pre>
@@ -143,13 +143,13 @@ function inlineElement(token: Token): ComponentChildren {
   }
 }
 
-/** Renders a link that opens in a new tab; for an unsafe address, the text alone. */
+/** Renders a link that opens in a new tab. If the address is unsafe, it renders only the text. */
 function linkTo(href: string, children: ComponentChildren): ComponentChildren {
   const url = safeUrl(href);
   return url === undefined ? children : <ExternalLink href={url}>{children}</ExternalLink>;
 }
 
-/** A link that opens in a new tab, and does not tell the linked page where it comes from. */
+/** A link that opens in a new tab and sends no referrer. */
 export function ExternalLink(props: JSX.IntrinsicElements["a"]): VNode {
   return <a target="_blank" rel="noopener noreferrer nofollow" {...props} />;
 }

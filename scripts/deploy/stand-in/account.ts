@@ -263,7 +263,7 @@ export interface Zone {
   name: string;
   status: string;
   supportsSubaddress: boolean;
-  /** The domains that may send mail; undefined where the token may not read them. */
+  /** The domains that may send mail; undefined if the token may not read them. */
   sending: string[] | undefined;
   /** The address that is routed to a Worker, by the Worker's name. */
   routed: Record<string, string>;

@@ -41,7 +41,7 @@ export class Workers {
     [/^PUT workers\/scripts\/[^/]+$/, (call) => this.#upload(call)],
     [/^POST workers\/scripts\/[^/]+\/versions$/, (call) => this.#upload(call)],
     [/^DELETE workers\/services\/[^/]+$/, () => this.#delete()],
-    // Before it deletes a Worker, wrangler looks for what older ones stored their assets in.
+    // Before wrangler deletes a Worker, it looks for the namespaces in which older Workers stored their assets.
     [/^GET storage\/kv\/namespaces$/, () => []],
     [/^POST workers\/scripts\/[^/]+\/deployments$/, () => ({ id: randomUUID() })],
     [/^PATCH workers\/scripts\/[^/]+\/script-settings$/, () => ({})],

@@ -14,7 +14,7 @@ const RETRY_AFTER_SECONDS = [5, 30];
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 /** States in which a page may replace another that names it as canonical. */
 const CANONICAL_STATES = new Set<PageState>(["waiting", "fetched", "unchanged"]);
-/** Longer than any chain of redirects that the frontier follows. */
+/** The limit is longer than any chain of redirects that the frontier follows. */
 const MAX_CHAIN = 20;
 
 /** Applies the results of fetches to the stored pages. Applying one twice changes nothing. */
@@ -30,7 +30,7 @@ export class PageResults {
   apply(result: PageResult): void {
     const { crawl, frontier } = this.context;
     const page = this.pages.find(result.id);
-    // The result was applied already, by another run or by this one before it died.
+    // The result was applied already, by another run, or by this one before it was interrupted.
     if (page?.state !== "waiting") return;
     crawl.failuresInARow = result.outcome === "failed" && result.isTransient ? crawl.failuresInARow + 1 : 0;
     switch (result.outcome) {

@@ -35,7 +35,7 @@ export class SemanticSearch {
   constructor(private readonly sync: VectorSync) {}
 
   /**
-   * Finds the agent's nearest chunks, best first; none where embeddings or vector index are down, slow or not configured. Some may
+   * Finds the agent's nearest chunks, best first; none if embeddings or vector index are down, slow or not configured. Some may
    * have been deleted meanwhile, or belong to a generation that is being built.
    * @param part the sources that the caller uses. Chunks of other sources may still be among the results.
    */

@@ -6,7 +6,7 @@ import { VectorizeVectors } from "./vectorize-vectors.ts";
 
 export interface VectorEngines {
   embeddings: Embeddings;
-  /** Undefined where the deployment has no Vectorize. */
+  /** Undefined if the deployment has no Vectorize. */
   vectorize: VectorIndex | undefined;
   /** The vectors of agents with more than this number are in Vectorize, where the deployment has it. */
   maxEmbedded: number;

@@ -129,11 +129,11 @@ export interface PinnedTool {
 
 /** How many days a workspace's records are kept, in `workspaces.retention`; null keeps them forever. */
 export interface Retention {
-  /** After a conversation's last activity: the conversation, its messages, hand-offs and events. */
+  /** The days after its last activity for which a conversation is kept, with its messages, hand-offs and events. */
   conversations_days: number | null;
-  /** After a lead was created: the lead and its events. */
+  /** The days after its creation for which a lead is kept, with its events. */
   leads_days: number | null;
-  /** After an event: the event, its deliveries and their attempts. */
+  /** The days for which an event is kept, with its deliveries and their attempts. */
   event_log_days: number;
 }
 

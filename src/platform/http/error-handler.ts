@@ -6,9 +6,9 @@ import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
 
-/** After a transient error of the platform: callers' own retries start at seconds. */
+/** The pause before a retry after a transient error of the platform. It is as long as the first pause of common clients. */
 const TRANSIENT_RETRY_SECONDS = 2;
-/** After an error that only the operator can repair. */
+/** The pause before a retry after an error that only the operator can repair. */
 const OPERATOR_RETRY_SECONDS = 60;
 
 const BUSY = "The service is busy. Try again in a moment.";

@@ -14,7 +14,8 @@ import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKe
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
-/** Longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s: after it, the request is dead. */
+/** The lease is longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s. After the lease, the request
+ * is considered failed. */
 const LEASE_MS = 30_000;
 /** A longer response is not kept. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -149,7 +150,7 @@ function derivedIds({ workspaceId, key }: StoredKey, atMs: number): Promise<(sha
   return seededIds(`${workspaceId}/${atMs}/${key}`, atMs);
 }
 
-/** A request may take as long again as it has run; a dead one may be retried when its lease has expired. */
+/** A request may take as long again as it has run; an interrupted one may be retried when its lease has expired. */
 function stillRunning(leftMs: number): ApiError {
   const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
   const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;

@@ -112,7 +112,7 @@ export const COLUMNS: Readonly<Record<string, string>> = Object.fromEntries([
 
 /** A point with a longer index is rejected. */
 const MAX_INDEX_BYTES = 96;
-/** Longer than any name or id. */
+/** This is longer than any name or id. */
 const MAX_BLOB_LENGTH = 128;
 
 /** The data point of a request or job; missing values are empty texts. */

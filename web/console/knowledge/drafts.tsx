@@ -8,7 +8,7 @@ import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { ConversationLink, otherWords } from "./gaps.tsx";
+import { ConversationLink, conversationLinkText } from "./gaps.tsx";
 
 type Draft = Schemas["Draft"];
 
@@ -80,7 +80,7 @@ function DraftCard({ draft, isBusy, onAccept, onEdit, onDismiss }: CardProps) {
       <ul class="examples">
         {draft.conversations.map(({ conversation_id: id, question }) => (
           <li key={id}>
-            <ConversationLink id={id} text={otherWords(question, draft.question)} />
+            <ConversationLink id={id} text={conversationLinkText(question, draft.question)} />
           </li>
         ))}
       </ul>

@@ -66,7 +66,7 @@ function GapCard({ gap, onAnswer }: { gap: Gap; onAnswer: () => void }) {
       <ul class="examples">
         {gap.examples.map((example) => (
           <li key={`${example.conversation_id} ${example.at}`}>
-            <ConversationLink id={example.conversation_id} text={otherWords(example.question, gap.question)} />
+            <ConversationLink id={example.conversation_id} text={conversationLinkText(example.question, gap.question)} />
             <span class="quiet">
               {example.kind === "rated_down" && "rated down "}
               <Time at={example.at} />
@@ -83,8 +83,8 @@ function timesOf(count: number, what: string): string | undefined {
   return count === 0 ? undefined : `${formatNumber(count)} ${count === 1 ? "time" : "times"} ${what}`;
 }
 
-/** The text of a link to a conversation below a question: the visitor's own words, if they differ from the question. */
-export function otherWords(asked: string, question: string): string {
+/** The text of a link to a conversation. It is the question that the visitor asked, if it differs from the question above the link. */
+export function conversationLinkText(asked: string, question: string): string {
   return asked === question ? "Open the conversation" : asked;
 }
 
