@@ -41,8 +41,9 @@ export interface AnswerRequest {
 }
 
 /**
- * Makes the agent's answer to a question: a curated answer whose question is nearly the same, otherwise the model's answer. It is the
- * hand-off message where the visitor asks for a human, nothing answers the question, the confidence is too low, or the model fails.
+ * Makes the agent's answer to a question. If a curated question is nearly the same, its answer is used; otherwise the model answers.
+ * The answer is the hand-off message if the visitor asks for a human, nothing answers the question, the confidence is too low, or the
+ * model fails.
  * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
  */
 export async function makeAnswer(model: Model, request: AnswerRequest, onText: (text: string) => void): Promise<Answer> {

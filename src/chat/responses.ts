@@ -114,7 +114,7 @@ async function ask<Result extends { cost: Cost }>(
 async function isKept(c: AppContext, { workspaceId, conversationId, questionId, answerId }: Question): Promise<boolean> {
   const op = operationOf(c, workspaceId);
   try {
-    // A new stub, since the stub of an object that was interrupted cannot be used again.
+    // This creates a new stub, because the previous one cannot be used after its object has crashed.
     if (await sessionOf(op, conversationId).isUnfinished(answerId)) return true;
     const [[stored]] = await op.db.batch([findMessage(op.db, workspaceId, questionId)]);
     return stored !== undefined;
@@ -140,8 +140,8 @@ interface FoundAnswer {
 }
 
 /**
- * Resumes the stream of an answer after the client's last event: from D1 if the answer is finished, otherwise from the session that
- * writes it. A client that has the whole answer gets 204, on which an EventSource stops.
+ * Resumes the stream of an answer after the client's last event. A finished answer is read from D1, an unfinished one from the session
+ * that writes it. A client that has the whole answer gets status 204, which makes an EventSource stop.
  * @param find reads D1 in one trip, and throws if the caller may not read the conversation.
  * @throws ApiError `not_found` if there is no such answer.
  */

@@ -26,7 +26,7 @@ type PruneOutcome = "nothing_to_do" | "goes_on" | "pruned";
 
 /**
  * Erases the records of a workspace that are older than its retention, in bounded steps. They are found only by age, so the
- * next run continues one that died, and a changed setting applies from the next step on.
+ * next run continues one that was interrupted, and a changed setting applies from the next step on.
  */
 export async function prune(
   env: Env,
