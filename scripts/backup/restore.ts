@@ -120,8 +120,8 @@ async function compareFiles(file: string, theirs: string, path: string, say: (te
   }
   database.exec(INDEX);
   let isSame = true;
-  for (const { type, in_file: inFile, in_deployment: inDeployment } of database.prepare(COUNTS).all()) {
-    const differences = database.prepare(DIFFERENCES).all(type!);
+  for (const { type, in_file: inFile, in_deployment: inDeployment } of database.prepare(COUNTS).all() as unknown as Compared[]) {
+    const differences = database.prepare(DIFFERENCES).all(type) as unknown as Difference[];
     if (differences.length === 0) continue;
     isSame = false;
     say(`${type}: ${inFile} in the file, ${inDeployment} in the deployment`);
@@ -133,7 +133,19 @@ async function compareFiles(file: string, theirs: string, path: string, say: (te
   return isSame;
 }
 
-function describeDifference({ name, in_file: inFile, in_deployment: inDeployment }: Record<string, unknown>): string {
+/** The number of records of a type in each export. */
+interface Compared {
+  type: string;
+  in_file: number;
+  in_deployment: number;
+}
+
+/** How often a record that differs is in each export. */
+interface Difference extends Omit<Compared, "type"> {
+  name: string;
+}
+
+function describeDifference({ name, in_file: inFile, in_deployment: inDeployment }: Difference): string {
   if (inFile && inDeployment) return `differs:                ${name}`;
   return inFile ? `only in the file:       ${name}` : `only in the deployment: ${name}`;
 }

@@ -36,7 +36,7 @@ const ROUTING_DOCS = 'docs/email.md, "Set up a mailbox"';
 export async function checkMail(api: CloudflareApi, { uses, worker }: Project): Promise<Finding[]> {
   if (!uses.mail) return [];
   const { result: zones } = await api.listZones<Zone>();
-  const found = await Promise.all(zones?.map((zone) => zoneFindings(api, zone, worker)) ?? [undefined]);
+  const found = zones ? await Promise.all(zones.map((zone) => zoneFindings(api, zone, worker))) : [undefined];
   const findings = found.flatMap((one) => one ?? []);
   if (findings.length > 0) return findings;
   const isUnread = found.length > 0 && found.every((one) => one === undefined);

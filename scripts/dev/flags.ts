@@ -57,7 +57,7 @@ export function parseFlags(args: readonly string[]) {
     if (token.kind === "positional" && LIST_FLAGS.has(last)) values.get(last!)!.push(token.value);
     if (token.kind !== "option") continue;
     last = token.name;
-    if (REFUSED[last] !== undefined && token.value !== "false") throw new UserError(REFUSED[last]!);
+    if (REFUSED[last] !== undefined && token.value !== "false") throw new UserError(REFUSED[last]);
     values.set(last, [...(values.get(last) ?? []), ...(token.value === undefined ? [] : [token.value])]);
     if (last in OWN_OPTIONS) own.add(token.index);
     if (last in OWN_OPTIONS && token.value !== undefined && !token.inlineValue) own.add(token.index + 1);

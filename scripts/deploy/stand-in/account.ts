@@ -36,8 +36,15 @@ function pageOf<T>(all: readonly T[], query: URLSearchParams): T[] {
   return all.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
 }
 
-function bodyOf<T>({ body }: Call): T {
-  return JSON.parse(body) as T;
+type AskedDatabase = { name: string } & Database["place"];
+
+interface AskedConsumer {
+  script_name: string;
+  dead_letter_queue?: string;
+}
+
+function bodyOf({ body }: Call): unknown {
+  return JSON.parse(body);
 }
 
 /** Takes what fits out of a list. @throws ApiError where nothing does. */
@@ -71,9 +78,9 @@ export class D1 {
 
   readonly routes: Routes = [
     [/^GET d1\/database$/, ({ query }) => pageOf(this.#databases, query).map(toDatabaseResult)],
-    [/^POST d1\/database$/, (call) => toDatabaseResult(this.#createAsAsked(bodyOf(call)))],
+    [/^POST d1\/database$/, (call) => toDatabaseResult(this.#createAsAsked(bodyOf(call) as AskedDatabase))],
     [/^GET d1\/database\/([^/]+)$/, (_, key) => toDatabaseResult(this.find(key))],
-    [/^POST d1\/database\/([^/]+)\/query$/, (call, key) => this.#query(key, bodyOf<{ sql: string }>(call).sql)],
+    [/^POST d1\/database\/([^/]+)\/query$/, (call, key) => this.#query(key, (bodyOf(call) as { sql: string }).sql)],
     [/^DELETE d1\/database\/([^/]+)$/, (_, key) => void take(this.#databases, isNamed(key), NO_DATABASE)],
     [/^POST d1\/database\/([^/]+)\/import$/, (call, key) => this.#import(key, call)],
     [/^PUT uploads\/([^/]+)$/, ({ body }, etag) => this.#uploads.set(etag, body).size],
@@ -101,7 +108,7 @@ export class D1 {
     return rows.map((row) => String(row["name"]));
   }
 
-  #createAsAsked({ name, ...place }: { name: string } & Database["place"]): Database {
+  #createAsAsked({ name, ...place }: AskedDatabase): Database {
     return this.create(name, place);
   }
 
@@ -119,7 +126,7 @@ export class D1 {
 
   /** Imports a whole file, which SQLite itself splits. */
   #import(key: string, call: Call) {
-    const { action, etag } = bodyOf<{ action: string; etag: string }>(call);
+    const { action, etag } = bodyOf(call) as { action: string; etag: string };
     if (action === "init") return { filename: etag, upload_url: `${call.origin}/client/v4/uploads/${etag}` };
     executeAtomically(this.find(key).sqlite, this.#uploads.get(etag)!);
     const meta = { duration: 1, rows_read: 0, rows_written: 1, size_after: 4096 };
@@ -167,8 +174,8 @@ export class Queues {
 
   readonly routes: Routes = [
     [/^GET queues$/, ({ query }) => pageOf(this.#named(query.getAll("name")), query).map(toQueueResult)],
-    [/^POST queues$/, (call) => toQueueResult(this.create(bodyOf<Queue>(call).queue_name))],
-    [/^POST queues\/([^/]+)\/consumers$/, (call, id) => this.#subscribe(this.#byId(id), bodyOf(call))],
+    [/^POST queues$/, (call) => toQueueResult(this.create((bodyOf(call) as Queue).queue_name))],
+    [/^POST queues\/([^/]+)\/consumers$/, (call, id) => this.#subscribe(this.#byId(id), bodyOf(call) as AskedConsumer)],
     [/^PUT queues\/([^/]+)\/consumers\/[^/]+$/, (_, id) => this.#byId(id).consumers[0]],
     [/^DELETE queues\/([^/]+)\/consumers\/[^/]+$/, (_, id) => void this.#byId(id).consumers.shift()],
     [/^DELETE queues\/([^/]+)$/, (_, id) => void take(this.#queues, (queue) => queue.queue_id === id, NO_QUEUE)],
@@ -213,7 +220,7 @@ export class Queues {
     return find(this.#queues, (queue) => queue.queue_id === id, NO_QUEUE);
   }
 
-  #subscribe({ queue_name: name }: Queue, asked: { script_name: string; dead_letter_queue?: string }) {
+  #subscribe({ queue_name: name }: Queue, asked: AskedConsumer) {
     return this.consume(name, asked.script_name, asked.dead_letter_queue);
   }
 }
@@ -240,9 +247,12 @@ export class Vectorize {
   readonly routes: Routes = [
     [/^GET vectorize\/v2\/indexes$/, () => this.indexes],
     [/^DELETE vectorize\/v2\/indexes\/([^/]+)$/, (_, name) => void take(this.indexes, (one) => one.name === name, NO_INDEX)],
-    [/^POST vectorize\/v2\/indexes$/, (call) => this.create(bodyOf<Index>(call))],
+    [/^POST vectorize\/v2\/indexes$/, (call) => this.create(bodyOf(call) as Index)],
     [/^GET vectorize\/v2\/indexes\/([^/]+)\/metadata_index\/list$/, (_, name) => ({ metadataIndexes: this.#find(name).properties })],
-    [/^POST vectorize\/v2\/indexes\/([^/]+)\/metadata_index\/create$/, (call, name) => this.#find(name).properties.push(bodyOf(call))],
+    [
+      /^POST vectorize\/v2\/indexes\/([^/]+)\/metadata_index\/create$/,
+      (call, name) => this.#find(name).properties.push(bodyOf(call) as Index["properties"][number]),
+    ],
   ];
 
   create({ name, config }: Omit<Index, "properties">, properties: Index["properties"] = []): Index {

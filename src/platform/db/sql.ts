@@ -86,7 +86,7 @@ export function isOwn(table: TableOf<"id">, workspaceId: string | SQL, id: strin
 export function findOwn<Table extends TableOf<"id">>(db: Database, table: Table, workspaceId: string | SQL, id: string | SQL) {
   return db
     .select()
-    .from<Table>(table as never)
+    .from<Table>(table)
     .where(isOwn(table, workspaceId, id));
 }
 

@@ -10,7 +10,8 @@ export interface FormValues {
 export function readForm(event: SubmitEvent): FormValues {
   event.preventDefault();
   const data = new FormData(event.currentTarget as HTMLFormElement);
-  return { text: (name) => String(data.get(name) ?? "").trim(), all: (name) => data.getAll(name).map(String) };
+  const all = (name: string) => data.getAll(name).filter((value) => typeof value === "string");
+  return { text: (name) => (all(name)[0] ?? "").trim(), all };
 }
 
 /** Handles the submission of a form. If the action fails, `error` says why. */
