@@ -23,6 +23,8 @@ test("an answer that was removed leaves nothing behind", () => {
   expect(classifier.termsWithPrefix("pl")).toEqual([]);
   put(4, "C", "When is the parcel here?");
   expect(ranked(classifier, "my parcel")).toEqual([[1], [4]]);
+  put(5, "D", "May I change my plan?");
+  expect(classifier.termsWithPrefix("pl")).toEqual(["plan"]);
 });
 
 test("a thousand answers that are added and removed in turn leave those that were there, in the same order", () => {

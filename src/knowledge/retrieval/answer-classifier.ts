@@ -45,6 +45,8 @@ export class AnswerClassifier implements Vocabulary {
   private readonly classes = new Map<string, AnswerClass>();
   /** The answers with a feature, once for each of their questions with it. */
   private readonly postings = new Map<string, AnswerClass[]>();
+  /** The features that are not pairs, which spelling correction reads for each unknown word of a query. */
+  private singles: string[] | undefined;
   private norms: Map<AnswerClass, number> | undefined;
   private questions = 0;
 
@@ -68,7 +70,8 @@ export class AnswerClassifier implements Vocabulary {
   }
 
   termsWithPrefix(prefix: string): string[] {
-    return [...this.postings.keys()].filter((feature) => feature.startsWith(prefix) && !isPair(feature));
+    this.singles ??= [...this.postings.keys()].filter((feature) => !isPair(feature));
+    return this.singles.filter((feature) => feature.startsWith(prefix));
   }
 
   add(row: number, answer: string, question: Wording): void {
@@ -81,6 +84,7 @@ export class AnswerClassifier implements Vocabulary {
       else if (this.postings.size < this.maxFeatures * (isPair(feature) ? SHARE_WITH_PAIRS : 1)) this.postings.set(feature, [own]);
     }
     this.questions++;
+    this.singles = undefined;
     this.norms = undefined;
   }
 
@@ -95,6 +99,7 @@ export class AnswerClassifier implements Vocabulary {
       if (owners?.length === 0) this.postings.delete(feature);
     }
     this.questions--;
+    this.singles = undefined;
     this.norms = undefined;
   }
 
