@@ -4,6 +4,7 @@ import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
 import { operatorAudit } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 
 /** The author of an entry in the audit log, and the operation. */
 export interface Auditor {
@@ -90,11 +91,16 @@ function conditions({ workspaceId, operation, actor, sinceMs = 0 }: AuditFilter)
   ];
 }
 
-/** Deletes the entries from before `beforeMs`, and the oldest entries if there are more than `max`. */
-export function pruneAudit(db: Database, beforeMs: number, max: number) {
+/** An entry is kept for a year, and for some weeks more in which somebody may still look for it. */
+const RETENTION_MS = 400 * DAY_MS;
+/** The most entries that are kept in one database. */
+const MAX_ENTRIES = 100_000;
+
+/** Deletes the entries that are too old, and the oldest entries if there are too many. */
+export function pruneAudit(db: Database, nowMs: number) {
   const newest = sql`(SELECT max(rowid) FROM ${operatorAudit})`;
   return [
-    db.delete(operatorAudit).where(lt(operatorAudit.id, firstIdAt(beforeMs))),
-    db.delete(operatorAudit).where(sql`${operatorAudit}.rowid <= ${newest} - ${max}`),
+    db.delete(operatorAudit).where(lt(operatorAudit.id, firstIdAt(nowMs - RETENTION_MS))),
+    db.delete(operatorAudit).where(sql`${operatorAudit}.rowid <= ${newest} - ${MAX_ENTRIES}`),
   ] as const;
 }

@@ -8,7 +8,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, requireAddressRoom, requireConfig, unauthorized } from "../workspaces/checks.ts";
+import { admitKey, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
@@ -94,7 +94,7 @@ consoleRoutes.get("/live", async (c) => {
 
 /** The credential of a sign-in link. The address is rate-limited first, since every guessed link would create an object. */
 async function credentialOf(c: AppContext, link: string): Promise<string> {
-  requireAddressRoom(c);
+  requireAddressLimit(c);
   const credential = await redeemLink(c.env, link);
   if (credential !== undefined) return credential;
   throw new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {

@@ -1,10 +1,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { type AuditFilter, listAudit } from "../administration/audit-store.ts";
+import { boundShards, isBoundShard } from "../platform/db/bindings.ts";
+import { shardDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
-import { pageAudit } from "./audit.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { noWorkspace } from "./auth.ts";
 import { auditEntrySchema, toAuditEntry } from "./wire.ts";
 
@@ -40,3 +43,26 @@ auditRoutes.openapi(list, async (c) => {
   const positionOf = ({ createdAt, id }: (typeof rows)[number]) => ({ atMs: createdAt, id });
   return c.json(toCursorPage(rows, total, page, positionOf, toAuditEntry), 200);
 });
+
+/**
+ * A page of the audit log of all workspaces, newest first, plus one entry when there is another page, and the total. An entry is
+ * in its workspace's database, in the transaction of the change.
+ */
+async function pageAudit(
+  env: Env,
+  meter: Meter,
+  filter: AuditFilter,
+  { limit, offset, cursor }: { limit: number; offset: number; cursor?: { id: string } | undefined },
+) {
+  const shards = filter.workspaceId === undefined ? boundShards(env) : [shardOf(filter.workspaceId)];
+  const first = { limit: offset + limit + 1, beforeId: cursor?.id };
+  const pages = await Promise.all(
+    shards.map((shard) => {
+      const db = shardDb(env, shard, meter);
+      return db.batch(listAudit(db, filter, first));
+    }),
+  );
+  const newest = pages.flatMap(([rows]) => rows).toSorted((a, b) => (a.id > b.id ? -1 : 1));
+  const total = pages.reduce((sum, [, [counted]]) => sum + (counted?.total ?? 0), 0);
+  return { rows: newest.slice(offset, offset + limit + 1), total };
+}

@@ -1,12 +1,17 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { shardDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { periodOf } from "../workspaces/plans.ts";
+import { ALL_SENDERS, startOfDay } from "../workspaces/visitor-limits.ts";
+import { usageCounts } from "../workspaces/wire.ts";
 import { openWorkspace } from "./auth.ts";
-import { usageOf } from "./usage.ts";
-import { periodQuery, toWorkspaceUsage, workspaceUsagePageSchema, workspaceUsageSchema } from "./wire.ts";
+import { listUsage } from "./store.ts";
+import { periodQuery, toWorkspaceUsage, type WorkspaceRow, workspaceUsagePageSchema, workspaceUsageSchema } from "./wire.ts";
 import { pageWorkspaces } from "./workspaces.ts";
 
 export const usageRoutes = createStrictRouter("Usage");
@@ -51,3 +56,24 @@ usageRoutes.openapi(list, async (c) => {
     200,
   );
 });
+
+/** Reads the usage of workspaces in one trip to each shard: the questions of a billing period, and everything else as it is now. */
+async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
+  const byShard = [...Map.groupBy(rows, ({ id }) => shardOf(id))];
+  const pages = await Promise.all(
+    byShard.map(([shard, group]) => {
+      const db = shardDb(env, shard, meter);
+      const ids = group.map(({ id }) => id);
+      return db.batch(listUsage(db, ids, period, { sender: ALL_SENDERS, startMs: startOfDay(nowMs) }));
+    }),
+  );
+  const [questions, ofAgents] = [pages.flatMap(([own]) => own), pages.flatMap(([, own]) => own)];
+  const [keys, sent] = [pages.flatMap(([, , own]) => own), pages.flatMap(([, , , own]) => own)];
+  return rows.map((workspace) => {
+    const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
+    const { agentsCount: agents, sourcesCount: sources, pagesCount: pages } = workspace;
+    const found = { ...questions.find(isOwn), agents, sources, pages, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
+    const usage = usageCounts(found, sent.filter(isOwn));
+    return { workspace, usage };
+  });
+}

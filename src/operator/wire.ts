@@ -5,7 +5,7 @@ import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fi
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Region, REGIONS } from "../platform/db/regions.ts";
-import { limitsOf } from "../workspaces/plans.ts";
+import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
 import { limitsSchema, toUsage, usageSchema } from "../workspaces/wire.ts";
 
@@ -55,26 +55,18 @@ export const workspaceSchema = z
 
 export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
 
-const limit = (of: keyof typeof limitsSchema.shape) =>
-  z.int().gte(0).lte(MAX_LIMIT).nullable().meta({ description: limitsSchema.shape[of].description });
+/** A limit in a request; null restores the plan's. */
+function limitInput(field: z.ZodInt | z.ZodBoolean) {
+  const given = field instanceof z.ZodBoolean ? z.boolean() : z.int().gte(0).lte(MAX_LIMIT);
+  return given.nullable().meta({ description: field.description });
+}
 
 const limitsInput = z
-  .object({
-    requests_per_minute: limit("requests_per_minute"),
-    messages: limit("messages"),
-    messages_per_conversation: limit("messages_per_conversation"),
-    visitor_messages_per_day: limit("visitor_messages_per_day"),
-    leads_per_day: limit("leads_per_day"),
-    team_messages_per_day: limit("team_messages_per_day"),
-    evaluation_cases_per_day: limit("evaluation_cases_per_day"),
-    agents: limit("agents"),
-    api_keys: limit("api_keys"),
-    sources: limit("sources"),
-    max_pages: limit("max_pages"),
-    answers_per_agent: limit("answers_per_agent"),
-    knowledge_mb_per_agent: limit("knowledge_mb_per_agent"),
-    webhooks: z.boolean().nullable().meta({ description: "Whether events are sent to webhook endpoints." }),
-  })
+  .object(
+    Object.fromEntries(Object.entries(limitsSchema.shape).map(([name, field]) => [name, limitInput(field)])) as {
+      [Name in keyof Limits]: z.ZodNullable<Limits[Name] extends boolean ? z.ZodBoolean : z.ZodInt>;
+    },
+  )
   .partial()
   .meta({ description: DESCRIPTIONS.limit_overrides });
 
@@ -112,7 +104,7 @@ export const workspaceUpdateSchema = z
     example: { plan: "enterprise", limits: { requests_per_minute: null }, retention: { conversations_days: 365 } },
   });
 
-type WorkspaceRow = typeof workspaces.$inferSelect;
+export type WorkspaceRow = typeof workspaces.$inferSelect;
 
 /** A workspace as the operator sees it. */
 export function toWorkspace(row: WorkspaceRow, region: Region | undefined): z.infer<typeof workspaceSchema> {

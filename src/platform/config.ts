@@ -1,5 +1,6 @@
 import { MAX_SHARDS } from "./db/shard-binding.ts";
 import { isRegion, type Region, REGIONS } from "./db/regions.ts";
+import { memoized } from "./lru-cache.ts";
 import { logProblem } from "./telemetry/log.ts";
 
 /*
@@ -7,7 +8,7 @@ import { logProblem } from "./telemetry/log.ts";
  * checks a configuration with it before uploading, so this file needs no Workers types.
  */
 
-/** The variables and secrets. Generated types take each for a constant, and leave out what a deployment may not have. */
+/** The variables and secrets. The generated types treat each value as a constant, and lack those that a deployment may leave out. */
 interface Variables {
   readonly ENVIRONMENT?: string;
   readonly ALLOW_PRIVATE_TARGETS?: string;
@@ -43,7 +44,7 @@ const MAX_CRAWL_PAUSE_MS = 60_000;
 const MAX_DIMENSIONS = 1_536;
 /** A search of this many vectors takes about 15 ms. */
 const DEFAULT_EMBEDDED_VECTORS = 50_000;
-/** What an agent's object holds at most, with or without Vectorize. */
+/** The most vectors that an agent's object holds, with or without Vectorize. */
 const MAX_EMBEDDED_VECTORS = 100_000;
 
 /** Every variable and secret with its check; a missing one is checked as an empty text. docs/deploy-and-configure.md lists them. */
@@ -168,7 +169,7 @@ export function aiGateway({ AI_GATEWAY_ID: id }: Variables): { gateway?: { id: s
   return id ? { gateway: { id } } : {};
 }
 
-/** The operator increases it after recreating the Vectorize index, so that every chunk is embedded again. */
+/** The number of the embedding round. The operator increases it after recreating the Vectorize index, so that every chunk is embedded again. */
 export function vectorsRound(env: Variables): string {
   return env.VECTORS_ROUND || "1";
 }
@@ -194,17 +195,13 @@ export function closedShards(env: Variables): ReadonlySet<number> {
   return new Set(splitList(env.CLOSED_SHARDS ?? "").map(Number));
 }
 
-/** The regions of the shards that have one. Every call of an object asks, so the result is kept. */
+/** The regions of the shards that have one. */
 export function shardRegions({ SHARD_REGIONS: text = "" }: Variables): ReadonlyMap<number, Region> {
-  let regions = regionsByText.get(text);
-  if (!regions) {
-    regions = new Map(readRegions(text).map(([shard, region]) => [Number(shard), region as Region]));
-    regionsByText.set(text, regions);
-  }
-  return regions;
+  return regionsIn(text);
 }
 
-const regionsByText = new Map<string, ReadonlyMap<number, Region>>();
+// Every call of a Durable Object asks.
+const regionsIn = memoized((text: string) => new Map(readRegions(text).map(([shard, region]) => [Number(shard), region as Region])));
 
 function readRegions(text: string): (readonly [shard: string, region: string])[] {
   return splitList(text).map((item) => {
@@ -245,17 +242,8 @@ export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
 
-const valuesBySecret = new Map<string, string[]>();
-
-/** All values of a secret that may be empty. Every request asks, so the result is kept. */
-export function optionalSecretValues(secret: string): string[] {
-  let values = valuesBySecret.get(secret);
-  if (!values) {
-    values = splitList(secret);
-    valuesBySecret.set(secret, values);
-  }
-  return values;
-}
+/** All values of a secret that may be empty. The result is remembered, since every request asks. */
+export const optionalSecretValues = memoized(splitList);
 
 /** The values of a comma-separated list, trimmed, without empty ones. */
 function splitList(text: string): string[] {

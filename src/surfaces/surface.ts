@@ -3,11 +3,10 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { ApiRoot } from "../docs/descriptions.ts";
 import { type Check, checking } from "../platform/http/checks.ts";
-import type { AppEnv } from "../platform/http/context.ts";
+import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "../platform/http/error-handler.ts";
 import { beginRequest, endRequest } from "../platform/http/request-log.ts";
-import { addSecurityHeaders, hasSecurityHeaders } from "../platform/http/security-headers.ts";
-import { requireAddressRoom } from "../workspaces/checks.ts";
+import { requireAddressLimit } from "../workspaces/checks.ts";
 
 /** Creates a surface with these routes. Each request writes a log line, and each response has the security headers and the error format. */
 export function createSurface(root: string, routes?: Hono<AppEnv>): Hono<AppEnv> {
@@ -30,9 +29,20 @@ const everyRequest: MiddlewareHandler<AppEnv> = async (c, next) => {
   addSecurityHeaders(c);
   await next();
   // A response that another fetch returned takes no headers from before it.
-  if (!hasSecurityHeaders(c.res)) addSecurityHeaders(c);
+  if (!c.res.headers.has("X-Content-Type-Options")) addSecurityHeaders(c);
   endRequest(c);
 };
+
+/** The security headers of every response. A page that loads something sends its own Content-Security-Policy. */
+const SECURITY_HEADERS = {
+  "X-Content-Type-Options": "nosniff",
+  "Strict-Transport-Security": "max-age=31536000",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+function addSecurityHeaders(c: AppContext): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.header(name, value);
+}
 
 type Routers = readonly OpenAPIHono<AppEnv>[];
 
@@ -50,7 +60,7 @@ export function createApiSurface(
   const surface = createSurface(root);
   let document: string | undefined;
   surface.get(`${root}/openapi.json`, async (c) => {
-    requireAddressRoom(c);
+    requireAddressLimit(c);
     const { openApiDocument } = await import("../docs/openapi.ts");
     document ??= JSON.stringify(openApiDocument(await loadDocumented(), root));
     return c.body(document, 200, { "Content-Type": "application/json" });

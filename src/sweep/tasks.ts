@@ -1,3 +1,4 @@
+import { pruneAudit } from "../administration/audit-store.ts";
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneInboundEmails } from "../email/store.ts";
@@ -9,7 +10,6 @@ import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
 import { indexLeads } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
-import { pruneOldAudit } from "../operator/audit.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listDeleted } from "../operator/store.ts";
 import { type Database, newOperation } from "../platform/db/client.ts";
@@ -107,7 +107,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     [pruneSent(db, nowMs - DAY_MS, MAX_PRUNED_PER_RUN)],
     [pruneInboundEmails(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
-    pruneOldAudit(db, nowMs),
+    pruneAudit(db, nowMs),
     [pruneBackoffs(db, nowMs)],
   ];
 }

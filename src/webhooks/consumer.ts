@@ -72,7 +72,7 @@ async function sendInBackground(delivery: SendableDelivery, maxWaitMs: number): 
   try {
     return await exports.DeliverySender.send(delivery, maxWaitMs);
   } catch (error) {
-    logProblem("webhook_courier_failed", { workspace_id: delivery.workspaceId, delivery_id: delivery.id }, error);
+    logProblem("delivery_sender_failed", { workspace_id: delivery.workspaceId, delivery_id: delivery.id }, error);
     return "finished";
   }
 }

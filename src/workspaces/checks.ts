@@ -1,8 +1,8 @@
+import ipaddr from "ipaddr.js";
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
-import { clientNetwork } from "../platform/http/client-network.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
@@ -70,7 +70,7 @@ export const requireConfig: Check = (c) => {
  */
 export const requireKey: Check = async (c) => {
   const claim = await readClaim(c);
-  const response = await crossWithKey(c, claim);
+  const response = await forwardWithKey(c, claim);
   if (!response) await admit(c, claim);
   return response;
 };
@@ -119,7 +119,7 @@ function rememberRefusal({ hash }: ApiKeyClaim, refusal: Refusal): void {
 }
 
 /** The response of the workspace's region, where it has one; a key that was revoked crosses the distance once. */
-async function crossWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response | undefined> {
+async function forwardWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response | undefined> {
   try {
     const response = await answerInRegion(c, claim.workspaceId);
     if (response?.status !== 401) return response;
@@ -144,7 +144,7 @@ async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string 
 }
 
 /** Counts a request that needs no key against its address. @throws ApiError rate_limited. */
-export function requireAddressRoom(c: AppContext): void {
+export function requireAddressLimit(c: AppContext): void {
   const limited = overAddressLimit(c);
   if (limited) throw limited;
 }
@@ -169,9 +169,16 @@ export function unauthorized(c: AppContext, code: keyof typeof KEY_ERRORS, messa
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** The name under which the client's address is rate limited. */
+/** Providers give an IPv6 customer at least this many bytes (RFC 6177): the customer may choose the rest of the address freely. */
+const NETWORK_BYTES = 8;
+
+/** The name under which a client is rate limited: its IPv4 address, or the network of its IPv6 address. */
 export function clientAddress(c: AppContext): string {
-  return clientNetwork(c.req.header("CF-Connecting-IP") ?? "unknown");
+  const address = c.req.header("CF-Connecting-IP") ?? "unknown";
+  if (!ipaddr.isValid(address)) return address;
+  // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4" ? parsed.toString() : new Uint8Array(parsed.toByteArray().slice(0, NETWORK_BYTES)).toHex();
 }
 
 function overAddressLimit(c: AppContext): ApiError | undefined {

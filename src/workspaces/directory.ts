@@ -67,6 +67,6 @@ export async function recordUse(env: Env, workspaceId: string, { key, secretId, 
   try {
     await db.batch([recordSecretUse(db, workspaceId, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
   } catch (error) {
-    logProblem("key_note_failed", { key_id: key.id }, error);
+    logProblem("key_use_not_recorded", { key_id: key.id }, error);
   }
 }

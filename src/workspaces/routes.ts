@@ -2,11 +2,10 @@ import { createRoute } from "@hono/zod-openapi";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "./checks.ts";
-import { periodOf, toMegabytes } from "./plans.ts";
+import { periodOf } from "./plans.ts";
 import { findUsage } from "./store.ts";
-import type { DailyFlow } from "./visitor-limits.ts";
 import { listSentToday } from "./visitor-store.ts";
-import { meSchema, toUsage, usageSchema } from "./wire.ts";
+import { meSchema, toUsage, usageCounts, usageSchema } from "./wire.ts";
 
 export const accountRoutes = createRouter("Account");
 
@@ -39,19 +38,5 @@ accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
   const { db, workspaceId, nowMs } = operationOf(c);
   const [[used], sent] = await db.batch([findUsage(db, workspaceId, periodOf(nowMs)), listSentToday(db, workspaceId, nowMs)]);
-  const sentToday = (flow: DailyFlow) => sent.find((row) => row.flow === flow)?.count ?? 0;
-  const usage = {
-    messages: used?.messages ?? 0,
-    agents: used?.agents ?? 0,
-    sources: used?.sources ?? 0,
-    pages: used?.pages ?? 0,
-    answers: used?.answers ?? 0,
-    knowledge_mb_per_agent: toMegabytes(used?.mostTextBytes ?? 0),
-    api_keys: used?.keys ?? 0,
-    visitor_messages_today: sentToday("messages"),
-    leads_today: sentToday("leads"),
-    team_messages_today: sentToday("team_messages"),
-    evaluation_cases_today: sentToday("evaluation_cases"),
-  };
-  return c.json(toUsage(workspace.plan, workspace.limits, usage, nowMs), 200);
+  return c.json(toUsage(workspace.plan, workspace.limits, usageCounts(used ?? {}, sent), nowMs), 200);
 });

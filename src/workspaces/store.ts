@@ -95,13 +95,13 @@ export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKey
   const conditions = [
     workspaceExists(workspaceId),
     sql`(${others}) < ${maxKeys}`,
-    ...(granterId === undefined ? [] : [maySupply(workspaceId, granterId, scopes)]),
+    ...(granterId === undefined ? [] : [mayGrant(workspaceId, granterId, scopes)]),
   ];
   return insertWhere(db, apiKeys, key, and(...conditions)!).onConflictDoUpdate({ target: apiKeys.id, set: { hash, prefix, secretId } });
 }
 
 /** SQL condition: a key is valid and holds these scopes. */
-function maySupply(workspaceId: string, keyId: string, scopes: readonly string[]): SQL {
+function mayGrant(workspaceId: string, keyId: string, scopes: readonly string[]): SQL {
   const lacking = sql`SELECT 1 FROM json_each(${JSON.stringify(scopes)}) WHERE value NOT IN (SELECT value FROM json_each(granter.scopes))`;
   return sql`EXISTS (SELECT 1 FROM api_keys granter WHERE granter.id = ${keyId} AND granter.workspace_id = ${workspaceId}
     AND granter.revoked_at IS NULL AND (${holds("granter", ALL_SCOPES)} OR NOT EXISTS (${lacking})))`;

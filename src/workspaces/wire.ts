@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { type Plan, PLAN_NAMES } from "../platform/db/columns.ts";
 import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
-import { type Limits, periodBounds } from "./plans.ts";
+import { type Limits, periodBounds, toMegabytes } from "./plans.ts";
 import { SCOPES } from "./scopes.ts";
 
 export const meSchema = z
@@ -88,6 +88,28 @@ export const usageSchema = z
   .openapi("Usage");
 
 type Usage = z.infer<typeof usageSchema>;
+
+/** Usage as queries find it. A count that is not found is 0. */
+type FoundUsage = Partial<Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys", number>>;
+
+/** @param sent what was sent today, by flow. */
+export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
+  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, keys = 0 } = found;
+  const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
+  return {
+    messages,
+    visitor_messages_today: sentToday("messages"),
+    leads_today: sentToday("leads"),
+    team_messages_today: sentToday("team_messages"),
+    evaluation_cases_today: sentToday("evaluation_cases"),
+    agents,
+    api_keys: keys,
+    sources,
+    pages,
+    answers,
+    knowledge_mb_per_agent: toMegabytes(mostTextBytes),
+  };
+}
 
 /** The usage of the period that a time falls into. */
 export function toUsage(plan: Plan, limits: Limits, usage: Usage["usage"], atMs: number): Usage {

@@ -1,14 +1,7 @@
-const keys = new Map<string, Promise<CryptoKey>>();
+import { memoized } from "../lru-cache.ts";
 
 /** The HMAC-SHA256 key of a configured secret, cached in the isolate. */
-export function hmacKey(secret: string): Promise<CryptoKey> {
-  let key = keys.get(secret);
-  if (!key) {
-    key = importHmacKey(secret);
-    keys.set(secret, key);
-  }
-  return key;
-}
+export const hmacKey = memoized((secret: string) => importHmacKey(secret));
 
 /** The HMAC-SHA256 key of any secret, uncached; a text stands for its UTF-8 bytes. */
 export function importHmacKey(secret: string | Uint8Array<ArrayBuffer>): Promise<CryptoKey> {

@@ -1,4 +1,5 @@
 import { secretValues } from "../config.ts";
+import { memoized } from "../lru-cache.ts";
 import { Fault } from "../telemetry/errors.ts";
 
 const FORMAT = "v1";
@@ -95,16 +96,7 @@ function storageKeys(env: Env): Promise<StorageKey[]> {
   return Promise.all(secretValues(env.ENCRYPTION_KEY).map(storageKey));
 }
 
-const keysBySecret = new Map<string, Promise<StorageKey>>();
-
-function storageKey(secret: string): Promise<StorageKey> {
-  let key = keysBySecret.get(secret);
-  if (!key) {
-    key = deriveStorageKey(secret);
-    keysBySecret.set(secret, key);
-  }
-  return key;
-}
+const storageKey = memoized(deriveStorageKey);
 
 async function deriveStorageKey(secret: string): Promise<StorageKey> {
   const bytes = new TextEncoder().encode(secret);

@@ -30,7 +30,7 @@ export interface AppEnv {
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
     /** Whether the request was handed on to its region, and was answered there. */
-    crossing: "begun" | "done" | undefined;
+    forwarding: "begun" | "done" | undefined;
     /** For the log: who sent the request. */
     logFields: { workspaceId: string; keyId?: string } | undefined;
   };

@@ -1,7 +1,6 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
 import { explainShardError } from "../db/shard-binding.ts";
 import { logProblem } from "../telemetry/log.ts";
-import { isTransient } from "../transient.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
@@ -13,7 +12,7 @@ const OPERATOR_RETRY_SECONDS = 60;
 
 const BUSY = "The service is busy. Try again in a moment.";
 /** A write may have been done although its response was lost. */
-const UNKNOWN_FATE =
+const OUTCOME_UNKNOWN =
   "The service is busy, and this request may have taken effect. Check before you repeat it; with an Idempotency-Key it can be repeated safely.";
 
 /** Responds to any error with the error envelope. Details that are not for the caller are only written to the log. */
@@ -50,11 +49,38 @@ export function toApiError(c: AppContext, error: unknown): ApiError {
       OPERATOR_RETRY_SECONDS,
     );
   }
-  if (isTransient(error)) return unavailable(isRepeatable(c) ? BUSY : UNKNOWN_FATE, TRANSIENT_RETRY_SECONDS);
+  if (isTransient(error)) return unavailable(isRepeatable(c) ? BUSY : OUTCOME_UNKNOWN, TRANSIENT_RETRY_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and send us the request_id if it keeps failing.");
 }
 
 /** Whether the same request may be sent again without doing anything twice, or could not have had an Idempotency-Key. */
 function isRepeatable(c: AppContext): boolean {
-  return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !(c.get("caller") ?? c.get("crossing"));
+  return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !(c.get("caller") ?? c.get("forwarding"));
+}
+
+/**
+ * The messages of transient errors of D1, Durable Objects and SQLite, from their documentation and source code. Those of D1:
+ * https://developers.cloudflare.com/d1/observability/debug-d1/
+ */
+const TRANSIENT = [
+  /\bSQLITE_(?:BUSY|LOCKED)\b|database (?:table )?is locked/,
+  /\bis overloaded\b|requests queued/i,
+  /\b(?:caused object to be reset|reset because its code was updated|storage operation exceeded timeout)\b/,
+  /^(?:D1_\w*ERROR: )?Network connection lost/,
+  /\btransient issue on remote node\b/,
+  /\bclient disconnected\b/,
+  /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
+  // The message of `withTimeout`.
+  / took longer than \d+ ms$/,
+];
+
+/**
+ * Whether the same call may succeed later. This is read from the message, the only thing that an error keeps when it leaves a
+ * Durable Object, and from the messages of its causes, since the database driver wraps the errors of D1.
+ */
+export function isTransient(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { retryable, overloaded, message, cause } = error as { [Name in "retryable" | "overloaded" | "message" | "cause"]?: unknown };
+  if (retryable === true || overloaded === true) return true;
+  return TRANSIENT.some((pattern) => pattern.test(String(message))) || isTransient(cause);
 }

@@ -52,7 +52,7 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
     else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
   c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
-  const response = await answerAlways(c, run);
+  const response = await responseOrError(c, run);
   const conversationId = c.get("conversationId");
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
   // The conversation holds what is streamed. The client does not wait for the write.
@@ -62,7 +62,7 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
 }
 
 /** The response, or that of the error: a refusal is repeated too. */
-async function answerAlways(c: AppContext, run: () => Promise<Response>): Promise<Response> {
+async function responseOrError(c: AppContext, run: () => Promise<Response>): Promise<Response> {
   try {
     return await run();
   } catch (error) {

@@ -21,17 +21,17 @@ const ENTRIES = 32;
 let entry: number | undefined;
 
 /** The requests that came through a region's entry. */
-const arrived = new WeakSet<Request>();
+const forwarded = new WeakSet<Request>();
 
 /** Marks a request as forwarded by its region's entry, so that it is answered here. */
-export function arrive(request: Request): Request {
-  arrived.add(request);
+export function markForwarded(request: Request): Request {
+  forwarded.add(request);
   return request;
 }
 
 /** Whether a request came through its region's entry. */
-export function hasArrived(c: AppContext): boolean {
-  return arrived.has(c.req.raw);
+export function isForwarded(c: AppContext): boolean {
+  return forwarded.has(c.req.raw);
 }
 
 /**
@@ -41,10 +41,10 @@ export function hasArrived(c: AppContext): boolean {
  */
 export async function answerInRegion(c: AppContext, id: string): Promise<Response | undefined> {
   const region = regionOf(c.env, id);
-  if (region === undefined || hasArrived(c)) return undefined;
-  c.set("crossing", "begun");
+  if (region === undefined || isForwarded(c)) return undefined;
+  c.set("forwarding", "begun");
   const response = await callEntry(c.env, region, requestOf(c));
-  c.set("crossing", "done");
+  c.set("forwarding", "done");
   return response;
 }
 

@@ -5,7 +5,7 @@ import { logProblem } from "../telemetry/log.ts";
 import { Meter } from "../telemetry/meter.ts";
 import { report } from "../telemetry/report.ts";
 import type { AppContext, AppEnv } from "./context.ts";
-import { hasArrived } from "./region.ts";
+import { isForwarded } from "./region.ts";
 
 /** The surfaces by the first segment of their paths. */
 const SURFACES = new Set(["api", "operator", "widget", "mcp", "chat", "console", "docs", "healthz"]);
@@ -18,13 +18,13 @@ export function beginRequest(c: AppContext): void {
   c.set("newId", (shard) => newId(shard, Date.now()));
   c.set("requestId", newId(0, nowMs));
   c.header("X-Request-Id", c.get("requestId"));
-  if (hasArrived(c)) c.get("meter").countObjectHop();
+  if (isForwarded(c)) c.get("meter").countObjectHop();
 }
 
 /** Reports a request that has its response. The raw path and query are left out: they may hold personal data. */
 export function endRequest(c: AppContext): void {
   // The region has reported it.
-  if (c.get("crossing") === "done") return;
+  if (c.get("forwarding") === "done") return;
   const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
   const [, first = ""] = c.req.path.split("/", 2);
   report(c.env, {

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../../src/app.ts";
 import { withoutData } from "../../../src/platform/telemetry/errors.ts";
-import { isTransient } from "../../../src/platform/transient.ts";
+import { isTransient } from "../../../src/platform/http/error-handler.ts";
 import { type Answer, createAgent, createKey, createWorkspace, newAddress, operate, send } from "../../harness.ts";
 import { listOperations } from "./document.ts";
 
