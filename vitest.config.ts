@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -111,7 +112,8 @@ export default defineConfig(async () => {
       taskTitleValueFormatTruncate: 0,
       sequence: { sequencer: LongFirst },
       reporters: ["default", closingLine],
-      maxWorkers: "100%",
+      // The tests of faults wait most of their time, so two cores have work for four workers.
+      maxWorkers: Math.max(4, availableParallelism()),
       projects: [service, ...(hasBrowser ? [browser] : [])],
     },
   };
