@@ -180,6 +180,17 @@ export function envWith(bindings: Record<string, unknown>): Env {
   return { ...env, ...bindings };
 }
 
+/** Bindings of databases whose batches with these numbers, counted from 1 over all of them, fail. */
+export function d1WithFailingBatches(...numbers: number[]): Record<string, unknown> {
+  let count = 0;
+  const failing = (database: D1Database) => ({
+    prepare: (text: string) => database.prepare(text),
+    batch: (statements: D1PreparedStatement[]) =>
+      numbers.includes(++count) ? Promise.reject(new Error("D1_ERROR: it is down")) : database.batch(statements),
+  });
+  return { DB: failing(env.DB), DB_1: failing(env.DB_1) };
+}
+
 /** The storage of a conversation's session object. */
 export function sessionStorage(
   workspaceId: string,

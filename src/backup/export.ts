@@ -9,27 +9,11 @@ import { findAgentAfter, findWorkspaceRow, listRows, type StoredRow } from "./st
 import { createProgress, type End, FORMAT, type Header, type Position, type Progress, toCursor } from "./wire.ts";
 
 /**
- * Streams the lines of an export: its header, records, and finally its end or the cursor of the next call. It reads a page
- * when the consumer pulls one, so one page is in memory at a time.
+ * Yields the lines of an export: its header, records, and finally its end or the cursor of the next call. It reads a page when the
+ * consumer asks for one, so one page is in memory at a time.
  * @param from where the previous call stopped.
  */
-export function exportLines(op: Operation, slug: string, from: Progress | undefined, pages: number): ReadableStream<Uint8Array> {
-  const lines = linesOf(op, slug, from, pages);
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    type: "bytes",
-    async pull(controller) {
-      const { value, done } = await lines.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await lines.return();
-    },
-  });
-}
-
-async function* linesOf(op: Operation, slug: string, from: Progress | undefined, pages: number): AsyncGenerator<string, void> {
+export async function* exportLines(op: Operation, slug: string, from: Progress | undefined, pages: number): AsyncGenerator<string, void> {
   let progress = from ?? createProgress(crypto.randomUUID());
   if (!from) yield `${JSON.stringify(await headerOf(op, slug, progress.exportId))}\n`;
   for (let left = pages; left > 0; left--) {

@@ -9,7 +9,7 @@ import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { isBoundShard } from "../platform/db/bindings.ts";
 import { directoryDb, type Operation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
-import { agents, leads, type workspaceImports, workspaces } from "../platform/db/schema.ts";
+import { agents, leads, workspaces } from "../platform/db/schema.ts";
 import { bindingName } from "../platform/db/shard-binding.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
@@ -88,9 +88,9 @@ async function addRows({ db }: Operation, key: ImportKey, { tables }: CheckedRec
   if (tables.length === 0) return;
   const { after } = await transact(db, {
     writes: tables.map(({ part, values }) => addRecords(db, part, key, values)),
-    after: tables.map(({ part, values }) => countRecords(db, part, key.workspaceId, values)) as [ReturnType<typeof countRecords>],
+    after: tables.map(({ part, values }) => countRecords(db, part, key.workspaceId, values)),
   });
-  for (const [at, [found]] of (after as { count: number }[][]).entries()) {
+  for (const [at, [found]] of after.entries()) {
     const { type, values } = tables[at]!;
     const missing = values.length - (found?.count ?? 0);
     if (missing === 0) continue;
@@ -133,16 +133,11 @@ async function warningsOf(env: Env, header: Header, records: CheckedRecords): Pr
   return warnings;
 }
 
-interface OpenImport {
-  key: ImportKey;
-  row: typeof workspaceImports.$inferSelect;
-}
-
 /**
- * Finds the import of an export, or starts it: then it claims the slug and records the import.
+ * Finds the import of an export. If there is none, it claims the slug and records a new import.
  * @throws ImportError if the export cannot be imported.
  */
-async function openImport(op: OperatorOperation, header: Header): Promise<OpenImport> {
+async function openImport(op: OperatorOperation, header: Header) {
   const { db, workspaceId, nowMs } = op;
   const key = { workspaceId, exportId: header.export_id };
   await checkSchema(header);

@@ -5,7 +5,7 @@ import { isBoundShard } from "../platform/db/bindings.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
-import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { emptyResponse, errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import { exportLines } from "./export.ts";
 import { abandonImport, checkImport, importRecords, requireBoundShard } from "./import.ts";
@@ -43,7 +43,7 @@ backupRoutes.openapi(exportRoute, async (c) => {
   if (!from) await op.db.batch([recordExport(op.db, op)]);
   const lines = exportLines(op, workspace.slug, from, pages);
   // The OpenAPI document describes the stream as a string.
-  return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
+  return c.body(textStream(lines), 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
 });
 
 const importRoute = createRoute({

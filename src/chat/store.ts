@@ -20,7 +20,7 @@ import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from 
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transactNamed } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transact } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -66,17 +66,18 @@ export async function beginTurn(
   const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   const topics = isSmallTalk && { topics: listTopics(db, question) };
   const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
-  const found = await transactNamed(db, { before: { ...before, ...topics, ...sent }, ...batch });
+  const ran = await transact(db, { before: { ...before, ...topics, ...sent }, ...batch });
+  const [found, { stored }] = [ran.before, ran.after];
   const continued = found.continued?.[0];
   return {
     agent: found.agent[0],
     continued,
-    conversation: question.isNew ? found.stored[0]?.state : continued,
+    conversation: question.isNew ? stored[0]?.state : continued,
     history: found.history ?? [],
     topics: (found.topics ?? []).map(({ name }) => name),
     full: fullWindow(windows, found.sent ?? []),
-    stored: found.stored,
-    written: found.written,
+    stored,
+    written: ran.written,
   };
 }
 

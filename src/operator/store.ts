@@ -6,11 +6,6 @@ import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
 
-interface Patches {
-  limits?: object;
-  retention?: object;
-}
-
 type NewWorkspace = typeof workspaces.$inferInsert;
 
 // --- The directory, in shard 0 ---------------------------------------------------------------------------------------
@@ -94,7 +89,7 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
 export function updateWorkspace(
   db: Database,
   workspaceId: string,
-  { limits, retention, ...changes }: Partial<Omit<NewWorkspace, "limits" | "retention">> & Patches & { updatedAt: number },
+  { limits, retention, ...changes }: Partial<Omit<NewWorkspace, "limits" | "retention">> & { limits?: object; retention?: object; updatedAt: number },
 ) {
   const patch = (column: SQLiteColumn, value: object) => sql`json_patch(${column}, ${JSON.stringify(value)})`;
   const merged = {

@@ -3,7 +3,6 @@ import { type Auditor, type OperatorOperation, recordOperation } from "../admini
 import { closedShards, shardRegions } from "../platform/config.ts";
 import { directoryDb, newOperation, shardDb } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
-import type { workspaces } from "../platform/db/schema.ts";
 import { chooseShard, listShards, listShardStates } from "../platform/db/shards.ts";
 import { shardsIn } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
@@ -12,9 +11,7 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
-import type { workspaceCreateSchema } from "./wire.ts";
-
-type WorkspaceRow = typeof workspaces.$inferSelect;
+import type { workspaceCreateSchema, WorkspaceRow } from "./wire.ts";
 
 /** The outcome of adding a workspace; `no_room` if every shard of the region is full, closed or unreachable. */
 type AddResult =

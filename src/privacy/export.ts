@@ -169,17 +169,3 @@ async function* separated(items: AsyncIterable<() => AsyncGenerator<string>>): A
   }
 }
 
-/** The stream of a response body from a generator, which runs as fast as the client reads. */
-export function toStream(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await pieces.return(undefined);
-    },
-  });
-}

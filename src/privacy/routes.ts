@@ -1,11 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
-import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { erasePerson } from "./erase.ts";
-import { exportPerson, toStream } from "./export.ts";
+import { exportPerson } from "./export.ts";
 import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";
 import { erasedSchema, exportSchema, foundSchema, personQuery, toIdentifier } from "./wire.ts";
 
@@ -66,5 +66,5 @@ privacyRoutes.openapi(exportRoute, (c) => {
   c.header("Content-Type", "application/json");
   c.header("Content-Disposition", 'attachment; filename="export.json"');
   // A stream has no type of its own; a test parses it by the schema.
-  return c.body(toStream(pieces), 200) as never;
+  return c.body(textStream(pieces), 200) as never;
 });

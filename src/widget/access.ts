@@ -161,33 +161,21 @@ export async function openConversation<const Queries extends readonly Statement[
 }
 
 /**
- * The token's visitor and its agent, with what more queries of the same trip read.
+ * Finds the latest conversations of the token's visitor.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
-async function openVisitor<const Queries extends readonly Statement[]>(
-  c: AppContext,
-  queries: (db: Database, claim: VisitorClaim) => Queries,
-) {
+export async function openVisitor(c: AppContext) {
   const claim = c.get("visitor");
   const db = await agentDb(c, claim.agentId);
-  const { before: read, after } = await transact(db, {
-    before: queries(db, claim),
-    after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim)],
-  });
-  const [[found], [visitor]] = after;
+  const [conversations, [found], [visitor]] = await db.batch([
+    listOwnConversations(db, claim),
+    findAgentWithPlan(db, claim.agentId),
+    findTokenVisitor(db, claim),
+  ]);
   const { agent } = requireAgent(c, found);
   if (!visitor) throw invalidToken("The visitor_token's visitor does not exist any more.");
   requireLive(claim, agent, visitor);
-  return { claim, db, read };
-}
-
-/**
- * The latest conversations of the token's visitor.
- * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
- */
-export async function ownConversations(c: AppContext) {
-  const { read } = await openVisitor(c, (db, claim) => [listOwnConversations(db, claim)]);
-  return read[0];
+  return { claim, db, conversations };
 }
 
 /**
@@ -196,9 +184,9 @@ export async function ownConversations(c: AppContext) {
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function endSessions(c: AppContext): Promise<void> {
-  const { claim, db, read } = await openVisitor(c, (shard, owner) => [listOwnConversations(shard, owner)]);
+  const { claim, db, conversations } = await openVisitor(c);
   await db.batch([endTokens(db, claim, Date.now())]);
-  for (const conversation of read[0]) reconnectVisitor(c.env, conversation);
+  for (const conversation of conversations) reconnectVisitor(c.env, conversation);
 }
 
 /**

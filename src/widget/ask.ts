@@ -130,20 +130,14 @@ function toQuestionVisitor(identity: Identity | undefined, bearer: VisitorRow | 
   return { anonId, externalId: null, name: null, verified: false, ...nothingNew };
 }
 
-/** What the ids of a question's new records are made of. */
-interface IdSource {
-  agentId: string;
-  /** Of the token; undefined without one. */
-  visitorId: string | undefined;
-  body: MessageIn;
-  nowMs: number;
-}
-
 /**
  * The ids of a question's new records. With an Idempotency-Key they follow from it and from the question, so that a question that
  * is sent again is the one before, and nothing has to be stored to find that out.
  */
-async function newIds(c: AppContext, { agentId, visitorId, body, nowMs }: IdSource) {
+async function newIds(
+  c: AppContext,
+  { agentId, visitorId, body, nowMs }: { agentId: string; visitorId: string | undefined; body: MessageIn; nowMs: number },
+) {
   const key = c.req.header("Idempotency-Key") ?? "";
   const keyMs = UUID_V7.test(key) ? Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16) : Number.NaN;
   if (!(Math.abs(nowMs - keyMs) < MAX_KEY_SKEW_MS)) {

@@ -13,7 +13,7 @@ import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/checks.ts";
-import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
+import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
@@ -123,7 +123,7 @@ const listOwn = createRoute({
 });
 
 widgetRoutes.openapi(listOwn, async (c) => {
-  return c.json({ data: (await ownConversations(c)).map(toPastConversation) }, 200);
+  return c.json({ data: (await openVisitor(c)).conversations.map(toPastConversation) }, 200);
 });
 
 const poll = createRoute({

@@ -6,7 +6,7 @@ import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace, envWith, learn, query, unfinishedIn } from "../harness.ts";
+import { createAgent, createWorkspace, d1WithFailingBatches, envWith, learn, query, unfinishedIn } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
 import { channelOf, INJECTIONS, followInjections, ORDER } from "../grounded/injections.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
@@ -478,8 +478,8 @@ test("a header's value is sent only to the tool's host", async () => {
 
 describe("a call that changes something is made once", () => {
   /** The turn in the conversation's own object, as the ask operation begins it. */
-  async function createSession(first: Model, later: Model) {
-    const fixture = await createFixture(first);
+  async function createSession(first: Model, later: Model, bindings: Record<string, unknown> = {}) {
+    const fixture = await createFixture(first, { bindings });
     const { workspace, conversationId, runnerOf } = fixture;
     const session = () => env.SESSION.getByName(`${workspace.id}/${conversationId}`);
     const runWith = (standIn?: OpenAiStandIn) =>
@@ -489,12 +489,6 @@ describe("a call that changes something is made once", () => {
     return {
       ...fixture,
       ask: async (changes: Partial<Question> = {}) => session().ask(fixture.ask(changes)),
-      /** The next call of a step of the turn fails. */
-      failOnce: (step: "storeQuestion" | "storeAnswer") =>
-        runInDurableObject(session(), (live) => {
-          const { runner } = live as unknown as { runner: Record<typeof step, () => Promise<unknown>> };
-          vi.spyOn(runner, step).mockRejectedValueOnce(new Error(`${step} failed`));
-        }),
       until: async (isReached: () => boolean | Promise<boolean>) => {
         // Each poll is a round trip, in which the object can run.
         while (!(await isReached())) await fixture.received();
@@ -533,17 +527,17 @@ describe("a call that changes something is made once", () => {
   });
 
   test("when two attempts fail after it, and the client repeats its request: a human takes over, rather than call in other words", async () => {
-    const { ask, behave, received, failOnce, answers, reasons, workspace } = await createSession(
+    // A turn has two batches: the first stores its question, the second its answer.
+    const { ask, behave, received, answers, reasons, workspace } = await createSession(
       (_, count) =>
         count === 1 ? cancelled : count === 3 ? asks({ order: "A1", reason: "too late" }, "cancel_order") : says("Cancelled."),
       says("Cancelled."),
+      d1WithFailingBatches(2, 3),
     );
     await behave({ body: "It is cancelled." });
     const [questionId, answerId] = [newId(shardOf(workspace.id), Date.now()), newId(shardOf(workspace.id), Date.now())];
-    await failOnce("storeAnswer");
     await expect(ask({ questionId, answerId })).rejects.toThrow();
     // The repeated request waits for the attempt before it, which fails too.
-    await failOnce("storeQuestion");
     await ask({ questionId, answerId });
     expect(await received()).toHaveLength(1);
     expect(await answers()).toEqual([HANDED_OFF]);
@@ -567,18 +561,14 @@ describe("a call that changes something is made once", () => {
   });
 
   test("when an attempt fails after it, in the same object", async () => {
-    const { run, runnerOf, ask, behave, received } = await createFixture(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
-    await behave({ body: "It is cancelled." });
-    const runner = runnerOf(
-      new OpenAiStandIn((_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled."))),
+    const { run, runnerOf, ask, behave, received } = await createFixture(
+      (_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled.")),
+      { bindings: d1WithFailingBatches(2) },
     );
-    const question = ask();
-    const storeAnswer = vi
-      .spyOn(runner as unknown as { storeAnswer: () => Promise<never> }, "storeAnswer")
-      .mockRejectedValueOnce(new Error("D1_ERROR"));
+    await behave({ body: "It is cancelled." });
+    const [runner, question] = [runnerOf(), ask()];
     await expect(run(question, runner)).rejects.toThrow("D1_ERROR");
     expect(await run(question, runner)).toMatchObject({ answer: "Cancelled." });
-    expect(storeAnswer).toHaveBeenCalledTimes(2);
     expect(await received()).toHaveLength(1);
   });
 

@@ -11,7 +11,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
-import { createAgent, createWorkspace, databases, envWith, query, unfinishedIn } from "../harness.ts";
+import { createAgent, createWorkspace, d1WithFailingBatches, databases, envWith, query, unfinishedIn } from "../harness.ts";
 import { questionOf } from "./question.ts";
 
 const PERIOD = new Date().toISOString().slice(0, 7);
@@ -319,12 +319,7 @@ test("an attempt that hangs fails in the end, and the turn is answered later", a
 
 test("a turn that fails does not block the ones behind it, and is run before the next message", async () => {
   const { ask, runWith, transcript, used, storage } = await createConversation();
-  let calls = 0;
-  const failsOnce = (database: D1Database) => ({
-    prepare: (text: string) => database.prepare(text),
-    batch: (statements: D1PreparedStatement[]) => (calls++ === 0 ? FAILING_D1.batch() : database.batch(statements)),
-  });
-  await runWith(new TurnRunner(envWith({ DB: failsOnce(env.DB), DB_1: failsOnce(env.DB_1) }), new ExtractiveEngine()));
+  await runWith(new TurnRunner(envWith(d1WithFailingBatches(1)), new ExtractiveEngine()));
   const asked = await Promise.all([1, 2, 3].map((at) => ask(textOf(at))));
   expect(asked.filter(({ status }) => status === 200)).toHaveLength(2);
   expect(asked.filter(({ status }) => status === 500)).toHaveLength(1);

@@ -1,7 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createKey, createNeighbour, envWith, query, send, unfinishedIn } from "../harness.ts";
+import { createKey, createNeighbour, d1WithFailingBatches, envWith, query, send, unfinishedIn } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
 import { createStreamedConversation } from "./stepped-model.ts";
 
@@ -128,13 +127,7 @@ test("the alarm answers it without a client; the stream is then read from D1", a
 
 test("when storing the answer fails, the stream ends with an error, and resuming it gives the answer", async () => {
   const { stream, step, resume, session, transcript, used } = await createStreamedConversation();
-  let batches = 0;
-  const failsSecond = (database: D1Database) => ({
-    prepare: (text: string) => database.prepare(text),
-    batch: (statements: D1PreparedStatement[]) =>
-      ++batches === 2 ? Promise.reject(new Error("D1_ERROR: it is down")) : database.batch(statements),
-  });
-  const emit = await step(envWith({ DB: failsSecond(env.DB), DB_1: failsSecond(env.DB_1) }));
+  const emit = await step(envWith(d1WithFailingBatches(2)));
   await emit("Bring the receipt.", null);
   const broken = await stream();
   const events = await broken.rest();

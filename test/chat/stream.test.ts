@@ -1,4 +1,3 @@
-import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { send } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
@@ -117,15 +116,15 @@ async function ask(path: string, token: string, body: Record<string, unknown>) {
 }
 
 test("a client that hangs up does not stop the answer", async () => {
-  const { stream, step, transcript, used, session } = await createStreamedConversation();
+  const { stream, step, resume, transcript, used } = await createStreamedConversation();
   const emit = await step();
   const answer = await stream();
   await emit("One, ");
-  await new Follower().follow(answer, 5);
+  const follower = new Follower();
+  await follower.follow(answer, 5);
   await answer.drop();
   await emit("two.", null);
-  // The turn that follows it waits for its end.
-  await runInDurableObject(session(), (live) => (live as unknown as { turns: { tail: Promise<unknown> } }).turns.tail);
+  await (await resume(follower.messageId!)).rest();
   expect(await transcript()).toEqual([
     ["user", "And now?"],
     ["assistant", "One, two."],

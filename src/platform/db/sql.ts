@@ -1,42 +1,30 @@
 import { and, type Column, eq, getTableColumns, isNull, SQL, sql } from "drizzle-orm";
-import type { BatchItem, BatchResponse } from "drizzle-orm/batch";
+import type { BatchItem } from "drizzle-orm/batch";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
 import { workspaceImports, workspaces } from "./schema.ts";
 
 /** An unawaited statement, for a batch. */
 export type Statement = BatchItem<"sqlite">;
-type Reads = readonly [Statement, ...Statement[]];
+/** The reads of a batch: a list, or reads by their names, some of which may be left out. */
+type Reads = readonly Statement[] | Readonly<Record<string, Statement | undefined>>;
+type Results<Asked extends Reads> = { -readonly [Name in keyof Asked]: Extract<Asked[Name], Statement>["_"]["result"] };
 
 /** Runs reads, any number of writes, and further reads as one batch: one transaction, one round trip. */
-export async function transact<const After extends Reads, const Before extends readonly Statement[] = []>(
+export async function transact<const After extends Reads, const Before extends Reads = []>(
   db: Database,
   { before = [] as unknown as Before, writes = [], after }: { before?: Before; writes?: readonly Statement[]; after: After },
-): Promise<{ before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> }> {
-  const [first, ...rest] = [...before, ...writes, ...after];
+): Promise<{ before: Results<Before>; written: readonly unknown[]; after: Results<After> }> {
+  const [first, ...rest] = [...Object.values(before), ...writes, ...Object.values(after)] as [Statement];
   const results: unknown[] = await db.batch([first, ...rest]);
-  const afterAt = before.length + writes.length;
-  const read = { before: results.slice(0, before.length), written: results.slice(before.length, afterAt), after: results.slice(afterAt) };
-  return read as { before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> };
-}
-
-type NamedReads = Record<string, Statement | undefined>;
-type Found<Reads extends NamedReads> = { [Name in keyof Reads]: Exclude<Reads[Name], undefined>["_"]["result"] };
-
-/** Like `transact`, with reads by their names, some of which may be left out. */
-export async function transactNamed<Before extends NamedReads, After extends Record<string, Statement>>(
-  db: Database,
-  { before, writes, after }: { before: Before; writes: readonly Statement[]; after: After },
-): Promise<Found<Before> & Found<After> & { written: readonly unknown[] }> {
-  const reads = { ...before, ...after };
-  const ran = await transact(db, {
-    before: Object.values(before) as Statement[],
-    writes,
-    after: Object.values(after) as unknown as [Statement],
-  });
-  const results = [...ran.before, ...ran.after];
-  const found = Object.fromEntries(Object.keys(reads).map((name, at) => [name, results[at]]));
-  return { ...found, written: ran.written } as Found<Before> & Found<After> & { written: readonly unknown[] };
+  const resultsOf = (reads: Reads, from: number): unknown => {
+    const found = Object.keys(reads).map((name, at) => [name, results[from + at]] as const);
+    return Array.isArray(reads) ? found.map(([, rows]) => rows) : Object.fromEntries(found);
+  };
+  const writesAt = Object.keys(before).length;
+  const afterAt = writesAt + writes.length;
+  const read = { before: resultsOf(before, 0), written: results.slice(writesAt, afterAt), after: resultsOf(after, afterAt) };
+  return read as { before: Results<Before>; written: readonly unknown[]; after: Results<After> };
 }
 
 /**

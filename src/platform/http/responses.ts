@@ -164,3 +164,19 @@ const EVENT_STREAM_HEADERS = {
 export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>): Response {
   return c.body(body, 200, EVENT_STREAM_HEADERS);
 }
+
+/** Returns a response body of the pieces of a text, which are made as fast as the client reads. No piece may be empty. */
+export function textStream(pieces: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const { value, done } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await pieces.return();
+    },
+  });
+}
