@@ -97,11 +97,11 @@ export interface Schemas {
   };
   /** How long records are kept. */
   Retention: {
-    /** Conversations are deleted so many days after their last activity; null keeps them. */
+    /** Conversations are deleted this many days after their last activity; null keeps them. */
     conversations_days: number | null;
-    /** Leads are deleted after so many days; null keeps them. */
+    /** Leads are deleted after this many days; null keeps them. */
     leads_days: number | null;
-    /** Events and their deliveries are deleted after so many days. */
+    /** Events and their deliveries are deleted after this many days. */
     event_log_days: number;
   };
   Error: {
@@ -148,7 +148,7 @@ export interface Schemas {
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
     /** The region of its data, which cannot change later: see Databases in the guides. */
     region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
-    /** The limits that replace the plan's, by their names; null at one restores the plan's. */
+    /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
       /** Requests in any 60 seconds, all keys together. */
       requests_per_minute?: number | null | undefined;
@@ -179,13 +179,13 @@ export interface Schemas {
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
     } | undefined;
-    /** How long records are kept; null at one restores the default. */
+    /** How long records are kept. The value null restores the default. */
     retention?: {
-      /** Conversations are deleted so many days after their last activity; null keeps them. */
+      /** Conversations are deleted this many days after their last activity; null keeps them. */
       conversations_days?: number | null | undefined;
-      /** Leads are deleted after so many days; null keeps them. */
+      /** Leads are deleted after this many days; null keeps them. */
       leads_days?: number | null | undefined;
-      /** Events and their deliveries are deleted after so many days. */
+      /** Events and their deliveries are deleted after this many days. */
       event_log_days?: number | null | undefined;
     } | undefined;
   };
@@ -207,7 +207,7 @@ export interface Schemas {
     name?: string | undefined;
     /** The plan, which sets the limits: see Limits in the guides. */
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
-    /** The limits that replace the plan's, by their names; null at one restores the plan's. */
+    /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
       /** Requests in any 60 seconds, all keys together. */
       requests_per_minute?: number | null | undefined;
@@ -238,13 +238,13 @@ export interface Schemas {
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
     } | undefined;
-    /** How long records are kept; null at one restores the default. */
+    /** How long records are kept. The value null restores the default. */
     retention?: {
-      /** Conversations are deleted so many days after their last activity; null keeps them. */
+      /** Conversations are deleted this many days after their last activity; null keeps them. */
       conversations_days?: number | null | undefined;
-      /** Leads are deleted after so many days; null keeps them. */
+      /** Leads are deleted after this many days; null keeps them. */
       leads_days?: number | null | undefined;
-      /** Events and their deliveries are deleted after so many days. */
+      /** Events and their deliveries are deleted after this many days. */
       event_log_days?: number | null | undefined;
     } | undefined;
   };
@@ -665,7 +665,7 @@ export interface Schemas {
     /** Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak. */
     revoke?: boolean | undefined;
   };
-  /** `usage.messages` is that of the period, all else is as it is now. */
+  /** `usage.messages` counts the messages of the period. All other values are current. */
   WorkspaceUsage: Schemas["Usage"] & {
     /** The workspace. */
     workspace: {
@@ -733,7 +733,7 @@ export interface Schemas {
     has_more: boolean;
   };
   Health: {
-    /** degraded: at least one entry below is not `ok`. */
+    /** `degraded` if an entry below is not ok; otherwise `ok`. */
     status: "ok" | "degraded";
     /** The time of the check. */
     checked_at: string;
@@ -773,19 +773,19 @@ export interface Schemas {
         id: string;
         /** The workspace. */
         workspace_id: string;
-        /** The time since which the work waits. */
+        /** When the work began to wait. */
         since: string;
-        /** The time since then in seconds. */
+        /** How long the work has waited, in seconds. */
         age_seconds: number;
       } | null;
-      /** The time in seconds that the work may wait; null if there is no limit. */
+      /** How long the work may wait, in seconds; null if there is no limit. */
       allowed_seconds: number | null;
     }[];
     /** Faults that need an operator. */
     faults: {
       /** The part of the service that fails. */
       part: "mail" | "model";
-      /** The error, by its name. */
+      /** The name of the error. */
       error: string;
       /** Whether the fault is too rare to need an operator. */
       ok: boolean;
@@ -801,22 +801,22 @@ export interface Schemas {
     /** Stored secrets by their kind. */
     secrets: {
       identity_secrets: Schemas["SecretCounts"];
-      /** Of the kind turnstile_secrets. */
+      /** The counts of turnstile_secrets. */
       turnstile_secrets: Schemas["SecretCounts"];
-      /** Of the kind tool_headers. */
+      /** The counts of tool_headers. */
       tool_headers: Schemas["SecretCounts"];
-      /** Of the kind webhook_secrets. */
+      /** The counts of webhook_secrets. */
       webhook_secrets: Schemas["SecretCounts"];
-      /** Of the kind unfinished_erasures. */
+      /** The counts of unfinished_erasures. */
       unfinished_erasures: Schemas["SecretCounts"];
-      /** Of the kind kept_responses. */
+      /** The counts of kept_responses. */
       kept_responses: Schemas["SecretCounts"];
     };
     /** API keys that are not revoked. */
     api_keys: {
       /** Signed with the current KEY_SECRET. */
       current: number;
-      /** Signed with an older one. */
+      /** Signed with an older KEY_SECRET. */
       outdated: {
         /** Its identifier. */
         id: string;
@@ -826,7 +826,7 @@ export interface Schemas {
         name: string;
         /** The key's first 16 characters. */
         prefix: string;
-        /** When the key was last used since then, to the hour; null if it was not used. */
+        /** When the key was last used after KEY_SECRET was replaced, to the hour; null if it was not used since then. */
         last_used_at: string | null;
       }[];
     };
@@ -835,7 +835,7 @@ export interface Schemas {
     /** The cursor of the next step; null after the last one. */
     next_cursor: string | null;
   };
-  /** Of the kind identity_secrets. */
+  /** The counts of identity_secrets. */
   SecretCounts: {
     /** Encrypted with the current key. */
     current: number;
@@ -853,9 +853,9 @@ export interface Schemas {
   AuditEntry: {
     /** Its identifier. */
     id: string;
-    /** The operator's token, by its fingerprint. */
+    /** The fingerprint of the operator's token. */
     actor: string;
-    /** The operation by its operationId. */
+    /** The operationId of the operation. */
     operation: string;
     /** The workspace; null for an operation on all of them. */
     workspace_id: string | null;
@@ -881,21 +881,21 @@ export interface Schemas {
     has_more: boolean;
   };
   ImportState: {
-    /** checking: repeat the request until it is complete. */
+    /** If it is `checking`, repeat the request until it is `complete`. */
     state: "importing" | "checking" | "complete";
-    /** What works differently from before, such as a mail address that is taken. */
+    /** What does not work in this deployment until it is configured, such as stored secrets that it cannot read. */
     warnings: string[];
   };
   WorkspaceImport: {
     /** The export's first line. */
     header: {
-      /** What the line is. */
+      /** The type of the line. */
       type: "header";
       /** The version of the file format. */
       format: 1;
       /** Identifies the tables and columns of the records. */
       schema: string;
-      /** Names the export. */
+      /** The id of the export. */
       export_id: string;
       /** The workspace. */
       workspace_id: string;
@@ -903,17 +903,17 @@ export interface Schemas {
       slug: string;
       /** When it was exported. */
       exported_at: string;
-      /** Which secrets the exporting deployment had. */
+      /** The secrets of the exporting deployment. */
       key_ids: {
-        /** Its values, by their ids. */
+        /** The ids of its values. */
         ENCRYPTION_KEY: string[];
-        /** Its values, by their ids. */
+        /** The ids of its values. */
         KEY_SECRET: string[];
       };
     };
     /** Further lines of the export, in any order. */
     records: {
-      /** The kind of record. */
+      /** The type of the record. */
       type: string;
       /** The columns of the record. */
       record: Record<string, unknown>;
@@ -922,13 +922,13 @@ export interface Schemas {
   ImportCompletion: {
     /** The export's first line. */
     header: {
-      /** What the line is. */
+      /** The type of the line. */
       type: "header";
       /** The version of the file format. */
       format: 1;
       /** Identifies the tables and columns of the records. */
       schema: string;
-      /** Names the export. */
+      /** The id of the export. */
       export_id: string;
       /** The workspace. */
       workspace_id: string;
@@ -936,19 +936,19 @@ export interface Schemas {
       slug: string;
       /** When it was exported. */
       exported_at: string;
-      /** Which secrets the exporting deployment had. */
+      /** The secrets of the exporting deployment. */
       key_ids: {
-        /** Its values, by their ids. */
+        /** The ids of its values. */
         ENCRYPTION_KEY: string[];
-        /** Its values, by their ids. */
+        /** The ids of its values. */
         KEY_SECRET: string[];
       };
     };
     /** The export's last line. */
     end: {
-      /** What the line is. */
+      /** The type of the line. */
       type: "end";
-      /** How many records there are of each kind. */
+      /** The number of records of each type. */
       counts: Record<string, number>;
       /** The checksum of all records, which does not depend on their order. */
       checksum: string;
@@ -975,7 +975,7 @@ export interface Operations {
     };
     answer: Schemas["WorkspacePage"];
   };
-  /** One workspace. */
+  /** Get a workspace. */
   getWorkspace: {
     input: {
       /** The workspace. */
@@ -1048,7 +1048,7 @@ export interface Operations {
     };
     answer: Schemas["AgentSettingsPage"];
   };
-  /** One agent with all its settings. */
+  /** Get an agent with all its settings. */
   getWorkspaceAgent: {
     input: {
       /** The workspace. */
@@ -1090,29 +1090,29 @@ export interface Operations {
     };
     answer: Schemas["IdentitySecret"];
   };
-  /** What a workspace has used in a month. */
+  /** Get the usage of a workspace in a month. */
   getWorkspaceUsage: {
     input: {
       /** The workspace. */
       workspace_id: string;
-      /** A calendar month, UTC; the current one where it is left out. */
+      /** A calendar month in UTC. By default it is the current month. */
       period?: string | undefined;
     };
     answer: Schemas["WorkspaceUsage"];
   };
-  /** What all workspaces have used in a month, for billing. */
+  /** List the usage of all workspaces in a month, for billing. */
   listUsage: {
     input: {
       /** How many records a page holds at most. */
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** A calendar month, UTC; the current one where it is left out. */
+      /** A calendar month in UTC. By default it is the current month. */
       period?: string | undefined;
     };
     answer: Schemas["WorkspaceUsagePage"];
   };
-  /** The health of databases, queues, background work, mail and models. */
+  /** Get the health of databases, queues, background work, mail and models. */
   getHealth: {
     input: {};
     answer: Schemas["Health"];
@@ -1144,7 +1144,7 @@ export interface Operations {
       cursor?: string | undefined;
       /** The workspace. */
       workspace_id?: string | undefined;
-      /** Only entries of this operation, which is an operationId. */
+      /** Only entries of the operation with this operationId. */
       operation?: string | undefined;
       /** Only entries of this actor. */
       actor?: string | undefined;

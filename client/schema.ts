@@ -1852,15 +1852,15 @@ export interface Schemas {
     visitors: Schemas["Visitor"][];
     /** Visitors who left this email and another one. They are not counted. Find them by their anon_id. */
     shared_visitors: Schemas["Visitor"][];
-    /** How many records there are of them. */
+    /** The numbers of the person's records. */
     counts: {
-      /** Conversations. */
+      /** The number of conversations. */
       conversations: number;
-      /** Messages of all authors in them. */
+      /** The number of messages in them, of all authors. */
       messages: number;
-      /** Leads. */
+      /** The number of leads. */
       leads: number;
-      /** Hand-offs. */
+      /** The number of hand-offs. */
       handoffs: number;
     };
   };
@@ -1872,9 +1872,9 @@ export interface Schemas {
     value: string;
   };
   PrivacyErased: {
-    /** Names the erasure in the audit log. */
+    /** The id of the erasure in the audit log. */
     audit_id: string;
-    /** When they were erased. */
+    /** When the records were erased. */
     erased_at: string;
     /** How many records of each kind were erased. */
     deleted: Record<string, number>;
@@ -1882,17 +1882,17 @@ export interface Schemas {
   PrivacyExport: {
     /** The identifier of the person. */
     identifier: Schemas["PrivacyIdentifier"];
-    /** When it was made. */
+    /** When the export was made. */
     exported_at: string;
     /** The visitors who are this person. */
     visitors: Schemas["Visitor"][];
-    /** Their conversations with all messages. */
+    /** The person's conversations with all messages. */
     conversations: (Schemas["Conversation"] & {
       /** Its hand-offs, oldest first. */
       handoffs: unknown[];
       /** The ratings of its answers. */
       feedback: Schemas["Feedback"][];
-      /** The drafts of curated answers that its replies became. */
+      /** The drafts of curated answers that were made from its replies. */
       drafts: Schemas["StoredDraft"][];
       /** Its messages, oldest first. */
       messages: Schemas["Message"][];
@@ -1901,7 +1901,7 @@ export interface Schemas {
       /** The traces of its answers of the last 30 days, oldest first. */
       traces: Schemas["Trace"][];
     })[];
-    /** What they left. */
+    /** The leads that the person left. */
     leads: unknown[];
   };
   StoredDraft: {
@@ -2730,23 +2730,23 @@ export interface Operations {
   /** Find the data of one person. Scope: `privacy:read`. */
   findPerson: {
     input: {
-      /** A visitor's or contact form's email, in any case. */
+      /** The email of a visitor or of a contact form, in upper or lower case. */
       email?: string | undefined;
-      /** The widget's visitor id; API users are api:<user.id>. */
+      /** The visitor's id in the widget. For a user of the API, it is `api:` and the user's id. */
       anon_id?: string | undefined;
-      /** A verified id, or the user.id sent to the ask operation. */
+      /** The id of a verified visitor, or the `user.id` of a question over the API. */
       external_id?: string | undefined;
     };
     answer: Schemas["PrivacyFound"];
   };
-  /** Erase all data of one person. Cannot be undone. It is recorded in the audit log with a keyed hash of the identifier; erasing again is safe. Scope: `privacy:write`. */
+  /** Erase all data of one person. This cannot be undone. It is recorded in the audit log with a keyed hash of the identifier. Repeating it is safe. Scope: `privacy:write`. */
   erasePerson: {
     input: {
-      /** A visitor's or contact form's email, in any case. */
+      /** The email of a visitor or of a contact form, in upper or lower case. */
       email?: string | undefined;
-      /** The widget's visitor id; API users are api:<user.id>. */
+      /** The visitor's id in the widget. For a user of the API, it is `api:` and the user's id. */
       anon_id?: string | undefined;
-      /** A verified id, or the user.id sent to the ask operation. */
+      /** The id of a verified visitor, or the `user.id` of a question over the API. */
       external_id?: string | undefined;
     };
     answer: Schemas["PrivacyErased"];
@@ -2754,11 +2754,11 @@ export interface Operations {
   /** Download all data of one person. Scope: `privacy:read`. */
   exportPerson: {
     input: {
-      /** A visitor's or contact form's email, in any case. */
+      /** The email of a visitor or of a contact form, in upper or lower case. */
       email?: string | undefined;
-      /** The widget's visitor id; API users are api:<user.id>. */
+      /** The visitor's id in the widget. For a user of the API, it is `api:` and the user's id. */
       anon_id?: string | undefined;
-      /** A verified id, or the user.id sent to the ask operation. */
+      /** The id of a verified visitor, or the `user.id` of a question over the API. */
       external_id?: string | undefined;
     };
     answer: Schemas["PrivacyExport"];

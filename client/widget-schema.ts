@@ -46,15 +46,15 @@ export interface Schemas {
   WidgetSettings: {
     /** Its identifier. */
     id: string;
-    /** What visitors call it. */
+    /** The name that visitors see. */
     name: string;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
-    /** A BCP 47 tag: the language of its texts. */
+    /** The language of its texts, as a BCP 47 tag. */
     language: string;
-    /** What visitors read before they write. */
+    /** The message that visitors read before they write. */
     welcome_message: string;
-    /** What visitors read when a human is needed. */
+    /** The message that visitors read when a human is needed. */
     handoff_message: string;
     /** The public key of the Turnstile widget to solve before the first message; null if there is none. */
     turnstile_site_key: string | null;
@@ -121,9 +121,9 @@ export interface Schemas {
     ctx?: Record<string, unknown> | undefined;
   };
   VisitorAnswer: Schemas["ChatAnswer"] & {
-    /** Send it with the visitor's next request, and keep it in their browser. */
+    /** The token to send with the visitor's next request. Keep it in their browser. */
     visitor_token: string;
-    /** Names the visitor within the workspace. */
+    /** The id of the visitor within the workspace. */
     anon_id: string;
   };
   Citation: {
@@ -180,13 +180,13 @@ export interface Schemas {
     visitor_token?: string | null | undefined;
     /** Required for agents with a turnstile_site_key, in requests without a visitor_token. */
     turnstile_token?: string | null | undefined;
-    /** A JWT that your backend signed with the agent's identity secret: it says who the visitor is. */
+    /** A JWT that identifies the visitor. Your backend signs it with the agent's identity secret. */
     identity_token?: string | null | undefined;
     /** Hex HMAC-SHA256 of user.id with the agent's identity secret. */
     user_hash?: string | null | undefined;
-    /** Who the visitor is, with user_hash. */
+    /** The visitor, whose id `user_hash` proves. */
     user?: Schemas["EndUser"] | null | undefined;
-    /** Where the visitor writes. */
+    /** The channel on which the visitor writes. */
     channel?: "widget" | "hosted" | undefined;
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
@@ -222,31 +222,31 @@ export interface Schemas {
     email?: string | null | undefined;
     /** Their phone number. */
     phone?: string | null | undefined;
-    /** What they want. */
+    /** Their message. */
     message?: string | null | undefined;
     /** Further fields of your form, by name. */
     custom_fields?: Record<string, string | number | boolean | null> | null | undefined;
-    /** The conversation that it is left in. */
+    /** The conversation in which it is left. */
     conversation_id?: string | null | undefined;
     /** The token from the last answer; leave it out of the first request. */
     visitor_token?: string | null | undefined;
     /** Required for agents with a turnstile_site_key, in requests without a visitor_token. */
     turnstile_token?: string | null | undefined;
-    /** The page that it is left on. */
+    /** The URL of the page on which it is left. */
     source_url?: string | null | undefined;
   };
   PastConversations: {
-    /** The conversations, the latest first. */
+    /** The conversations, newest first. */
     data: Schemas["PastConversation"][];
   };
   PastConversation: {
     /** Its identifier. */
     id: string;
-    /** Whether it is with the agent, with the team, or resolved. */
+    /** The status, which shows whether the agent or the team has the conversation, or whether it is resolved. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** The beginning of the latest message. */
     last_message_preview: string | null;
-    /** When the latest message came. */
+    /** The time of the latest message. */
     last_message_at: string;
     /** When it was created. */
     created_at: string;
@@ -254,7 +254,7 @@ export interface Schemas {
   NewMessages: {
     /** The messages, oldest first. */
     data: (Schemas["Message"] & {
-      /** Who speaks: the visitor (user), the agent (assistant), the team (human) or the service. */
+      /** The author: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service. */
       role?: "user" | "assistant" | "human" | "system" | undefined;
     })[];
     /** The status of the conversation. */
@@ -288,11 +288,11 @@ export interface Schemas {
     created_at: string;
   };
   HandoffAnswer: {
-    /** The hand-off; null where the team has the conversation already. */
+    /** The hand-off; null if the team already has the conversation. */
     handoff: Schemas["Handoff"] | null;
     /** The status of the conversation. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-    /** What the visitor reads. */
+    /** The message that the visitor reads. */
     handoff_message: string;
   };
   Feedback: {
@@ -328,7 +328,7 @@ export interface Schemas {
     comment: string | null;
   };
   CsatIn: {
-    /** 1 to 5, the best. */
+    /** The score from 1 to 5. 5 is the best. */
     score: number;
     /** The visitor's comment. */
     comment?: string | null | undefined;
@@ -383,23 +383,23 @@ export interface Operations {
     input: {
       /** The conversation. */
       conversation_id: string;
-      /** The latest message that you have; all are read without it. */
+      /** The latest message that you have. Without it, all messages are returned. */
       after?: string | undefined;
     };
     answer: Schemas["NewMessages"];
   };
   /**
-   * Learn at once of new messages. A WebSocket that sends `{"kind": "conversation", "id": "…"}` when a message or the status of the conversation is new. Read
-   * the new messages then, and each time that you connect. A browser names its token as a protocol:
+   * Follow a conversation over a WebSocket. A WebSocket that sends `{"kind": "conversation", "id": "…"}` when the conversation has a new message or status. Read
+   * the new messages then, and each time that you connect. A browser names its token as a subprotocol:
    *
    * ```js
    * const socket = new WebSocket(url, ["support-agent", visitorToken]);
    * socket.onopen = socket.onmessage = readNewMessages;
    * ```
    *
-   * Send nothing but `ping`, which is answered with `pong`. The service closes it when the conversation is resolved or erased, and
-   * when the visitor's sessions are ended. News that come after 10 minutes, or once the token has expired, close it instead of being told:
-   * connect again then.
+   * Send nothing but `ping`, which is answered with `pong`. The service closes the socket when the conversation is resolved or erased,
+   * and when the visitor's sessions are ended. After 10 minutes, or once the token has expired, the next change closes the socket: then
+   * connect again.
    */
   followConversation: {
     input: {

@@ -42,7 +42,7 @@ async function headerOf({ env, workspaceId, nowMs }: Operation, slug: string, ex
   };
 }
 
-/** The ids of the values that this deployment has for `ENCRYPTION_KEY` and `KEY_SECRET`. */
+/** Returns the ids of the values that this deployment has for `ENCRYPTION_KEY` and `KEY_SECRET`. */
 export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
   const [encryption, keys] = await Promise.all([keyIdsOf(secretValues(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   return { ENCRYPTION_KEY: encryption, KEY_SECRET: keys };
@@ -92,7 +92,7 @@ async function readRows({ db, workspaceId }: Operation, part: RowsPart, after: P
   return { records: found.map((record) => ({ type, record })), next };
 }
 
-/** The position is the last agent that was read, followed by the position in its object's dump if that is not finished. */
+/** Reads a page of the agents' knowledge. The position is the last agent and, if its object's dump is not finished, the place in that. */
 async function readKnowledge(op: Operation, after: Position | null): Promise<Page> {
   const { db, workspaceId } = op;
   const [agentId = "", ...dumpPosition] = after ?? [];

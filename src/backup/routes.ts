@@ -113,7 +113,7 @@ function requireSameWorkspace(header: Header, workspaceId: string): void {
   throw invalid([{ loc, msg: "Value error, is not the workspace of the path", type: "value_error", input: header.workspace_id }]);
 }
 
-/** Works on an import of a workspace. @throws ApiError for each ImportError. */
+/** Runs work on an import of a workspace. @throws ApiError instead of each ImportError. */
 async function withApiErrors<T>(env: Env, workspaceId: string, work: () => Promise<T>): Promise<T> {
   try {
     requireBoundShard(env, workspaceId);

@@ -11,7 +11,7 @@ import type { Position } from "./wire.ts";
 /** A row by its SQL column names, with JSON as its stored text. */
 export type StoredRow = Record<string, string | number | null>;
 
-/** A page of a part's rows after a position, ordered by the part's key. */
+/** Lists a page of a part's rows after a position, ordered by the part's key. */
 export function listRows(db: Database, { table, key, only }: RowsPart, workspaceId: string, after: Position | null, limit: number) {
   const isInPart = and(eq(table.workspaceId, workspaceId), only, after === null ? undefined : isAfter(key, after));
   return db
@@ -58,17 +58,17 @@ export interface ImportKey {
 /** A record's values, in the order of its table's columns. */
 export type Values = (string | number | null)[];
 
-/** The workspace's latest import, complete or not. */
+/** Finds the workspace's latest import, complete or not. */
 export function findImport(db: Database, workspaceId: string) {
   return db.select().from(workspaceImports).where(eq(workspaceImports.workspaceId, workspaceId));
 }
 
-/** Also finds a workspace that is deleted and not erased yet. */
+/** Finds a workspace, even if it is deleted and not erased yet. */
 export function findAnyWorkspace(db: Database, workspaceId: string) {
   return db.select({ id: workspaces.id, deletedAt: workspaces.deletedAt }).from(workspaces).where(eq(workspaces.id, workspaceId));
 }
 
-/** Adds an import; does nothing if the workspace has one. */
+/** Adds an import, unless the workspace has one. */
 export function createImport(db: Database, { workspaceId, exportId }: ImportKey, nowMs: number) {
   return db.insert(workspaceImports).values({ workspaceId, exportId, createdAt: nowMs }).onConflictDoNothing();
 }
@@ -112,7 +112,7 @@ export function clearCounts(db: Database, key: ImportKey, limit: number) {
   return eraseSomeRows(db, key.workspaceId, limit, COUNTS_TABLES, isInProgress(key, sql`i.recounted_at IS NULL`));
 }
 
-/** The agents of the workspace among these. */
+/** Lists those of these agents that belong to the workspace. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
   return db
     .select({ id: agents.id })

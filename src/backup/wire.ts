@@ -4,9 +4,9 @@ import { integerQuery, slug, timestamp, uuid } from "../platform/http/fields.ts"
 
 const position = z.array(z.union([z.string(), z.number()]));
 
-/** How many records of each type, and their checksum. */
+/** The number of records of each type, and their checksum. */
 const totals = {
-  counts: z.record(z.string(), z.int().gte(0)).meta({ description: "How many records there are of each kind." }),
+  counts: z.record(z.string(), z.int().gte(0)).meta({ description: "The number of records of each type." }),
   checksum: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "use the checksum of the export, unchanged")
@@ -51,30 +51,30 @@ export const exportQuery = z.object({
 
 /** The first line of an export. */
 const headerSchema = z.strictObject({
-  type: z.literal("header").meta({ description: "What the line is." }),
+  type: z.literal("header").meta({ description: "The type of the line." }),
   format: z.literal(FORMAT).meta({ description: "The version of the file format." }),
   schema: z.string().meta({ description: "Identifies the tables and columns of the records." }),
-  export_id: uuid().meta({ description: "Names the export." }),
+  export_id: uuid().meta({ description: "The id of the export." }),
   workspace_id: uuid(),
   slug: slug().meta({ description: "The workspace's slug." }),
   exported_at: timestamp().meta({ description: "When it was exported." }),
   key_ids: z
     .strictObject({
-      ENCRYPTION_KEY: z.array(z.string()).meta({ description: "Its values, by their ids." }),
-      KEY_SECRET: z.array(z.string()).meta({ description: "Its values, by their ids." }),
+      ENCRYPTION_KEY: z.array(z.string()).meta({ description: "The ids of its values." }),
+      KEY_SECRET: z.array(z.string()).meta({ description: "The ids of its values." }),
     })
-    .meta({ description: "Which secrets the exporting deployment had." }),
+    .meta({ description: "The secrets of the exporting deployment." }),
 });
 
 export type Header = z.infer<typeof headerSchema>;
 
 /** The last line of an export. */
-const endSchema = z.strictObject({ type: z.literal("end").meta({ description: "What the line is." }), ...totals });
+const endSchema = z.strictObject({ type: z.literal("end").meta({ description: "The type of the line." }), ...totals });
 
 export type End = z.infer<typeof endSchema>;
 
 const recordSchema = z.strictObject({
-  type: z.string().meta({ description: "The kind of record." }),
+  type: z.string().meta({ description: "The type of the record." }),
   record: z.record(z.string(), z.unknown()).meta({ description: "The columns of the record." }),
 });
 
@@ -104,8 +104,12 @@ export const completeSchema = z
 
 export const importStateSchema = z
   .object({
-    state: z.enum(["importing", "checking", "complete"]).meta({ description: "checking: repeat the request until it is complete." }),
-    warnings: z.array(z.string()).meta({ description: "What works differently from before, such as a mail address that is taken." }),
+    state: z
+      .enum(["importing", "checking", "complete"])
+      .meta({ description: "If it is `checking`, repeat the request until it is `complete`." }),
+    warnings: z
+      .array(z.string())
+      .meta({ description: "What does not work in this deployment until it is configured, such as stored secrets that it cannot read." }),
   })
   .openapi("ImportState");
 

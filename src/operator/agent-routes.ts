@@ -62,7 +62,7 @@ const get = createRoute({
   operationId: "getWorkspaceAgent",
   method: "get",
   path: "/workspaces/{workspace_id}/agents/{agent_id}",
-  summary: "One agent with all its settings",
+  summary: "Get an agent with all its settings",
   request: { params: agentParams },
   responses: { 200: jsonResponse(agentSettingsSchema, "The agent."), ...errorResponses(404, 422) },
 });

@@ -11,13 +11,13 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { noWorkspace } from "./auth.ts";
 import { auditEntrySchema, toAuditEntry } from "./wire.ts";
 
-/** Each database reads the entries before a page; the cursor goes further. */
+/** With an offset, each database reads all entries before the page, so the offset is limited. A cursor has no such limit. */
 const MAX_OFFSET = 1_000;
 
 const auditQuery = cursorQuery.extend({
   offset: integerQuery({ min: 0, max: MAX_OFFSET, default: 0, instead: "cursor" }),
   workspace_id: uuid().optional(),
-  operation: z.string().max(100).optional().meta({ description: "Only entries of this operation, which is an operationId." }),
+  operation: z.string().max(100).optional().meta({ description: "Only entries of the operation with this operationId." }),
   actor: z.string().max(100).optional().meta({ description: "Only entries of this actor." }),
   since: timeQuery().optional().meta({ description: "Only entries at or after this time." }),
 });
@@ -31,7 +31,7 @@ const list = createRoute({
   summary: "List what operators did",
   request: { query: auditQuery },
   responses: {
-    200: jsonResponse(cursorPageOf(auditEntrySchema, "AuditPage"), "A page of what operators did, newest first."),
+    200: jsonResponse(cursorPageOf(auditEntrySchema, "AuditPage"), "A page of the audit log, newest first."),
     ...errorResponses(404, 422),
   },
 });
@@ -45,8 +45,8 @@ auditRoutes.openapi(list, async (c) => {
 });
 
 /**
- * A page of the audit log of all workspaces, newest first, plus one entry when there is another page, and the total. An entry is
- * in its workspace's database, in the transaction of the change.
+ * Reads a page of the audit log of all workspaces, newest first, plus one entry if there is another page, and the total. An entry is
+ * stored in the database of its workspace, in the transaction of the change.
  */
 async function pageAudit(
   env: Env,

@@ -15,7 +15,7 @@ declare module "../platform/http/context.ts" {
   }
 }
 
-/** Enough to tell tokens apart, and to find out which one it is; 64 bits of a hash say nothing about a random token. */
+/** These 64 bits of a hash identify one of an operator's tokens, and reveal nothing about a random token. */
 const FINGERPRINT_LENGTH = 16;
 
 /** Requires the operator's token. If none is configured, every path of the operator API responds with 404. */
@@ -39,7 +39,7 @@ export function auditorOf(c: AppContext, { operationId: operation }: { operation
   return { actor: c.get("actor"), operation, requestId: c.get("requestId") };
 }
 
-/** An operation on a workspace, which the audit log records where it changes something. */
+/** Returns the context of an operation on a workspace, with the author for the audit log. */
 export function operatorOperationOf(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation {
   return { ...operationOf(c, workspaceId), by: auditorOf(c, route) };
 }

@@ -50,7 +50,7 @@ const WORKSPACE_TABLES = [
 /** The names of these tables; a test compares them with the database's schema. */
 export const ERASED_TABLES = WORKSPACE_TABLES.map((table) => getTableName(table));
 
-/** A workspace that was deleted and is not erased yet. */
+/** Finds a workspace that was deleted and is not erased yet. */
 export function findDeletedWorkspace(db: Database, workspaceId: string) {
   return db
     .select({ id: workspaces.id })
@@ -58,7 +58,7 @@ export function findDeletedWorkspace(db: Database, workspaceId: string) {
     .where(and(eq(workspaces.id, workspaceId), isNotNull(workspaces.deletedAt)));
 }
 
-/** Some of the workspace's conversations, and some of its agents: each has an object. */
+/** Lists some of the workspace's conversations, and some of its agents. Each of them has a Durable Object. */
 export function listSomeOwners(db: Database, workspaceId: string, limit: number) {
   const list = (table: typeof conversations | typeof agents) =>
     db.select({ id: table.id }).from(table).where(eq(table.workspaceId, workspaceId)).limit(limit);
@@ -73,7 +73,7 @@ export function eraseOwners(db: Database, conversationIds: string[], agentIds: s
   ] as const;
 }
 
-/** Erases up to `limit` rows of the workspace from each of the tables, by default all tables, if a condition holds. */
+/** Erases up to `limit` rows of the workspace from each table, if a condition holds. By default it erases from all tables. */
 export function eraseSomeRows(
   db: Database,
   workspaceId: string,
@@ -87,7 +87,7 @@ export function eraseSomeRows(
   });
 }
 
-/** Erases the workspace's own row, the last one. */
+/** Erases the workspace's own row, which must be the last one. */
 export function eraseWorkspace(db: Database, workspaceId: string) {
   return db.delete(workspaces).where(eq(workspaces.id, workspaceId));
 }

@@ -16,19 +16,19 @@ export interface ErasureMessage {
   workspaceId: string;
 }
 
-/** Objects erased in one step: well below the number of calls that an invocation may make. */
+/** How many objects one step erases: well below the number of calls that an invocation may make. */
 const OBJECTS_PER_STEP = 100;
-/** Rows deleted from each table in one step: well below the limits of a D1 query. */
+/** How many rows one step deletes from each table: well below the limits of a D1 query. */
 const ROWS_PER_STEP = 2_000;
-/** Steps of one wake-up, which sends another one if more is left. */
+/** How many steps a wake-up runs. It sends another wake-up if more is left. */
 const STEPS_PER_RUN = 5;
 
 /** The outcome of a wake-up; after "goes_on" it has sent another one. */
 type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
 
 /**
- * Erases a deleted workspace in bounded steps: Durable Objects first, while the rows that name them exist, then the
- * rows, and the workspace's own row last, so that the sweep finds and resumes an erasure that was interrupted.
+ * Erases a deleted workspace in bounded steps. Durable Objects are erased first, while the rows that name them exist, and then the
+ * rows. The workspace's own row is erased last, so that the sweep finds and resumes an erasure that was interrupted.
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";

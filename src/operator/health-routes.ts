@@ -7,7 +7,7 @@ import { FAULTY_PARTS, type Health, QUEUE_NAMES, readHealth } from "./health.ts"
 
 const healthSchema = z
   .object({
-    status: z.enum(["ok", "degraded"]).meta({ description: "degraded: at least one entry below is not `ok`." }),
+    status: z.enum(["ok", "degraded"]).meta({ description: "`degraded` if an entry below is not ok; otherwise `ok`." }),
     checked_at: timestamp().meta({ description: "The time of the check." }),
     databases: z
       .array(
@@ -39,15 +39,12 @@ const healthSchema = z
             .object({
               id: uuid(),
               workspace_id: uuid(),
-              since: timestamp().meta({ description: "The time since which the work waits." }),
-              age_seconds: z.int().meta({ description: "The time since then in seconds." }),
+              since: timestamp().meta({ description: "When the work began to wait." }),
+              age_seconds: z.int().meta({ description: "How long the work has waited, in seconds." }),
             })
             .nullable()
             .meta({ description: "The work that waits longest; null if no work waits." }),
-          allowed_seconds: z
-            .int()
-            .nullable()
-            .meta({ description: "The time in seconds that the work may wait; null if there is no limit." }),
+          allowed_seconds: z.int().nullable().meta({ description: "How long the work may wait, in seconds; null if there is no limit." }),
         }),
       )
       .meta({ description: "Background work." }),
@@ -55,7 +52,7 @@ const healthSchema = z
       .array(
         z.object({
           part: z.enum(FAULTY_PARTS).meta({ description: "The part of the service that fails." }),
-          error: z.string().meta({ description: "The error, by its name." }),
+          error: z.string().meta({ description: "The name of the error." }),
           ok: z.boolean().meta({ description: "Whether the fault is too rare to need an operator." }),
           count: z.int().meta({ description: "The number of times that the fault happened." }),
           since: timestamp().meta({ description: "When the fault first happened." }),
@@ -66,7 +63,7 @@ const healthSchema = z
   })
   .openapi("Health");
 
-/** The deployment's health on the wire. */
+/** Returns the wire record of the deployment's health. */
 function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: number): z.infer<typeof healthSchema> {
   return {
     status: isOk ? "ok" : "degraded",
@@ -102,7 +99,7 @@ const get = createRoute({
   operationId: "getHealth",
   method: "get",
   path: "/health",
-  summary: "The health of databases, queues, background work, mail and models",
+  summary: "Get the health of databases, queues, background work, mail and models",
   responses: {
     ...errorResponses(),
     200: jsonResponse(healthSchema, "All databases respond."),

@@ -42,7 +42,7 @@ export interface WaitingWork {
   sinceMs: number | null;
 }
 
-/** The waiting rows of a kind, besides those that are not due yet. */
+/** How the waiting rows of a kind are found. Rows that are not due yet do not count. */
 interface WaitingKind {
   rows: WaitingRows;
   id: SQLiteColumn;
@@ -50,7 +50,7 @@ interface WaitingKind {
   where?: SQL | undefined;
   /** The time since which a row waits; by default, the time at which it is due. */
   since?: SQL;
-  /** Filters the due rows once the first 1,000 are read. */
+  /** A filter for the first 1,000 due rows. */
   filter?: SQL;
 }
 
@@ -127,10 +127,10 @@ function dueDeliveries(nowMs: number): WaitingKind {
 
 const HAS_FAST_ENDPOINT = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = due.webhook_id AND NOT ${IS_SLOW})`;
 
-/** Mails that are refused because of the account's configuration and will be tried again, up to 1,000, by their error. */
+/** Counts, by error, up to 1,000 mails that were refused because of the account's configuration and will be tried again. */
 export function listRefusedMails(db: Database, nowMs: number) {
   const { error, createdAt, nextAttemptAt } = emailOutbox;
-  // A mail that is due is tried within minutes. So no backlog of other mails is read.
+  // A mail is tried within minutes after it is due, so the bound on the time leaves out a backlog of other mails.
   const isConfiguration = and(gt(nextAttemptAt, nowMs - LATEST_ATTEMPT_MS), inArray(error, Object.keys(MAIL_REMEDIES)));
   return db
     .select({ error: sql<string>`${error}`.as("error"), count: count(), sinceMs: sql<number>`${min(createdAt)}`.as("since") })
@@ -139,7 +139,7 @@ export function listRefusedMails(db: Database, nowMs: number) {
     .groupBy(error);
 }
 
-/** Hand-offs for failures of the model since then, up to 1,000, by how it failed. */
+/** Counts, by failure, up to 1,000 hand-offs since a time that a failure of the model caused. */
 export function listModelFailures(db: Database, sinceMs: number) {
   const { failure, requestedAt } = handoffs;
   const latest = sql`SELECT rowid FROM ${handoffs} WHERE failure IS NOT NULL AND ${requestedAt} > ${sinceMs} LIMIT ${MAX_ROWS}`;

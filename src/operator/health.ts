@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
 
 export type Health = Awaited<ReturnType<typeof readHealth>>;
 
-/** The health of the deployment: its databases, its queues, and the work that waits in them. It takes one round trip to each database. */
+/** Reads the health of the databases and queues, and of the work that waits in them, in one round trip to each database. */
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
     Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
@@ -29,7 +29,10 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   return { databases, queues, work, faults, isReachable, isOk };
 }
 
-/** A database's response time, the work that waits in it in the order of `WORK_KINDS`, and its faults; undefined if unreachable. */
+/**
+ * Reads a database's response time, the work that waits in it, in the order of `WORK_KINDS`, and its faults. `found` is undefined if the
+ * database cannot be reached.
+ */
 async function readDatabase(db: Database, shard: number, nowMs: number) {
   const startedAtMs = Date.now();
   let found: { work: WaitingWork[]; faults: Fault[] } | undefined;
@@ -59,17 +62,18 @@ interface Fault {
 }
 
 export const FAULTY_PARTS = ["mail", "model"] as const;
-/** Failures of models that are reported, and how many of a kind are healthy: a call may fail now and then. */
+/** Failures of models are reported for this time. */
 const MODEL_FAILURES_MS = 60 * 60_000;
+/** A call of a model may fail now and then, so this many failures of a kind are healthy. */
 const ALLOWED_MODEL_FAILURES = 2;
 
 function modelRemedy(error: string): string {
   return error === REASONING_ONLY
-    ? "The model uses up its tokens by reasoning, also when told not to: choose another one."
-    : "See the lines model_failure of the log; check the model's server, its key, and the names of the models.";
+    ? "The model uses up its tokens by reasoning, even when it is told not to. Choose another model."
+    : "See the events model_failure in the log, and check the model's server, its key and the names of the models.";
 }
 
-/** The faults of all databases, one for each error. */
+/** Merges the faults of all databases into one fault for each error. */
 function joinFaults(faults: readonly Fault[]) {
   const byError = Map.groupBy(faults, ({ part, error }) => `${part} ${error}`);
   return [...byError.values()].map((same) => {
@@ -103,9 +107,9 @@ function queueOf(env: Env, queue: QueueName): Queue {
   return queues[queue];
 }
 
-/** The sweep rescues lost work every minute: work that has waited for ten minutes is stuck. */
+/** The sweep rescues lost work every minute, so work that has waited for ten minutes is stuck. */
 const STUCK_AFTER_MS = 10 * 60_000;
-/** An erasure that was interrupted is resumed after five minutes, and a person's takes a few steps. */
+/** The erasure of a person takes a few steps. If it is interrupted, it is resumed after five minutes. */
 const PERSON_ERASURE_MS = 60 * 60_000;
 /** A million conversations, each with its Durable Object, take hours. */
 const WORKSPACE_ERASURE_MS = 24 * 60 * 60_000;
@@ -146,7 +150,7 @@ interface Backlog {
   oldestAtMs: number | null;
 }
 
-/** The work of one kind that waits in all databases, and whether the oldest has waited too long. */
+/** Adds up the work of one kind that waits in all databases, and checks whether the oldest has waited too long. */
 export function checkWork(kind: WorkKind, waiting: readonly WaitingWork[], nowMs: number) {
   const count = waiting.reduce((sum, one) => sum + one.count, 0);
   const [oldest] = waiting.filter(({ sinceMs }) => sinceMs !== null).sort((a, b) => a.sinceMs! - b.sinceMs!);
@@ -155,7 +159,7 @@ export function checkWork(kind: WorkKind, waiting: readonly WaitingWork[], nowMs
   return { kind, count, oldest, ageMs, allowedMs, isOk: allowedMs === null || ageMs <= allowedMs };
 }
 
-/** A queue's backlog, and whether it is small enough. An unknown backlog counts as healthy. */
+/** Checks whether a queue's backlog is small enough. An unknown backlog counts as healthy. */
 export function checkQueue(queue: QueueName, backlog: Backlog | null) {
   const allowedMessages = ALLOWED_MESSAGES[queue];
   return { queue, backlog, allowedMessages, isOk: allowedMessages === null || (backlog?.messages ?? 0) <= allowedMessages };

@@ -19,7 +19,7 @@ import { webhookContext } from "../webhooks/signature.ts";
 import { type Auditor, recordOnShard } from "../administration/audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
-/** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
+/** The kinds of secrets that are encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
 export const SECRET_KINDS = [
   "identity_secrets",
   "turnstile_secrets",
@@ -45,14 +45,14 @@ interface OutdatedKey {
   workspaceId: string;
   name: string;
   prefix: string;
-  /** Its last use since then, to the hour. */
+  /** When the key was last used after KEY_SECRET was replaced, to the hour; null if it was not used since then. */
   outdatedUseAt: number | null;
 }
 
-/** Tables that hold what depends on ENCRYPTION_KEY or KEY_SECRET, in the order in which they are scanned. */
+/** The tables with values that depend on ENCRYPTION_KEY or KEY_SECRET, in the order of the scan. */
 export const SCANNED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
 
-/** The start of a step: after a row of a table of a shard. */
+/** The row of a table of a shard after which a step starts. */
 export interface ScanPosition {
   shard: number;
   table: (typeof SCANNED_TABLES)[number];
@@ -79,11 +79,11 @@ interface Scan extends Omit<ScanStep, "next"> {
 }
 
 /**
- * One bounded step through everything that depends on ENCRYPTION_KEY or KEY_SECRET, on all shards that are bound or hold
- * workspaces: it counts secrets and, if asked, reencrypts outdated ones. Steps may be repeated, skipped or stopped anywhere;
- * a secret that is changed at the same time keeps the change.
- * @returns undefined when the position names no such shard.
- * @throws Fault when the shard holds workspaces but is not bound, because its secrets would be missed.
+ * Runs one bounded step through all values that depend on ENCRYPTION_KEY or KEY_SECRET, on all shards that are bound or hold
+ * workspaces. It counts secrets and, if asked, reencrypts outdated ones. Steps may be repeated, skipped or stopped anywhere. A secret
+ * that is changed at the same time keeps the change.
+ * @returns undefined if the shard of the position is not bound and holds no workspaces.
+ * @throws Fault if the shard holds workspaces but is not bound, because its secrets would be missed.
  */
 export async function scanSecrets(
   env: Env,
@@ -102,7 +102,7 @@ export async function scanSecrets(
   return { secrets, apiKeys: scan.apiKeys, keepUntilMs: scan.keepUntilMs, next };
 }
 
-/** Null after the last table of the last shard. */
+/** Returns the start of the next table, on this shard or the next one; null after the last table of the last shard. */
 async function startOfNextTable(env: Env, meter: Meter, { shard, table }: Omit<ScanPosition, "after">): Promise<ScanPosition | null> {
   const nextTable = SCANNED_TABLES[SCANNED_TABLES.indexOf(table) + 1];
   if (nextTable) return { shard, table: nextTable, after: "" };
@@ -116,7 +116,7 @@ function scanPage(scan: Scan, table: ScanPosition["table"], after: string): Prom
   return table === "api_keys" ? scanApiKeys(scan, after) : scanEncrypted(scan, table, after);
 }
 
-/** Only the first characters of each are read. */
+/** The page size of stored responses, of which only the first characters are read, and of API keys. */
 const READ_PAGE_SIZE = 1_000;
 
 async function scanResponses(scan: Scan, after: number): Promise<string | undefined> {
@@ -142,7 +142,7 @@ async function scanApiKeys(scan: Scan, after: string): Promise<string | undefine
   return lastOf(rows, READ_PAGE_SIZE)?.id;
 }
 
-/** The last row of a full page: there may be more after it. */
+/** Returns the last row of a full page, after which there may be more rows; undefined if the page is not full. */
 function lastOf<Row>(rows: readonly Row[], limit: number): Row | undefined {
   return rows.length < limit ? undefined : rows.at(-1);
 }
@@ -171,7 +171,7 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
   privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasureContext, "identifier") }] },
 };
 
-/** Of a column with a secret, and one with the secret before it. An expired previous secret is left as it is. */
+/** Returns the map of a column with a secret and, if there is one, the column with its previous secret. An expired one is not changed. */
 function mapColumns(contextOf: (id: string) => string, column: string, previousColumn?: string): SecretGroup["map"] {
   return async (row, reencrypt, nowMs) => {
     const columns: StoredColumns = { [column]: row[column]! };
@@ -224,7 +224,7 @@ async function planReplacement(scan: Scan, table: EncryptedTable, row: SecretRow
   return { kind, count, statement: replaceSecrets(scan.db, table, row.id, before, after) };
 }
 
-/** Counts a secret. @returns it reencrypted if it is outdated and readable; otherwise as it is stored. */
+/** Counts a secret. @returns the reencrypted secret if it is outdated and readable; otherwise the stored secret. */
 async function reencryptOutdated(
   { env, reencryptsFor, secrets }: Scan,
   kind: SecretKind,

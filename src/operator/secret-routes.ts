@@ -11,7 +11,7 @@ import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type Scan
 
 const START: ScanPosition = { shard: 0, table: SCANNED_TABLES[0], after: "" };
 const MAX_CURSOR_LENGTH = 100;
-/** Shard, table and the row that the step starts after: an identifier, or a row number. */
+/** A cursor names the shard, the table, and the row after which the step starts: an identifier or a row number. */
 const CURSOR = /^(\d{1,3})\.([a-z_]+)\.([0-9a-f-]*)$/;
 
 const scanQuery = z.object({
@@ -45,14 +45,14 @@ const outdatedKeySchema = z.object({
   prefix: z.string().meta({ description: "The key's first 16 characters." }),
   last_used_at: timestamp()
     .nullable()
-    .meta({ description: "When the key was last used since then, to the hour; null if it was not used." }),
+    .meta({ description: "When the key was last used after KEY_SECRET was replaced, to the hour; null if it was not used since then." }),
 });
 
 const scanStepSchema = z
   .object({
     secrets: z
       .object(
-        Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema.meta({ description: `Of the kind ${kind}.` })])) as Record<
+        Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema.meta({ description: `The counts of ${kind}.` })])) as Record<
           keyof ScanStep["secrets"],
           typeof countsSchema
         >,
@@ -61,7 +61,7 @@ const scanStepSchema = z
     api_keys: z
       .object({
         current: z.int().meta({ description: "Signed with the current KEY_SECRET." }),
-        outdated: z.array(outdatedKeySchema).meta({ description: "Signed with an older one." }),
+        outdated: z.array(outdatedKeySchema).meta({ description: "Signed with an older KEY_SECRET." }),
       })
       .meta({ description: "API keys that are not revoked." }),
     keep_until: timestamp()
@@ -108,7 +108,10 @@ const reencrypt = createRoute({
   path: "/secrets/reencrypt",
   summary: "Encrypt stored secrets with the current key",
   request: { query: scanQuery },
-  responses: { 200: jsonResponse(scanStepSchema, "The result of one step, with what it reencrypted."), ...errorResponses(404, 422) },
+  responses: {
+    200: jsonResponse(scanStepSchema, "The result of one step, with the number of secrets that it reencrypted."),
+    ...errorResponses(404, 422),
+  },
 });
 
 secretRoutes.openapi(reencrypt, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, auditorOf(c, reencrypt)), 200));

@@ -3,7 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { agents, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../platform/db/schema.ts";
 
-/** The columns that `listSecrets` reads of a table: encrypted secrets, and until when a previous one is valid. */
+/** The columns that `listSecrets` reads from a table: the encrypted secrets, and the time until which a previous one is valid. */
 const COLUMNS = {
   agents: {
     identitySecret: agents.identitySecret,
@@ -32,7 +32,7 @@ export type EncryptedTable = keyof typeof COLUMNS;
 /** Columns by their names in the schema, with their values as they are stored: JSON as its text. */
 export type StoredColumns = Record<string, string | number | null>;
 
-/** A page of a table's rows after an identifier, with their secrets. */
+/** Lists a page of a table's rows after an identifier, with their secrets. */
 export function listSecrets(db: Database, encryptedTable: EncryptedTable, afterId: string, limit: number) {
   const table = TABLES[encryptedTable];
   const columns = Object.entries(COLUMNS[encryptedTable]).map(([name, column]) => [name, sql<string | number | null>`${column}`]);
@@ -47,7 +47,7 @@ export function listSecrets(db: Database, encryptedTable: EncryptedTable, afterI
     .limit(limit);
 }
 
-/** Replaces columns of a row; returns nothing if one of them no longer has the value that was read. */
+/** Replaces columns of a row. Returns no row if one of them no longer has the value that was read. */
 export function replaceSecrets(db: Database, encryptedTable: EncryptedTable, id: string, before: StoredColumns, after: StoredColumns) {
   const table = TABLES[encryptedTable];
   const columns = getTableColumns(table) as Record<string, SQLiteColumn>;
@@ -59,7 +59,7 @@ export function replaceSecrets(db: Database, encryptedTable: EncryptedTable, id:
     .returning({ id: table.id });
 }
 
-/** A page of the responses stored for repeated requests, after a row number: of each the first characters, which name its key. */
+/** Lists a page of the responses stored for repeated requests, after a row number, with their first characters, which name the key. */
 export function listStoredResponses(db: Database, afterRow: number, headLength: number, limit: number) {
   const row = sql<number>`${idempotencyRecords}.rowid`;
   return db
@@ -74,7 +74,7 @@ export function listStoredResponses(db: Database, afterRow: number, headLength: 
     .limit(limit);
 }
 
-/** A page of the API keys after an identifier, revoked ones included. */
+/** Lists a page of API keys after an identifier, including revoked ones. */
 export function listApiKeys(db: Database, afterId: string, limit: number) {
   const { id, workspaceId, name, prefix, secretId, outdatedUseAt, revokedAt } = apiKeys;
   return db

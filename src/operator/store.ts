@@ -10,7 +10,7 @@ type NewWorkspace = typeof workspaces.$inferInsert;
 
 // --- The directory, in shard 0 ---------------------------------------------------------------------------------------
 
-/** Claims a slug for a workspace; returns nothing if another workspace has it. */
+/** Claims a slug for a workspace. Returns no row if another workspace has it. */
 export function claimSlug(directory: Database, entry: typeof workspaceDirectory.$inferInsert) {
   return directory
     .insert(workspaceDirectory)
@@ -19,7 +19,7 @@ export function claimSlug(directory: Database, entry: typeof workspaceDirectory.
     .returning({ workspaceId: workspaceDirectory.workspaceId });
 }
 
-/** The workspace with a slug. */
+/** Finds the directory's entry of a slug. */
 export function findSlug(directory: Database, slug: string) {
   return directory.select().from(workspaceDirectory).where(eq(workspaceDirectory.slug, slug));
 }
@@ -28,21 +28,21 @@ export function releaseSlug(directory: Database, workspaceId: string) {
   return directory.delete(workspaceDirectory).where(eq(workspaceDirectory.workspaceId, workspaceId));
 }
 
-/** One page of all workspaces, newest first. */
+/** Lists a page of the directory's entries of all workspaces, newest first. */
 export function listDirectory(directory: Database, { limit, offset }: { limit: number; offset: number }) {
   return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
 }
 
 // --- Workspaces, in their shards -----------------------------------------------------------------------------------
 
-/** Adds a workspace; returns nothing if it exists or is being imported. */
+/** Adds a workspace. Returns no row if it exists or is being imported. */
 export function createWorkspace(db: Database, workspace: NewWorkspace) {
   return insertWhere(db, workspaces, workspace, importCompleted(sql`${workspace.id}`))
     .onConflictDoNothing()
     .returning();
 }
 
-/** The workspaces with these identifiers that are not deleted. */
+/** Lists the workspaces with these identifiers that are not deleted. */
 export function listWorkspaces(db: Database, workspaceIds: string[]) {
   return db
     .select()
@@ -50,7 +50,7 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
     .where(and(inArray(workspaces.id, jsonIds(workspaceIds)), isNull(workspaces.deletedAt)));
 }
 
-/** What workspaces used: the questions of a period, what their agents and keys come to, and what was sent since the day began. */
+/** Reads the usage of workspaces: the questions of a period, the sums over their agents and keys, and what was sent since the day began. */
 export function listUsage(db: Database, workspaceIds: string[], period: string, day: { sender: string; startMs: number }) {
   const ids = jsonIds(workspaceIds);
   const { flow, sender, startsAt, count } = visitorCounts;
@@ -89,7 +89,11 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
 export function updateWorkspace(
   db: Database,
   workspaceId: string,
-  { limits, retention, ...changes }: Partial<Omit<NewWorkspace, "limits" | "retention">> & { limits?: object; retention?: object; updatedAt: number },
+  {
+    limits,
+    retention,
+    ...changes
+  }: Partial<Omit<NewWorkspace, "limits" | "retention">> & { limits?: object; retention?: object; updatedAt: number },
 ) {
   const patch = (column: SQLiteColumn, value: object) => sql`json_patch(${column}, ${JSON.stringify(value)})`;
   const merged = {
@@ -106,12 +110,12 @@ export function updateWorkspace(
     .returning();
 }
 
-/** Marks a workspace as deleted; returns nothing if there is none. */
+/** Marks a workspace as deleted. Returns no row if there is none. */
 export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
   return db.update(workspaces).set({ deletedAt: nowMs }).where(isWorkspace(workspaceId)).returning({ id: workspaces.id });
 }
 
-/** Workspaces that were deleted before `beforeMs` and are not erased yet, in no order. */
+/** Lists workspaces that were deleted before `beforeMs` and are not erased yet, in no particular order. */
 export function listDeleted(db: Database, beforeMs: number, limit: number) {
   return db
     .select({ workspaceId: workspaces.id })

@@ -20,7 +20,7 @@ const get = createRoute({
   operationId: "getWorkspaceUsage",
   method: "get",
   path: "/workspaces/{workspace_id}/usage",
-  summary: "What a workspace has used in a month",
+  summary: "Get the usage of a workspace in a month",
   request: { params: z.object({ workspace_id: uuid() }), query: periodQuery },
   responses: { 200: jsonResponse(workspaceUsageSchema, "The usage."), ...errorResponses(404, 422) },
 });
@@ -37,7 +37,7 @@ const list = createRoute({
   operationId: "listUsage",
   method: "get",
   path: "/usage",
-  summary: "What all workspaces have used in a month, for billing",
+  summary: "List the usage of all workspaces in a month, for billing",
   request: { query: pageQuery.extend(periodQuery.shape) },
   responses: { 200: jsonResponse(workspaceUsagePageSchema, "A page of usages, newest workspace first."), ...errorResponses(422) },
 });

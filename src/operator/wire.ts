@@ -18,9 +18,9 @@ const plan = () => z.enum(PLAN_NAMES).meta({ description: "The plan, which sets 
 // --- Workspaces ------------------------------------------------------------------------------------------------------
 
 const RETENTION_DESCRIPTIONS: Record<keyof Retention, string> = {
-  conversations_days: "Conversations are deleted so many days after their last activity; null keeps them.",
-  leads_days: "Leads are deleted after so many days; null keeps them.",
-  event_log_days: "Events and their deliveries are deleted after so many days.",
+  conversations_days: "Conversations are deleted this many days after their last activity; null keeps them.",
+  leads_days: "Leads are deleted after this many days; null keeps them.",
+  event_log_days: "Events and their deliveries are deleted after this many days.",
 };
 
 const kept = (field: keyof Retention) => z.int().meta({ description: RETENTION_DESCRIPTIONS[field] });
@@ -34,8 +34,8 @@ const retentionSchema = z
   .openapi("Retention");
 
 const DESCRIPTIONS = {
-  limit_overrides: "The limits that replace the plan's, by their names; null at one restores the plan's.",
-  retention: "How long records are kept; null at one restores the default.",
+  limit_overrides: "The limits that replace the plan's, by name. The value null restores the plan's limit.",
+  retention: "How long records are kept. The value null restores the default.",
 };
 
 export const workspaceSchema = z
@@ -55,7 +55,7 @@ export const workspaceSchema = z
 
 export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
 
-/** A limit in a request; null restores the plan's. */
+/** Returns the schema of a limit in a request. The value null restores the plan's limit. */
 function limitInput(field: z.ZodInt | z.ZodBoolean) {
   const given = field instanceof z.ZodBoolean ? z.boolean() : z.int().gte(0).lte(MAX_LIMIT);
   return given.nullable().meta({ description: field.description });
@@ -106,7 +106,7 @@ export const workspaceUpdateSchema = z
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** A workspace as the operator sees it. */
+/** Returns the wire record of a workspace. */
 export function toWorkspace(row: WorkspaceRow, region: Region | undefined): z.infer<typeof workspaceSchema> {
   const limits = limitsOf(row.plan, row.limits);
   return toRecord(workspaceSchema, row, {
@@ -126,7 +126,7 @@ export const periodQuery = z.object({
     .string()
     .refine((text) => PERIOD.test(text), valueErrorParams("use a month such as 2026-01"))
     .optional()
-    .meta({ description: "A calendar month, UTC; the current one where it is left out.", pattern: PERIOD.source }),
+    .meta({ description: "A calendar month in UTC. By default it is the current month.", pattern: PERIOD.source }),
 });
 
 export const workspaceUsageSchema = usageSchema
@@ -139,11 +139,11 @@ export const workspaceUsageSchema = usageSchema
       })
       .meta({ description: "The workspace." }),
   })
-  .openapi("WorkspaceUsage", { description: "`usage.messages` is that of the period, all else is as it is now." });
+  .openapi("WorkspaceUsage", { description: "`usage.messages` counts the messages of the period. All other values are current." });
 
 export const workspaceUsagePageSchema = pageOf(workspaceUsageSchema, "WorkspaceUsagePage");
 
-/** What a workspace used in a period. */
+/** Returns the wire record of a workspace's usage in a period. */
 export function toWorkspaceUsage(
   { workspace, usage }: { workspace: WorkspaceRow; usage: z.infer<typeof usageSchema>["usage"] },
   period: string,
@@ -157,8 +157,8 @@ export function toWorkspaceUsage(
 export const auditEntrySchema = z
   .object({
     id: uuid(),
-    actor: z.string().meta({ description: "The operator's token, by its fingerprint.", example: "token/1f0c9a2b3c4d5e6f" }),
-    operation: z.string().meta({ description: "The operation by its operationId.", example: "createAgent" }),
+    actor: z.string().meta({ description: "The fingerprint of the operator's token.", example: "token/1f0c9a2b3c4d5e6f" }),
+    operation: z.string().meta({ description: "The operationId of the operation.", example: "createAgent" }),
     workspace_id: uuid().nullable().meta({ description: "The workspace; null for an operation on all of them." }),
     target_id: uuid().nullable().meta({ description: "The agent or key; null if the operation changed neither." }),
     fields: z.array(z.string()).meta({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
@@ -167,7 +167,7 @@ export const auditEntrySchema = z
   })
   .openapi("AuditEntry");
 
-/** An entry of the audit log. */
+/** Returns the wire record of an entry of the audit log. */
 export function toAuditEntry(row: typeof operatorAudit.$inferSelect): z.infer<typeof auditEntrySchema> {
   return toRecord(auditEntrySchema, row, {});
 }

@@ -16,23 +16,30 @@ import { limitsOf } from "../workspaces/plans.ts";
 import { listKeys } from "../workspaces/store.ts";
 import { auditorOf, noWorkspace, openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
-import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
+import {
+  toWorkspace,
+  workspaceCreateSchema,
+  workspacePageSchema,
+  workspaceSchema,
+  type WorkspaceRow,
+  workspaceUpdateSchema,
+} from "./wire.ts";
 import { addWorkspace, deleteWorkspace, pageWorkspaces } from "./workspaces.ts";
 
 export const workspaceRoutes = createStrictRouter("Workspaces");
 
-/** Only binding another database makes room. */
+/** A retry can succeed once the operator has bound another database. */
 const NO_ROOM_RETRY_SECONDS = 60;
 
 const params = z.object({ workspace_id: uuid() });
 
-/** 422. */
+/** Returns the error for a region that has no database. */
 function noRegion(region: string | undefined): ApiError<"validation_error"> {
-  const error = "no database is in this region: name another one, or leave it out for the deployment's";
+  const error = "there is no database in this region: name another region, or leave it out for the default region";
   return invalid([{ loc: ["body", "region"], msg: `Value error, ${error}`, type: "value_error", input: region, ctx: { error } }]);
 }
 
-function shown(c: AppContext, row: Parameters<typeof toWorkspace>[0]) {
+function wireRecord(c: AppContext, row: WorkspaceRow) {
   return toWorkspace(row, regionOf(c.env, row.id));
 }
 
@@ -51,7 +58,7 @@ workspaceRoutes.openapi(create, async (c) => {
   if (added.outcome === "no_region") throw noRegion(c.req.valid("json").region);
   if (added.outcome === "no_room")
     throw unavailable("Every database is full or closed. Bind another one: see Databases.", NO_ROOM_RETRY_SECONDS);
-  return c.json(shown(c, added.workspace), 201);
+  return c.json(wireRecord(c, added.workspace), 201);
 });
 
 const list = createRoute({
@@ -68,7 +75,7 @@ workspaceRoutes.openapi(list, async (c) => {
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
   return c.json(
     toPage(
-      rows.map((row) => shown(c, row)),
+      rows.map((row) => wireRecord(c, row)),
       total,
       page,
     ),
@@ -80,14 +87,14 @@ const get = createRoute({
   operationId: "getWorkspace",
   method: "get",
   path: "/workspaces/{workspace_id}",
-  summary: "One workspace",
+  summary: "Get a workspace",
   request: { params },
   responses: { 200: jsonResponse(workspaceSchema, "The workspace."), ...errorResponses(404, 422) },
 });
 
 workspaceRoutes.openapi(get, async (c) => {
   const { workspace } = await openWorkspace(c, get, c.req.valid("param").workspace_id);
-  return c.json(shown(c, workspace), 200);
+  return c.json(wireRecord(c, workspace), 200);
 });
 
 const update = createRoute({
@@ -110,7 +117,7 @@ workspaceRoutes.openapi(update, async (c) => {
   const [[workspace]] = await db.batch([updateWorkspace(db, id, changes), recordOperation(db, op, { fields: Object.keys(body) })]);
   if (!workspace) throw noWorkspace();
   await reloadGate(op);
-  return c.json(shown(c, workspace), 200);
+  return c.json(wireRecord(c, workspace), 200);
 });
 
 const remove = createRoute({
@@ -143,7 +150,7 @@ keyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace, op } = await openWorkspace(c, createKeyRoute, c.req.valid("param").workspace_id);
   const given = c.req.valid("json");
   const added = await addKey(op, limitsOf(workspace.plan, workspace.limits), given);
-  // Nothing limits what an operator grants.
+  // An operator may grant every scope, so only a workspace that was deleted meanwhile has this outcome.
   if (added.outcome === "not_granted") throw noWorkspace();
   const { row, key } = requireAdded(added, given.scopes, given.scopes);
   return c.json({ ...toKey(row), key }, 201);
@@ -171,7 +178,7 @@ const revoke = createRoute({
   path: "/workspaces/{workspace_id}/keys/{key_id}",
   summary: "Revoke a workspace's API key",
   request: { params: params.extend({ key_id: uuid() }) },
-  responses: { 204: emptyResponse("Revoked from the next request on."), ...errorResponses(404, 422) },
+  responses: { 204: emptyResponse("Revoked. The next request with the key is refused."), ...errorResponses(404, 422) },
 });
 
 keyRoutes.openapi(revoke, async (c) => {

@@ -20,12 +20,12 @@ type AddResult =
   | { outcome: "no_region" }
   | { outcome: "no_room" };
 
-/** The region of workspaces that are created without one is that of shard 0. */
+/** Workspaces that are created without a region get the region of this shard. */
 const DEFAULT_SHARD = 0;
 
 /**
- * Adds a workspace to the shard with the fewest workspaces among those of its region with room. The slug is claimed first, in the
- * directory; if creating the workspace then fails, the next attempt with the same slug finishes it.
+ * Adds a workspace. Among the shards of its region that have room, it chooses the one with the fewest workspaces. The slug is claimed
+ * in the directory first. If creating the workspace then fails, the next attempt with the same slug finishes it.
  */
 export async function addWorkspace(env: Env, meter: Meter, by: Auditor, body: z.output<typeof workspaceCreateSchema>): Promise<AddResult> {
   const { region = shardRegions(env).get(DEFAULT_SHARD), ...fields } = body;
@@ -61,13 +61,13 @@ export async function addWorkspace(env: Env, meter: Meter, by: Auditor, body: z.
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
 }
 
-/** The values that replace a default: null stands for the default itself. */
+/** Leaves out null values, which stand for the default. */
 function withoutNulls<Values extends object>(values: Values | undefined) {
   const entries = Object.entries(values ?? {}).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], null | undefined> };
 }
 
-/** A page of all workspaces, newest first, and their total. It takes one round trip to the directory, then one to each shard. */
+/** Reads a page of all workspaces, newest first, and their total, in one round trip to the directory and then one to each shard. */
 export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
   const directory = directoryDb(env, meter);
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
@@ -93,7 +93,7 @@ export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
   const { env, meter, db, workspaceId, nowMs } = op;
   const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!deleted) return false;
-  // One after the other: a failure of one would cut off another. The erasure does again what is left undone.
+  // These calls run one after the other, so that a failure of one does not interrupt another. The erasure repeats what is left undone.
   await reloadGate(op);
   const directory = directoryDb(env, meter);
   await directory.batch([releaseSlug(directory, workspaceId)]);

@@ -20,12 +20,12 @@ import {
 } from "./erasure-store.ts";
 import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
 
-/** Conversations, each with an object, or leads that one step erases. */
+/** How many conversations, each with a Durable Object, or leads one step erases. */
 export const RECORDS_PER_STEP = 50;
-/** Rows of each kind that one step deletes: well under the limits of one D1 query. */
+/** How many rows of each kind one step deletes: well below the limits of a D1 query. */
 const ROWS_PER_STEP = 2_000;
 
-/** Every kind that is counted, so that a response names them all. */
+/** The kinds of records that are counted. A response names all of them. */
 const KINDS = [
   "visitors",
   "conversations",
@@ -44,8 +44,8 @@ const KINDS = [
 ];
 
 /**
- * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first: if it dies, the sweep resumes it.
- * Idempotent.
+ * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first, so that the sweep resumes it if it is
+ * interrupted. Repeating it is safe.
  */
 export async function erasePerson(
   op: Operation,
@@ -57,7 +57,7 @@ export async function erasePerson(
   const hashOf = (one: PersonIdentifier) => subjectHashOf(secretValues(env.KEY_SECRET)[0], workspaceId, one);
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
   const subjectHash = await hashOf(person);
-  // Their questions that are not stored yet are found by these.
+  // By these hashes, turns refuse questions of the erased visitors that are not stored yet.
   const visitorHashes = await Promise.all(visitors.map(({ anonId }) => hashOf({ type: "anon_id", value: anonId })));
   const detail = { deleted: zeroCounts(), visitors: visitorHashes };
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail, createdAt: nowMs };
@@ -79,8 +79,8 @@ export async function resumeErasure(op: Operation, erasure: { id: string; identi
 }
 
 /**
- * The order matters, because each record is found by others: conversations by visitors and leads; leads by visitors;
- * visitors by the leads with the person's email; those leads last.
+ * Runs the steps of an erasure. The order matters, because records are found by others: conversations by visitors and leads, leads by
+ * visitors, and visitors by the leads with the person's email, which are therefore erased last.
  */
 async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const { db } = op;
@@ -91,7 +91,7 @@ async function runSteps(op: Operation, auditId: string, person: PersonIdentifier
   return deleted;
 }
 
-/** One step, which adds what it erases to `deleted`; false when nothing is left. */
+/** A step of an erasure. It adds what it erases to `deleted`, and returns false if nothing is left. */
 type Step = (op: Operation, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
 
 const erasePersonConversations: Step = async (op, person, deleted) => {
@@ -134,15 +134,15 @@ async function eraseSomeLeads(op: Operation, rows: readonly { id: string }[], de
   return true;
 }
 
-/** Further statements for the same transaction, by the kind that they are counted as. Each returns what it deleted. */
+/** Further statements for the same transaction, by the kind of record that they delete. Each returns the deleted rows. */
 type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: readonly unknown[] } }>;
 
 /**
- * Erases conversations with all their records: the object first, while its row still exists. A conversation that is too
+ * Erases conversations with all their records. The object is erased first, while its row still exists. A conversation that is too
  * large for one step keeps its row, so that the next step finds it again.
- * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn. A turn that comes
- * meanwhile waits, so that it is not taken for a conversation that is erased before its question is stored.
- * @returns how many of each kind were deleted.
+ * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn. A turn that is asked for
+ * during the erasure waits until the rows are erased.
+ * @returns how many records of each kind were deleted.
  */
 export async function eraseConversations(
   op: Operation,
@@ -165,7 +165,7 @@ export async function eraseConversations(
   return countRows(["delivery_attempts", ...Object.keys(others)], results);
 }
 
-/** Erases leads with their events and index entries. @returns how many of each kind were deleted. */
+/** Erases leads with their events and index entries. @returns how many records of each kind were deleted. */
 export async function eraseLeadRecords(op: Operation, ids: readonly string[], further: FurtherErasures = {}) {
   const { db, workspaceId } = op;
   const kinds = eraseLeadEvents(db, workspaceId, ids, ROWS_PER_STEP);
@@ -180,7 +180,7 @@ export function addCounts(deleted: DeletedCounts, counts: DeletedCounts): void {
   for (const [kind, count] of Object.entries(counts)) deleted[kind] = (deleted[kind] ?? 0) + count;
 }
 
-/** How many rows each statement returned, by kind. */
+/** Counts the rows that each statement returned, by kind. */
 export function countRows(kinds: readonly string[], results: readonly unknown[]): DeletedCounts {
   return Object.fromEntries(kinds.map((kind, at) => [kind, (results[at] as readonly unknown[] | undefined)?.length ?? 0]));
 }
@@ -189,7 +189,7 @@ function zeroCounts(): DeletedCounts {
   return Object.fromEntries(KINDS.map((kind) => [kind, 0]));
 }
 
-/** The encryption context of an erasure's identifier: it decrypts with no other one. */
+/** Returns the encryption context of an erasure's identifier, which cannot be decrypted with another one. */
 export function erasureContext(auditId: string): string {
   return `privacy/${auditId}`;
 }

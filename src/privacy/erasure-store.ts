@@ -28,7 +28,7 @@ export function createErasure(db: Database, audit: typeof auditLog.$inferInsert,
   return [db.insert(auditLog).values(audit), db.insert(privacyErasures).values({ id, workspaceId, identifier, createdAt })] as const;
 }
 
-/** Unfinished erasures that started before `beforeMs`, one workspace after the other. */
+/** Lists unfinished erasures that started before `beforeMs`. The workspaces take turns. */
 export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { id, workspaceId, createdAt } = privacyErasures;
   const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("erasures", id, nowMs));
@@ -38,7 +38,7 @@ export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: nu
     .where(isNextInTurn(WAITING.personErasures, where, limit));
 }
 
-/** The audit record of an erasure. */
+/** Finds the audit record of an erasure. */
 export function findAudit(db: Database, workspaceId: string, id: string) {
   return findOwn(db, auditLog, workspaceId, id);
 }
@@ -49,13 +49,13 @@ export function updateDeleted(db: Database, id: string, deleted: DeletedCounts) 
   return db.update(auditLog).set({ detail }).where(eq(auditLog.id, id));
 }
 
-/** Finishes an erasure: the person's identifier is deleted. */
+/** Finishes an erasure by deleting the person's identifier. */
 export function deleteErasure(db: Database, id: string) {
   return db.delete(privacyErasures).where(eq(privacyErasures.id, id));
 }
 
 /**
- * Deletes up to `limit` rows of each kind that belong to these conversations, and a conversation itself when it has none left.
+ * Deletes up to `limit` rows of each kind that belong to these conversations, and each conversation that has no rows left.
  * @param inactiveSinceMs skips conversations with activity at or after this time.
  */
 export function eraseConversationRows(
@@ -97,7 +97,7 @@ export function eraseLeadEvents(db: Database, workspaceId: string, leadIds: read
   return eraseEventRows(db, workspaceId, eventIds, limit);
 }
 
-/** An event is deleted after its deliveries, and a delivery after its attempts, so that the rest can still be found. */
+/** Deletes attempts before their delivery, and deliveries before their event, so that the rows that are left can still be found. */
 function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit: number) {
   const deliveryIds = sql`SELECT id FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND event_id IN (${eventIds})`;
   const noAttempts = sql`NOT EXISTS (SELECT 1 FROM ${deliveryAttempts} WHERE delivery_id = ${deliveries}.id)`;
@@ -116,7 +116,7 @@ function hasNoRecords(workspaceId: string): SQL {
   return sql.join(none, sql` AND `);
 }
 
-/** Deletes up to `limit` rows; returns one for each. */
+/** Deletes up to `limit` rows. Returns a row for each. */
 function eraseFirst(db: Database, table: TableOf, condition: SQL, limit: number) {
   return deleteSome(db, table, condition, limit).returning({ workspaceId: table.workspaceId });
 }

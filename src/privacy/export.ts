@@ -18,16 +18,16 @@ import {
   listVisitors,
 } from "./person-store.ts";
 
-/** Records per query: an export's memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
+/** Records are read in pages, so that memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
 const CONVERSATIONS_PER_PAGE = 20;
 const MESSAGES_PER_PAGE = 400;
 const LEADS_PER_PAGE = 200;
-/** At most 32 KB each. */
+/** A trace has at most 32 KB. */
 const TRACES_PER_PAGE = 100;
-/** Messages of each conversation that are read with the page. Most have fewer, and a request may make 1,000 D1 queries. */
+/** How many messages of each conversation are read with the page. Most have fewer, and a request may make only 1,000 D1 queries. */
 const FIRST_MESSAGES = 20;
 
-/** All data about a person in wire form, as the pieces of one JSON document. */
+/** Yields the wire records of all data about a person, as the pieces of one JSON document. */
 export async function* exportPerson(op: Operation, person: PersonIdentifier): AsyncGenerator<string> {
   const { db, workspaceId, nowMs } = op;
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
@@ -71,7 +71,7 @@ async function* exportConversations(op: Operation, person: PersonIdentifier, vis
     for (const { id, record } of rows) {
       const head = JSON.stringify({
         ...record,
-        // A visitor whom somebody else used too is not the person.
+        // A visitor that somebody else used too is not counted as the person.
         visitor: visitorIds.has(record.visitor?.id ?? "") ? record.visitor : null,
         handoffs: (handoffsOf.get(id) ?? []).map(toHandoff),
         feedback: (feedbackOf.get(id) ?? []).map(toFeedback),
@@ -105,7 +105,7 @@ async function* listOf<Row>(rows: AsyncIterable<Row>, toRecord: (row: Row) => ob
   }
 }
 
-/** Parts notes, which come by conversation, among the conversations, which must be asked for in the same order. */
+/** Splits notes, which are sorted by conversation. The returned function must be called for the conversations in the same order. */
 function notesByConversation(notes: AsyncGenerator<NoteRow>) {
   let next: IteratorResult<NoteRow, void> | undefined;
   return async function* (conversationId: string): AsyncGenerator<NoteRow> {
@@ -115,12 +115,12 @@ function notesByConversation(notes: AsyncGenerator<NoteRow>) {
   };
 }
 
-/** A conversation's messages: the first ones, which are read already, and the others. */
+/** Yields a conversation's messages: the first ones, which are already read, and the others. */
 function transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<MessageRow> {
   return pagesAfter(first, FIRST_MESSAGES, (last) => db.batch([listMessagesAfter(db, last, MESSAGES_PER_PAGE)]));
 }
 
-/** The traces of a conversation's answers, from its object. One without recent activity has none. */
+/** Yields the traces of a conversation's answers, from its object. A conversation without recent activity has none. */
 async function* tracesOf(op: Operation, { id, updated_at: updatedAt }: ConversationRecord): AsyncGenerator<Trace> {
   if (Date.parse(updatedAt) < op.nowMs - TRACE_LIFETIME_MS) return;
   const session = sessionOf(op, id);
@@ -128,7 +128,7 @@ async function* tracesOf(op: Operation, { id, updated_at: updatedAt }: Conversat
   for await (const traces of pages) yield* traces;
 }
 
-/** The first `count` rows, which are read already, and those after them. */
+/** Yields the first rows, which are already read, and the rows after them. @param count the limit with which the first were read. */
 async function* pagesAfter<Row>(first: Row[], count: number, read: (last: Row) => Promise<readonly [Row[]]>): AsyncGenerator<Row, void> {
   yield* first;
   if (first.length < count) return;
@@ -146,7 +146,7 @@ async function* single(piece: string): AsyncGenerator<string> {
   yield piece;
 }
 
-/** @param read reads the records after the last one of the page before. */
+/** Yields pages of records. @param read reads the records after the last one of the previous page. */
 async function* pagesOf<Row>(
   limit: number,
   read: (last: Row | undefined, limit: number) => Promise<readonly [Row[]]>,
@@ -159,7 +159,7 @@ async function* pagesOf<Row>(
   }
 }
 
-/** The items of a JSON array, each made of pieces, with commas between them. */
+/** Yields the pieces of a JSON array's items, with commas between the items. */
 async function* separated(items: AsyncIterable<() => AsyncGenerator<string>>): AsyncGenerator<string> {
   let isFirst = true;
   for await (const pieces of items) {
@@ -168,4 +168,3 @@ async function* separated(items: AsyncIterable<() => AsyncGenerator<string>>): A
     yield* pieces();
   }
 }
-

@@ -11,7 +11,7 @@ export interface Slice {
   limit: number;
 }
 
-/** A person's visitors, with those that were merged into them. */
+/** Lists a person's visitors, with those that were merged into them. */
 export function listVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
   return db.select().from(visitors).where(isPersonsVisitor(workspaceId, person)).orderBy(visitors.id);
 }
@@ -27,7 +27,7 @@ export function listSharedVisitors(db: Database, workspaceId: string, person: Pe
     .orderBy(visitors.id);
 }
 
-/** How many conversations and messages, leads and hand-offs a person has. */
+/** Counts the conversations, messages, leads and hand-offs of a person. */
 export function countRecords(db: Database, workspaceId: string, person: PersonIdentifier) {
   return [
     db
@@ -48,7 +48,7 @@ export function countRecords(db: Database, workspaceId: string, person: PersonId
   ] as const;
 }
 
-/** A page of a person's conversations, by id, as wire records. */
+/** Lists a page of a person's conversations, by id, as wire records. */
 export function listConversations(db: Database, workspaceId: string, person: PersonIdentifier, { afterId, limit }: Slice) {
   const ids = conversationIds(db, workspaceId, person);
   return db
@@ -59,7 +59,7 @@ export function listConversations(db: Database, workspaceId: string, person: Per
     .limit(limit);
 }
 
-/** A page of a conversation's messages after another, oldest first. */
+/** Lists a page of a conversation's messages after another one, oldest first. */
 export function listMessagesAfter(db: Database, after: typeof messages.$inferSelect, limit: number) {
   const { workspaceId, conversationId, createdAt, id } = after;
   const isAfter = sql`(${messages.createdAt}, ${messages.id}) > (${createdAt}, ${id})`;
@@ -71,7 +71,7 @@ export function listMessagesAfter(db: Database, after: typeof messages.$inferSel
     .limit(limit);
 }
 
-/** The first `limit` messages of each conversation, by conversation, oldest first. */
+/** Lists the first `limit` messages of each conversation, by conversation, oldest first. */
 export function listFirstMessages(db: Database, workspaceId: string, conversationIds: readonly string[], limit: number) {
   const first = sql`(SELECT m.id FROM ${messages} m WHERE m.workspace_id = ${workspaceId} AND m.conversation_id = json_each.value
     ORDER BY m.created_at, m.id LIMIT ${limit})`;
@@ -83,7 +83,7 @@ export function listFirstMessages(db: Database, workspaceId: string, conversatio
     .orderBy(messages.conversationId, messages.createdAt, messages.id);
 }
 
-/** The hand-offs of these conversations, oldest first. */
+/** Lists the hand-offs of these conversations, oldest first. */
 export function listHandoffs(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   return db
     .select()
@@ -92,7 +92,7 @@ export function listHandoffs(db: Database, workspaceId: string, conversationIds:
     .orderBy(handoffs.id);
 }
 
-/** How the answers of these conversations were rated. */
+/** Lists the ratings of the answers of these conversations. */
 export function listFeedback(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   return db
     .select()
@@ -104,7 +104,7 @@ function isOfSome(table: typeof handoffs | typeof messageFeedback, workspaceId: 
   return and(eq(table.workspaceId, workspaceId), inArray(table.conversationId, jsonIds(conversationIds)));
 }
 
-/** A page of a person's leads, by id. */
+/** Lists a page of a person's leads, by id. */
 export function listLeads(db: Database, workspaceId: string, person: PersonIdentifier, { afterId, limit }: Slice) {
   return db
     .select()
@@ -114,12 +114,12 @@ export function listLeads(db: Database, workspaceId: string, person: PersonIdent
     .limit(limit);
 }
 
-/** Leads of a person that are found by their visitor only, not by their email. */
+/** Lists leads of a person that are found only by their visitor and not by their email. */
 export function listLeadsByVisitor(db: Database, workspaceId: string, person: PersonIdentifier, limit: number) {
   return db.select({ id: leads.id }).from(leads).where(isLeadOfVisitor(workspaceId, person)).limit(limit);
 }
 
-/** Deletes a person's visitors; returns those that existed. */
+/** Deletes a person's visitors. Returns those that existed. */
 export function eraseVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
   return db.delete(visitors).where(isPersonsVisitor(workspaceId, person)).returning({ id: visitors.id });
 }
@@ -128,7 +128,10 @@ function isPersonsVisitor(workspaceId: string, person: PersonIdentifier): SQL {
   return isAmong(visitors, workspaceId, visitorIds(workspaceId, person));
 }
 
-/** By an email also the conversations of a shared visitor in which a contact form with it was sent, and none with another one. */
+/**
+ * SQL condition: the conversation belongs to a visitor of the person. An email also finds the conversation of a shared visitor, if a
+ * contact form with this email, and none with another one, was sent in it.
+ */
 function isPersonsConversation(workspaceId: string, person: PersonIdentifier): SQL {
   const ofVisitor = sql`SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id IN ${visitorIds(workspaceId, person)}`;
   const isOthers = sql`EXISTS (SELECT 1 FROM ${visitors} v WHERE v.id = l.visitor_id AND v.email_key IS NOT NULL)
@@ -142,7 +145,7 @@ function conversationIds(db: Database, workspaceId: string, person: PersonIdenti
   return db.select({ id: conversations.id }).from(conversations).where(isPersonsConversation(workspaceId, person));
 }
 
-/** A lead is a person's if it has their email, or if one of their visitors left it without another one. */
+/** SQL condition: the lead has the person's email, or one of their visitors left it without another email. */
 function isPersonsLead(workspaceId: string, person: PersonIdentifier): SQL {
   const byVisitor = sql`SELECT id FROM ${leads} WHERE ${isLeadOfVisitor(workspaceId, person)}`;
   const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${person.value}`;
@@ -154,7 +157,7 @@ function isLeadOfVisitor(workspaceId: string, person: PersonIdentifier): SQL {
   return and(eq(leads.workspaceId, workspaceId), inArray(leads.visitorId, visitorIds(workspaceId, person)), hasNoOther)!;
 }
 
-/** The ids of a person's visitors, and of all that were merged into these. CROSS JOIN fixes the join order. */
+/** SQL: the ids of a person's visitors, and of all visitors that were merged into these. CROSS JOIN fixes the join order. */
 function visitorIds(workspaceId: string, { type, value }: PersonIdentifier): SQL {
   const column = { email: sql`email_key`, anon_id: sql`anon_id`, external_id: sql`external_id` }[type];
   const matching = sql`SELECT coalesce(merged_into, id) AS id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;

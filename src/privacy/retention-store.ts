@@ -25,7 +25,7 @@ export function claimDueWorkspaces(db: Database, nowMs: number, nextMs: number, 
   return db.update(workspaces).set({ pruneAt: nextMs }).where(inArray(workspaces.id, due)).returning({ workspaceId: workspaces.id });
 }
 
-/** A workspace's retention; nothing for one that is deleted or still being imported. */
+/** Finds a workspace's retention. Returns no row if the workspace is deleted or still being imported. */
 export function findRetention(db: Database, workspaceId: string) {
   return db
     .select({ retention: workspaces.retention })
@@ -33,7 +33,7 @@ export function findRetention(db: Database, workspaceId: string) {
     .where(and(isWorkspace(workspaceId), importCompleted(workspaces.id)));
 }
 
-/** Conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of the list's index. */
+/** Lists conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of an index. */
 export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   const ranges = CONVERSATION_STATUSES.map(
     (status) =>
@@ -46,7 +46,7 @@ export function listExpiredConversations(db: Database, workspaceId: string, befo
     .where(inArray(conversations.id, oldest));
 }
 
-/** Leads from before `beforeMs`, oldest first, with their visitors. */
+/** Lists leads from before `beforeMs`, oldest first, with their visitors. */
 export function listExpiredLeads(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   return db
     .select({ id: leads.id, visitorId: leads.visitorId })

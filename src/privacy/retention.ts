@@ -8,17 +8,17 @@ import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER
 import type { DeletedCounts } from "./erasure-store.ts";
 import { eraseUnusedVisitors, findRetention, listExpiredConversations, listExpiredLeads, pruneEventLog } from "./retention-store.ts";
 
-/** A wake-up: erase the expired records of a workspace. */
+/** A wake-up for the erasure of a workspace's expired records. */
 export interface PruneMessage {
   workspaceId: string;
   prune: true;
 }
 
-/** How often a workspace with its own retention is pruned, and how soon again if its wake-up was lost. */
+/** How often a workspace with its own retention is pruned. If a wake-up is lost, the next one follows after this time. */
 export const PRUNE_INTERVAL_MS = 60 * 60_000;
-/** Steps of one wake-up: about a thousand subrequests and queries, the limit of one invocation. */
+/** How many steps a wake-up runs. They make about a thousand subrequests and queries, which is the limit of an invocation. */
 const STEPS_PER_RUN = 8;
-/** Deliveries, and events, that one step deletes. */
+/** How many deliveries, and how many events, one step deletes. */
 const LOG_ROWS_PER_STEP = 500;
 
 /** The result of a wake-up; with "goes_on" it has sent the next one. */
@@ -52,7 +52,7 @@ export async function prune(
   return "goes_on";
 }
 
-/** Erases some of the expired records. @returns how many of each kind; zeros when none are left. */
+/** Erases some of the expired records. @returns how many records of each kind were erased; all are 0 if none are left. */
 async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
   const { db, workspaceId } = op;
   const removed: DeletedCounts = {};

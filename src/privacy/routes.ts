@@ -18,19 +18,19 @@ const findPerson = createRoute({
   summary: "Find the data of one person",
   ...needsScope("privacy:read"),
   request: { query: personQuery },
-  responses: { 200: jsonResponse(foundSchema, "The visitors, and how many records there are."), ...errorResponses(403, 422) },
+  responses: { 200: jsonResponse(foundSchema, "The visitors, and the numbers of records."), ...errorResponses(403, 422) },
 });
 
 privacyRoutes.openapi(findPerson, async (c) => {
   const { db, workspaceId } = operationOf(c);
   const person = toIdentifier(c.req.valid("query"));
-  const [visitors, shared, [talks], [left], [handed]] = await db.batch([
+  const [visitors, shared, [inConversations], [inLeads], [inHandoffs]] = await db.batch([
     listVisitors(db, workspaceId, person),
     listSharedVisitors(db, workspaceId, person),
     ...countRecords(db, workspaceId, person),
   ]);
-  const { conversations, messages } = talks ?? { conversations: 0, messages: 0 };
-  const counts = { conversations, messages, leads: left?.leads ?? 0, handoffs: handed?.handoffs ?? 0 };
+  const { conversations, messages } = inConversations ?? { conversations: 0, messages: 0 };
+  const counts = { conversations, messages, leads: inLeads?.leads ?? 0, handoffs: inHandoffs?.handoffs ?? 0 };
   return c.json({ identifier: person, visitors: visitors.map(toVisitor), shared_visitors: shared.map(toVisitor), counts }, 200);
 });
 
@@ -39,7 +39,7 @@ const eraseRoute = createRoute({
   method: "delete",
   path: "/privacy/visitors",
   summary: "Erase all data of one person",
-  description: "Cannot be undone. It is recorded in the audit log with a keyed hash of the identifier; erasing again is safe.",
+  description: "This cannot be undone. It is recorded in the audit log with a keyed hash of the identifier. Repeating it is safe.",
   ...needsScope("privacy:write"),
   request: { query: personQuery },
   responses: { 200: jsonResponse(erasedSchema, "What was erased."), ...errorResponses(403, 422) },
@@ -58,13 +58,16 @@ const exportRoute = createRoute({
   summary: "Download all data of one person",
   ...needsScope("privacy:read"),
   request: { query: personQuery },
-  responses: { 200: jsonResponse(exportSchema, "Everything, in the records' usual form."), ...errorResponses(403, 422) },
+  responses: {
+    200: jsonResponse(exportSchema, "All records of the person, in the same form as in other responses."),
+    ...errorResponses(403, 422),
+  },
 });
 
 privacyRoutes.openapi(exportRoute, (c) => {
   const pieces = exportPerson(operationOf(c), toIdentifier(c.req.valid("query")));
   c.header("Content-Type", "application/json");
   c.header("Content-Disposition", 'attachment; filename="export.json"');
-  // A stream has no type of its own; a test parses it by the schema.
+  // The type of the response does not allow a stream. A test parses the stream with the schema.
   return c.body(textStream(pieces), 200) as never;
 });

@@ -16,19 +16,29 @@ export const personQuery = z
       .string()
       .min(1)
       .max(320)
-      // Nothing would be found, and the caller would believe it erased.
+      // With a space, nothing would be found, and the caller would believe that the person was erased.
       .refine((email) => !/\s/.test(email), valueErrorParams("an address has no spaces: write a plus sign as %2B"))
       .optional()
-      .meta({ description: "A visitor's or contact form's email, in any case.", example: "ann@example.com" }),
-    anon_id: z.string().min(1).max(128).optional().meta({ description: "The widget's visitor id; API users are api:<user.id>." }),
-    external_id: z.string().min(1).max(128).optional().meta({ description: "A verified id, or the user.id sent to the ask operation." }),
+      .meta({ description: "The email of a visitor or of a contact form, in upper or lower case.", example: "ann@example.com" }),
+    anon_id: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .meta({ description: "The visitor's id in the widget. For a user of the API, it is `api:` and the user's id." }),
+    external_id: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .meta({ description: "The id of a verified visitor, or the `user.id` of a question over the API." }),
   })
   .refine((query) => TYPES.filter((type) => query[type] !== undefined).length === 1, {
     ...valueErrorParams("pass exactly one of email, anon_id and external_id"),
     when: () => true,
   });
 
-/** The identifier that a valid query names. */
+/** Returns the identifier that a valid query names. */
 export function toIdentifier(query: z.output<typeof personQuery>): PersonIdentifier {
   const type = TYPES.find((name) => query[name] !== undefined)!;
   const value = query[type]!;
@@ -51,19 +61,19 @@ export const foundSchema = z
       .meta({ description: "Visitors who left this email and another one. They are not counted. Find them by their anon_id." }),
     counts: z
       .object({
-        conversations: z.int().meta({ description: "Conversations." }),
-        messages: z.int().meta({ description: "Messages of all authors in them." }),
-        leads: z.int().meta({ description: "Leads." }),
-        handoffs: z.int().meta({ description: "Hand-offs." }),
+        conversations: z.int().meta({ description: "The number of conversations." }),
+        messages: z.int().meta({ description: "The number of messages in them, of all authors." }),
+        leads: z.int().meta({ description: "The number of leads." }),
+        handoffs: z.int().meta({ description: "The number of hand-offs." }),
       })
-      .meta({ description: "How many records there are of them." }),
+      .meta({ description: "The numbers of the person's records." }),
   })
   .openapi("PrivacyFound");
 
 export const erasedSchema = z
   .object({
-    audit_id: uuid().meta({ description: "Names the erasure in the audit log." }),
-    erased_at: timestamp().meta({ description: "When they were erased." }),
+    audit_id: uuid().meta({ description: "The id of the erasure in the audit log." }),
+    erased_at: timestamp().meta({ description: "When the records were erased." }),
     deleted: z
       .record(z.string(), z.int())
       .meta({ description: "How many records of each kind were erased.", example: { conversations: 3, messages: 14 } }),
@@ -73,20 +83,20 @@ export const erasedSchema = z
 export const exportSchema = z
   .object({
     identifier: identifierSchema.meta({ description: "The identifier of the person." }),
-    exported_at: timestamp().meta({ description: "When it was made." }),
+    exported_at: timestamp().meta({ description: "When the export was made." }),
     visitors: z.array(visitorSchema).meta({ description: "The visitors who are this person." }),
     conversations: z
       .array(
         conversationSchema.extend({
           handoffs: z.array(z.unknown()).meta({ description: "Its hand-offs, oldest first." }),
           feedback: z.array(feedbackSchema).meta({ description: "The ratings of its answers." }),
-          drafts: z.array(storedDraftSchema).meta({ description: "The drafts of curated answers that its replies became." }),
+          drafts: z.array(storedDraftSchema).meta({ description: "The drafts of curated answers that were made from its replies." }),
           messages: z.array(messageSchema).meta({ description: "Its messages, oldest first." }),
           notes: z.array(messageSchema).meta({ description: "The team's notes on it, oldest first." }),
           traces: z.array(traceSchema).meta({ description: "The traces of its answers of the last 30 days, oldest first." }),
         }),
       )
-      .meta({ description: "Their conversations with all messages." }),
-    leads: z.array(z.unknown()).meta({ description: "What they left." }),
+      .meta({ description: "The person's conversations with all messages." }),
+    leads: z.array(z.unknown()).meta({ description: "The leads that the person left." }),
   })
   .openapi("PrivacyExport");

@@ -5,9 +5,9 @@ import type { Statement } from "../platform/db/sql.ts";
 export type Group = readonly Statement[];
 
 /**
- * Runs groups of statements in one round trip. Where one fails, all are rolled back, and each group runs by itself: a failing one
- * stops no other.
- * @returns for each group what its statements returned, or why it failed.
+ * Runs groups of statements in one round trip. If one fails, all are rolled back, and each group then runs by itself, so that a
+ * failing group does not stop the others.
+ * @returns for each group the results of its statements, or its error.
  */
 export async function runGroups(db: Database, groups: readonly Group[]): Promise<PromiseSettledResult<unknown[]>[]> {
   try {

@@ -20,8 +20,8 @@ export interface SweepResult {
 }
 
 /**
- * Runs each minute from cron: finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows.
- * `listTasks` names all that it does.
+ * Finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows. The cron runs it each
+ * minute. `listTasks` and `listPrunes` name its tasks.
  * @param sweepOne sweeps one shard.
  */
 export async function sweep(
@@ -54,9 +54,9 @@ function toJobResult(counts: Counts): JobResult {
 }
 
 /**
- * Sweeps one shard: one round trip finds the work of all tasks and deletes old rows, then each task runs by itself. What fails
- * stops nothing else.
- * @throws Error when nothing succeeds: the database cannot be reached.
+ * Sweeps one shard. One round trip finds the work of all tasks and deletes old rows; then each task runs by itself, so that its
+ * failure does not stop the others.
+ * @throws Error if no statement succeeds, because the database cannot be reached.
  */
 export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<SweepResult> {
   const meter = new Meter();
@@ -81,13 +81,13 @@ export async function sweepShard(env: Env, shard: number, nowMs: number): Promis
   return { counts: { ...Object.fromEntries(runs.map(({ kind, found }) => [kind, found])), failed }, cost: meter.cost };
 }
 
-/** What came of a task. */
+/** The result of a task. */
 interface TaskRun {
   kind: string;
   /** How many rows it found. */
   found: number;
   failed: number;
-  /** What is put off. */
+  /** The keys of the work that is put off. */
   failedKeys: string[];
 }
 
@@ -111,7 +111,7 @@ async function runTask({ kind, work }: Task, result: PromiseSettledResult<unknow
   }
 }
 
-/** Puts off what failed, in one round trip; if that fails, the next run tries it again. */
+/** Puts off the failed work in one round trip. If that fails, the next run tries the work again. */
 async function putOffFailed(db: Database, runs: readonly TaskRun[], nowMs: number): Promise<void> {
   const failing = runs.filter(({ failedKeys }) => failedKeys.length > 0);
   const results = await runGroups(

@@ -29,14 +29,14 @@ import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../w
 import { pruneSent } from "../workspaces/visitor-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
-/** Rows of each task that one run handles in a shard; the next run, a minute later, continues. */
+/** How many rows of each task one run handles in a shard. The next run, a minute later, continues. */
 const MAX_PER_RUN = 100;
 /** The limit for leads is larger, because one call indexes all leads of a workspace. */
 const MAX_LEADS_PER_RUN = 1_000;
 /** An erasure that takes longer is assumed to be interrupted. Resuming one that still runs does no harm. */
 const ERASURE_TIMEOUT_MS = 5 * 60_000;
 const MAX_ERASURES_PER_RUN = 5;
-/** How long received emails are remembered: mail servers retry for days. A later repeat only costs an answer. */
+/** Mail servers retry for days, so received emails are remembered for this time. An email that is repeated later is answered again. */
 const EMAIL_DEDUPLICATION_MS = 7 * 24 * 60 * 60_000;
 /** The limit is larger than the number of rows that a minute adds. Deleting a row costs little. */
 const MAX_PRUNED_PER_RUN = 5_000;
@@ -49,7 +49,7 @@ export interface Run {
   nowMs: number;
 }
 
-/** A piece of a task's work. Where one with a key fails, the work with this key is put off. */
+/** A piece of a task's work. If a piece with a key fails, the work with this key is put off. */
 interface Piece {
   done: Promise<unknown>;
   /** The id that the task's statement leaves out while its work is put off. */
@@ -62,13 +62,13 @@ type Work = readonly Piece[];
 export interface Task {
   /** The name of its count in the log. */
   kind: string;
-  /** Finds rows with unfinished work, one workspace after the other. */
+  /** Finds rows with unfinished work, in which the workspaces take turns. */
   find: Statement;
   /** Starts the work on these rows. */
   work: (found: unknown[]) => Work | Promise<Work>;
 }
 
-/** The tasks of each run in a shard. */
+/** Lists the tasks of a run in a shard. */
 export function listTasks(run: Run): Task[] {
   const { env, meter, db, nowMs } = run;
   const operationOn = (workspaceId: string) => newOperation(env, meter, workspaceId, nowMs);
@@ -100,7 +100,7 @@ export function listTasks(run: Run): Task[] {
   ];
 }
 
-/** The statements that delete old rows; those of one group belong together. */
+/** Lists the statements that delete old rows. The statements of one group belong together. */
 export function listPrunes(db: Database, nowMs: number): Group[] {
   return [
     pruneLog(db, nowMs),
@@ -112,7 +112,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
   ];
 }
 
-/** A task whose work takes the rows of its statement; the list does not need their types. */
+/** Makes a task, whose work takes the rows of its statement. The list of tasks does not need the types of the rows. */
 function task<Find extends Statement>(kind: string, find: Find, work: (found: Awaited<Find>) => Work | Promise<Work>): Task {
   return { kind, find, work: work as Task["work"] };
 }

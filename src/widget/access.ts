@@ -29,7 +29,7 @@ declare module "../platform/http/context.ts" {
   }
 }
 
-/** The protocol that a browser names beside its token, and the service confirms. */
+/** The WebSocket subprotocol that a browser names together with its token, and that the service confirms. */
 export const LIVE_PROTOCOL = "support-agent";
 
 /** Admits requests that have a visitor's token. */
@@ -43,20 +43,20 @@ export const requireVisitor: Check = async (c) => {
   return answerInRegion(c, visitor.agentId);
 };
 
-/** The token that a browser names as a protocol of its WebSocket, since it lets pages send no header of their own with one. */
+/** Returns the token that a browser names as a subprotocol of its WebSocket, because a page cannot set the headers of a WebSocket. */
 function protocolToken(c: AppContext): string | undefined {
   return namedProtocols(c).find((protocol) => protocol !== LIVE_PROTOCOL);
 }
 
-/** The protocols that a WebSocket's client names. */
+/** Returns the subprotocols that a WebSocket's client names. */
 export function namedProtocols(c: AppContext): string[] {
   const protocols = c.req.header("Sec-WebSocket-Protocol")?.split(",") ?? [];
   return protocols.map((protocol) => protocol.trim());
 }
 
 /**
- * The visitor that a token names. It reads no storage.
- * @param agentId the agent that the token must be of, where the request names one.
+ * Verifies a token without reading storage, and counts the request against the limit of its visitor.
+ * @param agentId the agent that the token must name, if the request names one.
  * @throws ApiError invalid_visitor_token, rate_limited.
  */
 async function checkToken(c: AppContext, token: string, agentId?: string): Promise<VisitorToken> {
@@ -76,21 +76,21 @@ function invalidToken(message: string): ApiError {
   return unauthorized("invalid_visitor_token", message);
 }
 
-/** 401. */
+/** Returns an error with the status 401. */
 export function unauthorized(code: ErrorCode, message: string): ApiError {
   return new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /**
- * The database of an agent.
- * @throws ApiError not_found when there is none.
+ * Returns the database of an agent.
+ * @throws ApiError not_found if no database can have the agent.
  */
 export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
   if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw agentNotFound();
   return shardDb(c.env, shardOf(agentId), c.get("meter"));
 }
 
-/** @throws ApiError invalid_visitor_token where the token was ended. */
+/** @throws ApiError invalid_visitor_token if the token was ended. */
 function requireLive(token: VisitorToken, agent: AgentRow, visitor: VisitorRow): void {
   if (isEnded(token, agent, visitor, Date.now())) throw invalidToken("The visitor_token was ended. Start again without one.");
 }
@@ -98,7 +98,7 @@ function requireLive(token: VisitorToken, agent: AgentRow, visitor: VisitorRow):
 type FoundAgent = Awaited<ReturnType<typeof findAgentWithPlan>>[number];
 
 /**
- * The agent and its workspace's limits, if the agent allows the request's origin.
+ * Returns the agent and its workspace's limits, if the agent allows the request's origin.
  * @throws ApiError not_found, origin_not_allowed.
  */
 export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
@@ -110,8 +110,8 @@ export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
 }
 
 /**
- * The agent of the path and the visitor of the body's token, if there is one, with what a query of the same trip reads, for
- * a request that sends something.
+ * Checks a request that sends something. It reads the agent of the path, the visitor of the body's token, if there is one, and a
+ * further query in one trip to D1.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
 export async function openAgent<Query extends Statement>(
@@ -132,14 +132,14 @@ export async function openAgent<Query extends Statement>(
   const opened = requireAgent(c, found);
   if (claim && !visitor) throw invalidToken("The visitor_token's visitor does not exist any more. Start again without one.");
   if (claim && visitor) requireLive(claim, opened.agent, visitor);
-  // What is sent is counted where it is stored; a flood beyond the day's limit ends here, at the price of this trip.
+  // What visitors send is counted when it is stored. This check stops a flood beyond the day's limit after one trip.
   const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
   if (full) throw flowLimited(full, nowMs);
   return { ...opened, claim, visitor, read: before[0] };
 }
 
 /**
- * A conversation of the token's visitor and its agent, with what more queries of the same trip read.
+ * Finds a conversation of the token's visitor with the token's agent. Further queries are read in the same trip.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function openConversation<const Queries extends readonly Statement[] = []>(
@@ -179,8 +179,8 @@ export async function openVisitor(c: AppContext) {
 }
 
 /**
- * Ends the tokens of the token's visitor, this one included, and closes the sockets of their latest conversations. The socket of
- * an earlier one is told nothing after ten minutes.
+ * Ends all tokens of the token's visitor, including this one, and closes the sockets of their latest conversations. The socket of
+ * an earlier conversation gets no more notifications once it is ten minutes old.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function endSessions(c: AppContext): Promise<void> {
@@ -190,7 +190,7 @@ export async function endSessions(c: AppContext): Promise<void> {
 }
 
 /**
- * Requires the Turnstile token that the agent asks for, if it does, of a visitor whom nothing vouches for.
+ * Requires a Turnstile token if the agent asks for one. Callers check only visitors without a token and without a proven identity.
  * @throws ApiError challenge_required; UnreadableSecretError.
  */
 export async function requireChallenge(c: AppContext, agent: AgentRow, token: string | null | undefined): Promise<void> {
@@ -200,7 +200,7 @@ export async function requireChallenge(c: AppContext, agent: AgentRow, token: st
   const problem = await turnstileProblem(c.env, secret, token, (hostname) => isAllowedHost(c, agent.allowedOrigins, hostname));
   if (problem === undefined) return;
   log("turnstile_refused", { workspace_id: agent.workspaceId, agent_id: agent.id, reason: problem });
-  throw challengeRequired("The turnstile_token was not accepted: each is good once, for five minutes. Send a new one.");
+  throw challengeRequired("The turnstile_token was not accepted. A token is valid once, for five minutes. Send a new one.");
 }
 
 function challengeRequired(message: string): ApiError<"challenge_required"> {

@@ -17,17 +17,17 @@ import { senderOf } from "./rate-limit.ts";
 import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
 import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
-/** A full conversation takes no message later either; a 429 has to say something. */
+/** A 429 must have a Retry-After, although a full conversation does not accept a message later either. */
 const FULL_RETRY_SECONDS = "3600";
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-/** The clocks of visitors are off, but seldom by more. A key of another time counts as none. */
+/** The clocks of visitors are seldom wrong by more than this. A key from another time is ignored. */
 const MAX_KEY_SKEW_MS = DAY_MS;
-/** As long as a UUID, so that nobody guesses one. */
+/** An anonymous id is as long as a UUID, so that it cannot be guessed. */
 const ANON_ID_BYTES = 16;
 
 /**
- * Asks the agent for a visitor: one D1 trip finds out who asks and whether they may, and the turn does the rest.
- * @throws ApiError when the question is not answered.
+ * Asks the agent on behalf of a visitor. One trip to D1 finds the visitor and checks the request; then the session runs the turn.
+ * @throws ApiError if the question is not answered.
  */
 export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
   const { question, visitor } = await toQuestion(c, agentId, body);
@@ -35,7 +35,7 @@ export async function askForVisitor(c: AppContext, agentId: string, body: Messag
   return { ...answer, ...(await visitorFields(c.env, visitor, visitorId)) };
 }
 
-/** The same, as a stream of events. */
+/** Asks the agent on behalf of a visitor, and responds with a stream of events. */
 export async function streamForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<Response> {
   const { question, visitor } = await toQuestion(c, agentId, body);
   return streamedAnswer(c, question, { visitor, toError: toVisitorError });
@@ -56,7 +56,7 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
   });
 }
 
-/** The question, and the visitor who gets a token with its answer. */
+/** Makes the question of a request, and the visitor who gets a token with its answer. */
 async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Promise<{ question: Question; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
@@ -90,19 +90,19 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     leadLimit: visitorLimitOf(limits, "leads", sender),
     nowMs,
   };
-  // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
+  // Only a signature gives a token of the person. An anonymous visitor keeps its own token, even after it was merged.
   const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);
   const issuedAtMs = identity || !claim || !bearer ? nowMs : issuedAt(claim, bearer, nowMs);
   return { question, visitor: { agentId, visitorId, anonId: visitor.anonId, issuedAtMs } };
 }
 
-/** When the next token of a visitor counts as issued: an answer does not renew a verified visitor's. */
+/** Returns the time of issue of a visitor's next token. An answer does not renew the token of a verified visitor. */
 function issuedAt(token: VisitorToken, visitor: VisitorRow, nowMs: number): number {
   return visitor.verified ? token.issuedAtMs : nowMs;
 }
 
 /**
- * The identity that the request proves; undefined when it claims none.
+ * Returns the identity that the request proves; undefined if it claims none.
  * @throws ApiError invalid_identity; UnreadableSecretError if the proof may be right but cannot be checked.
  */
 async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: number): Promise<Identity | undefined> {
@@ -116,8 +116,8 @@ async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: n
 }
 
 /**
- * An identity is a visitor of its own, the same on every device, and the token's anonymous visitor is merged into it. A
- * visitor who has an identity already is not merged: people share computers.
+ * Returns the author of the question. An identity has its own visitor, which is the same on every device, and the token's anonymous
+ * visitor is merged into it. A visitor who already has an identity is not merged, because people share computers.
  */
 function toQuestionVisitor(identity: Identity | undefined, bearer: VisitorRow | undefined, anonId: string): QuestionVisitor {
   if (identity) {
@@ -131,8 +131,8 @@ function toQuestionVisitor(identity: Identity | undefined, bearer: VisitorRow | 
 }
 
 /**
- * The ids of a question's new records. With an Idempotency-Key they follow from it and from the question, so that a question that
- * is sent again is the one before, and nothing has to be stored to find that out.
+ * Returns the ids of a question's new records. With an Idempotency-Key, they are derived from the key and the question. A question that
+ * is sent again therefore has the same ids, and nothing has to be stored to recognize it.
  */
 async function newIds(
   c: AppContext,
@@ -155,13 +155,13 @@ function toAnonId(bytes: Uint8Array): string {
 
 type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];
 
-/** Whether the conversation is the token's visitor's, the proven person's, or of the visitor that is merged into them. */
+/** Whether the conversation belongs to the token's visitor, to the proven person, or to the visitor that is merged into the person. */
 function isOwn(conversation: FoundConversation, visitor: QuestionVisitor, bearer: VisitorRow | undefined): boolean {
   if (bearer) return conversation.visitorId === bearer.id || conversation.begunBy === bearer.id;
   return conversation.anonId === visitor.anonId || (visitor.joins !== null && conversation.visitorId === visitor.joins);
 }
 
-/** A visitor does not learn that a conversation of somebody else exists. */
+/** Maps a refusal to an error. It does not reveal that a conversation of somebody else exists. */
 function toVisitorError(refusal: Refusal): ApiError {
   switch (refusal.outcome) {
     case "conversation_not_found":

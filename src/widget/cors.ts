@@ -9,10 +9,10 @@ import { truncate } from "../platform/text.ts";
 import { limitAddress } from "./rate-limit.ts";
 import { findAllowedOrigins } from "./store.ts";
 
-/** How long a browser may cache a preflight, and so how soon a changed list of origins takes effect. */
+/** How long a browser may cache a preflight. A changed list of origins takes effect within this time. */
 const PREFLIGHT_SECONDS = 600;
 const ANY_ORIGIN = "*";
-/** How much of an origin an error repeats. */
+/** How many characters of an origin an error repeats. */
 const MAX_ORIGIN_LENGTH = 200;
 
 const AGENT_PATH = /^\/widget\/v1\/agents\/([^/]+)/;
@@ -20,7 +20,7 @@ const CONVERSATION_PATH = /^\/widget\/v1\/conversations\/([^/]+)/;
 
 /**
  * Lets browsers read responses, and answers their preflights. Any page may read an error, so that its developer sees in the
- * browser's console what is wrong; only pages of the agent's allowed origins get anything else.
+ * browser's console what is wrong. Only pages of the agent's allowed origins get other responses.
  */
 export const cors: Check = async (c) => {
   c.header("Vary", "Origin");
@@ -38,7 +38,7 @@ export const cors: Check = async (c) => {
 };
 
 /**
- * Admits requests without an origin, from the service's own pages and from the agent's allowed origins.
+ * Admits requests without an origin, requests of the service's own pages, and requests of the agent's allowed origins.
  * @throws ApiError origin_not_allowed.
  */
 export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): void {

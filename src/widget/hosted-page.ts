@@ -14,11 +14,11 @@ import { uuid } from "../platform/http/fields.ts";
 import { requireConfig } from "../workspaces/checks.ts";
 import { limitAddress } from "./rate-limit.ts";
 
-/** How long browsers keep the page, and so how soon changed settings are seen. */
+/** Browsers cache the page for a minute. Changed settings are shown within this time. */
 const CACHE_CONTROL = "public, max-age=60";
 const TURNSTILE = "https://challenges.cloudflare.com";
 
-/** The page of an agent: the chat that websites embed, as a page of its own. */
+/** The page of an agent, which shows only the chat that websites embed. */
 export const hostedPageRoutes = new Hono<AppEnv>();
 
 hostedPageRoutes.use(checking(requireConfig), trimTrailingSlash());
@@ -30,7 +30,7 @@ hostedPageRoutes.get("/:agent_id", async (c) => {
   return agent ? c.html(pageOf(agent, c.req.url)) : c.html(MISSING_PAGE, 404);
 });
 
-/** The agent of the path, if it has a page. */
+/** Finds the agent of the path, if it has a page. */
 async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
   limitAddress(c);
   const agentId = uuid().safeParse(c.req.param("agent_id")).data;
@@ -40,7 +40,7 @@ async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
   return agent && toWidgetSettings(agent).hosted_page.enabled ? agent : undefined;
 }
 
-/** The page loads and asks this service alone, and for agents that want it, Turnstile. */
+/** Allows the page to connect only to this service and, if the agent requires it, to Turnstile. */
 function policyFor(agent: AgentRow | undefined): string {
   const own = [
     "default-src 'none'",

@@ -3,7 +3,7 @@ import type * as Jose from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** A token that leaks is of no use for longer. */
+/** A leaked token is valid for at most this time. */
 const MAX_LIFE_SECONDS = 24 * 60 * 60;
 
 /** An identity that is proven by a signature. */
@@ -15,7 +15,7 @@ export interface Identity {
   isProfileSigned: boolean;
 }
 
-/** The identity, or what is wrong with its proof, as a sentence for the caller. */
+/** The identity, or a sentence for the caller that says what is wrong with its proof. */
 type IdentityResult = { identity: Identity } | { problem: string };
 
 const claimsSchema = z.object({
@@ -26,7 +26,7 @@ const claimsSchema = z.object({
 
 /** Verifies an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
 export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityResult> {
-  // Loaded with the first token.
+  // The library is loaded with the first token.
   const jose = await import("jose");
   let problem = NO_SECRET;
   for (const secret of secrets) {

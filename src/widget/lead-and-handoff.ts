@@ -21,7 +21,7 @@ import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts"
 import type { LeadIn } from "./wire.ts";
 
 /**
- * Stores what a visitor left in a contact form.
+ * Stores a lead that a visitor left in a contact form.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
 export async function createVisitorLead(c: AppContext, agentId: string, body: LeadIn) {
@@ -51,8 +51,8 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
 }
 
 /**
- * The id of a lead: the same details from the same sender on the same UTC day are one lead, since a form whose response is lost is
- * sent again. Without the sender, its response would tell strangers who left theirs today.
+ * Returns the id of a lead. The same details from the same sender on the same UTC day are one lead, because a form whose response is
+ * lost is sent again. If the id did not depend on the sender, a stranger could find out whether somebody left these details today.
  */
 async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, sender: string): Promise<string> {
   const dayMs = startOfDay(nowMs);
@@ -67,9 +67,9 @@ export function requestedHandoffMessage(agent: AgentRow, lastMessages: readonly 
 }
 
 /**
- * Hands a conversation to a human because its visitor asks for one. One that a human has already stays as it is, and a
+ * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, and a
  * resolved one is reopened.
- * @param message what the visitor reads then.
+ * @param message the message that the visitor then reads.
  */
 export async function requestHandoff(op: ConversationOperation, agentId: string, message: string) {
   const { db, workspaceId, conversationId, nowMs } = op;

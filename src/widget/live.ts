@@ -8,7 +8,7 @@ import { LIVE_PROTOCOL, namedProtocols, openConversation } from "./access.ts";
 const RETRY_SECONDS = 60;
 
 /**
- * Opens a socket by which a visitor is told that there is something new in their conversation.
+ * Opens a WebSocket that notifies a visitor of changes to their conversation.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, conflict, rate_limited.
  */
 export async function followForVisitor(c: AppContext, conversationId: string): Promise<Response> {
@@ -17,7 +17,7 @@ export async function followForVisitor(c: AppContext, conversationId: string): P
   if (conversation.status === "resolved") {
     throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
   }
-  // The object needs no token, and a browser takes no protocol that it has not named.
+  // The object needs no token, and a browser accepts only a subprotocol that it has named.
   const headers = new Headers({ Upgrade: "websocket", [EXPIRY_HEADER]: String(expiryOf(claim.issuedAtMs, visitor)) });
   if (namedProtocols(c).includes(LIVE_PROTOCOL)) headers.set("Sec-WebSocket-Protocol", LIVE_PROTOCOL);
   const session = sessionOf(op, conversationId);

@@ -4,20 +4,20 @@ import type { AppContext } from "../platform/http/context.ts";
 import { clientAddress, rateLimited } from "../workspaces/checks.ts";
 import { RateLimiter } from "../workspaces/rate-limit.ts";
 
-/** Per 60 s: an office of twenty people behind one address may poll every two seconds. */
+/** The limits apply to 60 s. An office of twenty people behind one address may poll every two seconds. */
 const ADDRESS_REQUESTS = 600;
-/** Keeps one address from using up a workspace's messages. */
+/** The limit prevents one address from using up a workspace's messages. */
 const ADDRESS_WRITES = 60;
-/** A poll per second in two tabs. */
+/** A visitor may poll every second in two tabs. */
 const VISITOR_REQUESTS = 120;
-/** The limit is higher than what a person types. */
+/** A person does not send messages faster than this. */
 const VISITOR_WRITES = 30;
 
 const ADDRESS = { requests: new RateLimiter(ADDRESS_REQUESTS), writes: new RateLimiter(ADDRESS_WRITES) };
 const VISITOR = { requests: new RateLimiter(VISITOR_REQUESTS), writes: new RateLimiter(VISITOR_WRITES) };
 
 /**
- * Counts a request against its address. The workspace's rate limit, which is the integrators', is not touched.
+ * Counts a request against its address. It does not count against the workspace's rate limit, which is for integrators.
  * @throws ApiError rate_limited.
  */
 export function limitAddress(c: AppContext): void {
@@ -29,12 +29,12 @@ export function limitAddress(c: AppContext): void {
  * @throws ApiError rate_limited.
  */
 export function limitVisitor(c: AppContext, visitorId: string): void {
-  count(c, VISITOR, visitorId, "Too many requests of this visitor.");
+  count(c, VISITOR, visitorId, "Too many requests from this visitor.");
 }
 
 /**
- * The name under which what a visitor sends is counted (workspaces/visitor-limits.ts): of the verified person, or of the address.
- * A keyed hash, since it is stored.
+ * Returns the name under which a visitor's messages and leads are counted (workspaces/visitor-limits.ts). It is a keyed hash of the
+ * verified person or of the address, because it is stored.
  */
 export function senderOf(c: AppContext, workspaceId: string, visitor: { verified: boolean; externalId: string | null } | undefined) {
   const who = visitor?.verified ? `person/${visitor.externalId}` : `address/${clientAddress(c)}`;

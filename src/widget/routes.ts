@@ -33,13 +33,13 @@ import {
   visitorAnswerSchema,
 } from "./wire.ts";
 
-/** The visitors' surface, which browsers call without an API key. */
+/** The visitors' API, which browsers call without an API key. */
 export const widgetRoutes = createRouter("Visitors");
 
 widgetRoutes.use(checking(cors, requireConfig));
 widgetRoutes.use("/agents/:agent_id/*", checking(inRegionOf("agent_id")));
 
-/** The operations that take the visitor's token, for the OpenAPI document. */
+/** The security requirement of operations that take the visitor's token, for the OpenAPI document. */
 const VISITOR = [{ visitorToken: [] }];
 
 const agentParams = z.object({ agent_id: uuid() });
@@ -135,9 +135,11 @@ const poll = createRoute({
   checks: [requireVisitor],
   request: {
     params: conversationParams,
-    query: z.object({ after: uuid().optional().meta({ description: "The latest message that you have; all are read without it." }) }),
+    query: z.object({
+      after: uuid().optional().meta({ description: "The latest message that you have. Without it, all messages are returned." }),
+    }),
   },
-  responses: { 200: jsonResponse(pollSchema, "What came after the message, oldest first."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(pollSchema, "The messages after it, oldest first."), ...errorResponses(403, 404, 422) },
 });
 
 widgetRoutes.openapi(poll, async (c) => {
@@ -153,18 +155,18 @@ const follow = createRoute({
   operationId: "followConversation",
   method: "get",
   path: "/conversations/{conversation_id}/live",
-  summary: "Learn at once of new messages",
-  description: `A WebSocket that sends \`{"kind": "conversation", "id": "…"}\` when a message or the status of the conversation is new. Read
-the new messages then, and each time that you connect. A browser names its token as a protocol:
+  summary: "Follow a conversation over a WebSocket",
+  description: `A WebSocket that sends \`{"kind": "conversation", "id": "…"}\` when the conversation has a new message or status. Read
+the new messages then, and each time that you connect. A browser names its token as a subprotocol:
 
 \`\`\`js
 const socket = new WebSocket(url, ["${LIVE_PROTOCOL}", visitorToken]);
 socket.onopen = socket.onmessage = readNewMessages;
 \`\`\`
 
-Send nothing but \`ping\`, which is answered with \`pong\`. The service closes it when the conversation is resolved or erased, and
-when the visitor's sessions are ended. News that come after 10 minutes, or once the token has expired, close it instead of being told:
-connect again then.`,
+Send nothing but \`ping\`, which is answered with \`pong\`. The service closes the socket when the conversation is resolved or erased,
+and when the visitor's sessions are ended. After 10 minutes, or once the token has expired, the next change closes the socket: then
+connect again.`,
   security: VISITOR,
   checks: [requireVisitor],
   request: { params: conversationParams },
@@ -181,7 +183,10 @@ const handOff = createRoute({
   security: VISITOR,
   checks: [requireVisitor],
   request: { params: conversationParams },
-  responses: { 200: jsonResponse(handoffAnswerSchema, "The hand-off, and what the visitor reads."), ...errorResponses(403, 404, 422) },
+  responses: {
+    200: jsonResponse(handoffAnswerSchema, "The hand-off, and the message that the visitor reads."),
+    ...errorResponses(403, 404, 422),
+  },
 });
 
 widgetRoutes.openapi(handOff, async (c) => {

@@ -12,10 +12,10 @@ import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;
-/** Of how many messages the first one that tells its language counts. */
+/** How many of the visitor's last messages are read to detect their language. */
 const LAST_WRITTEN = 2;
 
-/** The allowed origins of the agent, or of the conversation's agent. */
+/** Finds the allowed origins of the agent, or of the conversation's agent. */
 export function findAllowedOrigins(db: Database, named: { agentId: string } | { conversationId: string }) {
   const agentId =
     "agentId" in named ? sql`${named.agentId}` : sql`(SELECT agent_id FROM ${conversations} WHERE id = ${named.conversationId})`;
@@ -25,7 +25,7 @@ export function findAllowedOrigins(db: Database, named: { agentId: string } | { 
     .where(sql`${agents.id} = ${agentId}`);
 }
 
-/** The visitor that a token names. */
+/** Finds the visitor that a token names. */
 export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorClaim) {
   return findOwn(db, visitors, workspaceOf(agentId), visitorId);
 }
@@ -36,12 +36,12 @@ export function endTokens(db: Database, { agentId, visitorId }: VisitorClaim, no
   return db.update(visitors).set({ tokensEndedAt: nowMs, updatedAt: nowMs }).where(isTheirs);
 }
 
-/** What all visitors of the agent's workspace sent today, by flow. */
+/** Lists how much all visitors of the agent's workspace sent today, by flow. */
 export function listSentToAgent(db: Database, agentId: string, nowMs: number) {
   return listSentToday(db, workspaceOf(agentId), nowMs);
 }
 
-/** A conversation with the agent, whoever its visitor is. */
+/** Finds a conversation with the agent, whoever its visitor is. */
 export function findVisitorConversation(db: Database, agentId: string, conversationId: string) {
   return db
     .select({
@@ -56,15 +56,15 @@ export function findVisitorConversation(db: Database, agentId: string, conversat
     .where(isVisitorConversation(agentId, conversationId));
 }
 
-/** A conversation that the token gives access to. */
+/** Finds a conversation that the token gives access to. */
 export function findOwnConversation(db: Database, claim: VisitorClaim, conversationId: string) {
   return db.select().from(conversations).where(isAccessible(claim, conversationId));
 }
 
-/** So many of a visitor's conversations are listed. */
+/** How many of a visitor's conversations are listed. */
 const LISTED_CONVERSATIONS = 20;
 
-/** The latest conversations that the token gives access to, newest first. */
+/** Lists the latest conversations that the token gives access to, newest first. */
 export function listOwnConversations(db: Database, claim: VisitorClaim) {
   const { agentId, visitorId } = claim;
   const owner = sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE id = ${visitorId})`;
@@ -79,7 +79,7 @@ export function listOwnConversations(db: Database, claim: VisitorClaim) {
 }
 
 /**
- * The messages after another, oldest first, of a conversation that the token gives access to.
+ * Lists the messages after another one, oldest first, in a conversation that the token gives access to.
  * @param after the last message that the visitor has seen; without it, all messages.
  */
 export function listNewMessages(db: Database, claim: VisitorClaim, conversationId: string, after: string | undefined) {
@@ -92,7 +92,7 @@ export function listNewMessages(db: Database, claim: VisitorClaim, conversationI
     .limit(POLL_LIMIT);
 }
 
-/** What the visitor wrote last, newest first, in a conversation that the token gives access to: enough to tell their language. */
+/** Lists the visitor's last messages, newest first, in a conversation that the token gives access to, to detect their language. */
 export function listLastWritten(db: Database, claim: VisitorClaim, conversationId: string) {
   return db
     .select({ content: messages.content })
@@ -102,7 +102,7 @@ export function listLastWritten(db: Database, claim: VisitorClaim, conversationI
     .limit(LAST_WRITTEN);
 }
 
-/** An agent's answer. The same batch has to check that the conversation is the visitor's. */
+/** Finds an agent's answer. The same batch must check that the conversation belongs to the visitor. */
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   const isVisitors = isAnswer(workspaceOf(agentId), key.conversation_id, key.message_id);
   return db.select(storedAnswerColumns).from(messages).where(isVisitors);
@@ -129,13 +129,13 @@ export function setCsat(
     .where(isAccessible(claim, conversationId));
 }
 
-/** SQL condition on `messages`: it is of a conversation that the token gives access to. */
+/** SQL condition on `messages`: the message belongs to a conversation that the token gives access to. */
 function isReadable(claim: VisitorClaim, conversationId: string): SQL {
   const ofConversation = and(eq(messages.workspaceId, workspaceOf(claim.agentId)), eq(messages.conversationId, conversationId));
   return and(ofConversation, exists(conversations, isAccessible(claim, conversationId)))!;
 }
 
-/** SQL condition: the conversation is that of the token's visitor, or was before that visitor was merged into another. */
+/** SQL condition: the conversation belongs to the token's visitor, or did before the visitor was merged into another one. */
 function isAccessible({ agentId, visitorId }: VisitorClaim, conversationId: string): SQL {
   return and(isVisitorConversation(agentId, conversationId), isBy(visitorId))!;
 }
@@ -144,7 +144,7 @@ function isBy(visitorId: string) {
   return or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId));
 }
 
-/** SQL condition: it is this conversation. Conversations of other channels do not exist on this surface. */
+/** SQL condition: it is this conversation. The visitors' API does not have conversations of other channels. */
 function isVisitorConversation(agentId: string, conversationId: string): SQL {
   const isOfAgent = and(isOwn(conversations, workspaceOf(agentId), conversationId), eq(conversations.agentId, agentId));
   return and(isOfAgent, inArray(conversations.channel, VISITOR_CHANNELS))!;
@@ -154,7 +154,7 @@ function workspaceOf(agentId: string): SQL {
   return sql`(SELECT workspace_id FROM ${agents} WHERE id = ${agentId})`;
 }
 
-/** A system message to the visitor, if the statement before it in the batch handed the conversation over. */
+/** Adds a system message to the visitor, if the statement before it in the batch handed the conversation over. */
 export function addHandoffNotice(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
@@ -173,7 +173,7 @@ export function addHandoffNotice(
   return insertWhere(db, messages, row, IF_CHANGED);
 }
 
-/** The visitor's last message, as the summary and the trigger of a hand-off. */
+/** SQL: the visitor's last message, as the summary and the trigger of a hand-off. */
 export function lastQuestion({ workspaceId, conversationId }: ConversationKey): { summary: SQL; triggerMessageId: SQL } {
   const last = sql`FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId} AND role = 'user'
     ORDER BY created_at DESC, id DESC LIMIT 1`;

@@ -5,7 +5,7 @@ import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 /** https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
 const SITEVERIFY = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
 const USER_AGENT = "Support-Agent-Turnstile/1.0";
-/** A visitor waits for it. */
+/** The limit is short, because a visitor waits for the response. */
 const TIMEOUT_MS = 3_000;
 const MAX_RESPONSE_BYTES = 16_384;
 
@@ -20,9 +20,9 @@ const verdictSchema = z.object({
 });
 
 /**
- * Has siteverify check a Turnstile token of an agent's page. What cannot be checked counts as wrong.
+ * Verifies a Turnstile token of an agent's page with siteverify. A token that cannot be verified counts as wrong.
  * @param isAllowedHost whether the token may have been solved on a page of this host.
- * @returns what is wrong, as a code for the log; undefined if nothing is.
+ * @returns a code for the log that says what is wrong; undefined if the token is valid.
  */
 export async function turnstileProblem(env: Env, secret: string, token: string, isAllowedHost: (hostname: string) => boolean) {
   const exchange = await guardedFetch(env, {

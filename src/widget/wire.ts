@@ -38,11 +38,13 @@ const turnstileToken = () =>
 export const settingsSchema = z
   .object({
     id: uuid(),
-    name: z.string().meta({ description: "What visitors call it.", example: "Acme support" }),
+    name: z.string().meta({ description: "The name that visitors see.", example: "Acme support" }),
     status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
-    language: z.string().meta({ description: "A BCP 47 tag: the language of its texts.", example: "en" }),
-    welcome_message: z.string().meta({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
-    handoff_message: z.string().meta({ description: "What visitors read when a human is needed." }),
+    language: z.string().meta({ description: "The language of its texts, as a BCP 47 tag.", example: "en" }),
+    welcome_message: z
+      .string()
+      .meta({ description: "The message that visitors read before they write.", example: "Hello! How can we help?" }),
+    handoff_message: z.string().meta({ description: "The message that visitors read when a human is needed." }),
     turnstile_site_key: z
       .string()
       .nullable()
@@ -83,15 +85,15 @@ export const messageInSchema = z
       .max(MAX_IDENTITY_TOKEN_LENGTH)
       .nullable()
       .optional()
-      .meta({ description: "A JWT that your backend signed with the agent's identity secret: it says who the visitor is." }),
+      .meta({ description: "A JWT that identifies the visitor. Your backend signs it with the agent's identity secret." }),
     user_hash: z
       .string()
       .max(128)
       .nullable()
       .optional()
       .meta({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
-    user: endUserSchema.nullable().meta({ description: "Who the visitor is, with user_hash." }).optional(),
-    channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "Where the visitor writes." }),
+    user: endUserSchema.nullable().meta({ description: "The visitor, whose id `user_hash` proves." }).optional(),
+    channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "The channel on which the visitor writes." }),
     stream: streamField(),
   })
   .superRefine((body, ctx) => {
@@ -108,26 +110,28 @@ export type MessageIn = z.output<typeof messageInSchema>;
 
 export const visitorAnswerSchema = chatAnswerSchema
   .extend({
-    visitor_token: z.string().meta({ description: "Send it with the visitor's next request, and keep it in their browser." }),
-    anon_id: z.string().meta({ description: "Names the visitor within the workspace." }),
+    visitor_token: z.string().meta({ description: "The token to send with the visitor's next request. Keep it in their browser." }),
+    anon_id: z.string().meta({ description: "The id of the visitor within the workspace." }),
   })
   .openapi("VisitorAnswer");
 
 export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
 
-/** How a visitor's list shows a conversation. */
+/** A conversation in a visitor's list. */
 const pastConversationSchema = z
   .object({
     id: uuid(),
-    status: z.enum(CONVERSATION_STATUSES).meta({ description: "Whether it is with the agent, with the team, or resolved." }),
+    status: z
+      .enum(CONVERSATION_STATUSES)
+      .meta({ description: "The status, which shows whether the agent or the team has the conversation, or whether it is resolved." }),
     last_message_preview: z.string().nullable().meta({ description: "The beginning of the latest message." }),
-    last_message_at: timestamp().meta({ description: "When the latest message came." }),
+    last_message_at: timestamp().meta({ description: "The time of the latest message." }),
     created_at: timestamp(),
   })
   .openapi("PastConversation");
 
 export const pastConversationsSchema = z
-  .object({ data: z.array(pastConversationSchema).meta({ description: "The conversations, the latest first." }) })
+  .object({ data: z.array(pastConversationSchema).meta({ description: "The conversations, newest first." }) })
   .openapi("PastConversations");
 
 export function toPastConversation(row: ConversationRow): z.infer<typeof pastConversationSchema> {
@@ -138,10 +142,10 @@ export function toPastConversation(row: ConversationRow): z.infer<typeof pastCon
 const visitorMessageSchema = messageSchema.extend({
   role: z
     .enum(MESSAGE_ROLES)
-    .meta({ description: "Who speaks: the visitor (user), the agent (assistant), the team (human) or the service." }),
+    .meta({ description: "The author: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service." }),
 });
 
-/** The wire record of a message for visitors, who learn the name of a member of the team, and nothing else of them. */
+/** Returns the wire record of a message for visitors, to whom only the name of a member of the team is shown. */
 export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typeof visitorMessageSchema> {
   const message = toMessage(row);
   const author = row.authorType === "member" ? { ...message.author, id: null } : message.author;
@@ -159,15 +163,17 @@ export const pollSchema = z
 
 export const handoffAnswerSchema = z
   .object({
-    handoff: handoffSchema.nullable().meta({ description: "The hand-off; null where the team has the conversation already." }),
+    handoff: handoffSchema.nullable().meta({ description: "The hand-off; null if the team already has the conversation." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation." }),
-    handoff_message: z.string().meta({ description: "What the visitor reads.", example: "A colleague will take it from here." }),
+    handoff_message: z
+      .string()
+      .meta({ description: "The message that the visitor reads.", example: "A colleague will take it from here." }),
   })
   .openapi("HandoffAnswer");
 
 export const csatInSchema = z
   .object({
-    score: z.int().gte(1).lte(5).meta({ description: "1 to 5, the best." }),
+    score: z.int().gte(1).lte(5).meta({ description: "The score from 1 to 5. 5 is the best." }),
     comment: z.string().max(2000).nullable().optional().meta({ description: "The visitor's comment." }),
   })
   .openapi("CsatIn", { example: { score: 5, comment: "Quick and clear." } });
@@ -176,7 +182,7 @@ const MAX_CUSTOM_FIELDS = 50;
 const MAX_FIELD_NAME_LENGTH = 64;
 /** The whole lead is sent as an event, which must stay below 64 KB. */
 const MAX_CUSTOM_FIELDS_BYTES = 8 * 1024;
-/** No phone number anywhere has fewer. */
+/** No phone number has fewer digits. */
 const MIN_PHONE_DIGITS = 3;
 
 const customFieldsSchema = z
@@ -215,9 +221,9 @@ export const leadInSchema = z
       .nullable()
       .optional()
       .meta({ description: "Their phone number." }),
-    message: z.string().max(4000).nullable().optional().meta({ description: "What they want." }),
+    message: z.string().max(4000).nullable().optional().meta({ description: "Their message." }),
     custom_fields: customFieldsSchema.nullable().optional().meta({ description: "Further fields of your form, by name." }),
-    conversation_id: uuid().nullable().optional().meta({ description: "The conversation that it is left in." }),
+    conversation_id: uuid().nullable().optional().meta({ description: "The conversation in which it is left." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
     source_url: z
@@ -226,7 +232,7 @@ export const leadInSchema = z
       .refine(isWebUrl, valueErrorParams("use an http or https URL"))
       .nullable()
       .optional()
-      .meta({ description: "The page that it is left on." }),
+      .meta({ description: "The URL of the page on which it is left." }),
   })
   .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"))
   .openapi("LeadIn", { example: { name: "Ann Lee", email: "ann@example.com", message: "Please call me about the team plan." } });

@@ -198,7 +198,7 @@ test("failures of the model are reported for an hour, those that are all reasoni
     "ok",
     [
       { ...fault, error: "status 500", count: 1 },
-      { ...fault, error: "the reply is all reasoning", count: 2, remedy: expect.stringContaining("choose another") },
+      { ...fault, error: "the reply is all reasoning", count: 2, remedy: expect.stringContaining("Choose another") },
     ],
   ]);
   await fail("status 500");
