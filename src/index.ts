@@ -16,6 +16,7 @@ export { LeadIndex } from "./leads/lead-index.ts";
 export { RegionalEntry } from "./platform/http/region.ts";
 export { RegionalWorker } from "./regional-worker.ts";
 export { ShardSweeper } from "./sweep/shard-sweeper.ts";
+export { FileReader } from "./knowledge/file-reader.ts";
 export { DeliverySender } from "./webhooks/delivery-sender.ts";
 
 export default {

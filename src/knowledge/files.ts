@@ -1,12 +1,16 @@
+import { exports } from "cloudflare:workers";
 import type { sources } from "../platform/db/schema.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
-import type { FileProblem } from "./extract/file.ts";
+import { withTimeout } from "../platform/time.ts";
+import type { FileProblem, FileReading } from "./file-reader.ts";
 import type { KnowledgeIndex } from "./index.ts";
 
 type Index = DurableObjectStub<KnowledgeIndex>;
 
 /** The size of a part. A row of the object holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
+/** The most time for one read, shorter than the lease of a source. The platform ends a reader after 30 s of CPU time. */
+const MAX_READ_MS = 90_000;
 
 /**
  * Stores an uploaded file in the agent's object, where it waits for its text to be extracted.
@@ -43,21 +47,25 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 /** The outcome for a file: its text is stored in its place, there is no file, or the file cannot be used. */
 export type FileExtraction = { outcome: "extracted" | "none" } | { outcome: "failed"; code: string; message: string };
 
-/** Extracts the text of a source's file, and stores it in place of the file. */
+/**
+ * Extracts the text of a source's file, and stores it in place of the file.
+ * @throws Error if the reader was interrupted or takes too long. Another run may read the file once more.
+ */
 export async function extractFile(
   index: Index,
-  { id, name }: Pick<typeof sources.$inferSelect, "id" | "name">,
+  { id, name, workspaceId, agentId }: Pick<typeof sources.$inferSelect, "id" | "name" | "workspaceId" | "agentId">,
   maxBytes: number,
 ): Promise<FileExtraction> {
-  const parts: Uint8Array[] = [];
-  for (let part = await index.readFilePart(id, 0); part; part = await index.readFilePart(id, parts.length)) parts.push(part);
-  if (parts.length === 0) {
+  const reading = await withTimeout<FileReading | null>(
+    MAX_READ_MS,
+    exports.FileReader.read(workspaceId, agentId, id),
+    "The reader of a file",
+  );
+  if (reading === null) {
     // The source may have been renamed while its text was extracted.
     await index.stageText(id, name, null, maxBytes);
     return { outcome: "none" };
   }
-  const { readFile } = await import("./extract/file.ts");
-  const reading = await readFile(joinedBytes(parts));
   if (reading.kind === "text") {
     const excess = await index.stageText(id, name, reading.text, maxBytes);
     if (excess === undefined) return { outcome: "extracted" };
@@ -77,6 +85,8 @@ const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
   pdf_too_large: "The PDF is too large to read once it is unpacked. Split it and upload the parts.",
   docx_damaged: "The Word document is damaged. Save it again and upload the new file.",
   docx_too_large: "The Word document is too large to read once it is unpacked. Split it and upload the parts.",
+  not_readable:
+    "Reading the file takes more time or memory than one file may take. Save it again in a simpler form, or split it, and upload the result.",
   too_much_text: "The file has more text than one source can hold. Split it and upload the parts.",
   knowledge_limit:
     "With this file the agent would have more knowledge than the plan includes. Delete sources or ask for a larger plan, then upload it again.",

@@ -54,6 +54,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.store.readFilePart(sourceId, part);
   }
 
+  /** Counts a read of the stored file that begins. @returns false if it was read too often without a result, or does not exist. */
+  async beginFileRead(sourceId: string): Promise<boolean> {
+    return this.knowledge.store.beginFileRead(sourceId);
+  }
+
   /** Removes the stored file. */
   async removeFile(sourceId: string): Promise<void> {
     this.knowledge.store.deleteFile(sourceId);
@@ -130,7 +135,10 @@ function scopeOf({ name = "" }: DurableObjectId): VectorScope {
 }
 
 /** Returns the object of an agent. Its name begins with the workspace, so an agent of another workspace has another, empty object. */
-export function indexOf({ env, meter, workspaceId }: Operation, agentId: string): DurableObjectStub<KnowledgeIndex> {
+export function indexOf(
+  { env, meter, workspaceId }: Pick<Operation, "env" | "meter" | "workspaceId">,
+  agentId: string,
+): DurableObjectStub<KnowledgeIndex> {
   meter.countObjectHop();
   return objectOf(env, env.INDEX, `${workspaceId}/${agentId}`);
 }

@@ -225,15 +225,18 @@ export interface IngestionMessage {
 /** The columns of a source that a wake-up needs. */
 export type WakeableSource = Pick<SourceRow, "id" | "workspaceId" | "agentId" | "type">;
 
-/** Sends wake-ups for sources. Crawls have their own queue, since they take longer than texts. */
+/**
+ * Sends wake-ups for sources. Crawls and files have their own queue, since they take longer than texts. It delivers one message at a
+ * time, so that a file that ends its reader uses up the retries of no other source.
+ */
 export async function wakeSources(env: Env, sources: readonly WakeableSource[], delaySeconds = 0): Promise<void> {
-  const messagesOf = (isOfWeb: boolean): IngestionMessage[] =>
+  const messagesOf = (isText: boolean): IngestionMessage[] =>
     sources
-      .filter(({ type }) => isCrawled(type) === isOfWeb)
+      .filter(({ type }) => (type === "text") === isText)
       .map(({ id, workspaceId, agentId }) => ({ workspaceId, agentId, sourceId: id }));
   await Promise.all([
-    sendWakeUps(env.INGESTION_QUEUE, messagesOf(false), delaySeconds),
-    sendWakeUps(env.CRAWL_QUEUE, messagesOf(true), delaySeconds),
+    sendWakeUps(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
+    sendWakeUps(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),
   ]);
 }
 

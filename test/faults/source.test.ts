@@ -1,17 +1,17 @@
 import { expect } from "vitest";
-import { createAgent, createWorkspace, listen, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, fileForm, listen, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { countBy, sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const queues = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-crawls", "support-agent-crawls-dlq"];
 const TEXT = "Refunds are paid within five working days.";
 
-async function createFixture(source: object) {
+async function createFixture(source: object | FormData, subpath = "") {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await listen(workspace, ["source.synced", "source.failed"]);
   const path = `/agents/${agent.id}/sources`;
-  const add = () => workspace.call("POST", path, source, { "Idempotency-Key": "once" });
+  const add = () => workspace.call("POST", path + subpath, source, { "Idempotency-Key": "once" });
   return { workspace, agent, path, add, id: "" };
 }
 
@@ -43,6 +43,15 @@ await withEachFault("a page", {
     });
     return createFixture({ type: "url", name: "Page", url: `https://${host}/page` });
   },
+  act: async (fixture) => {
+    fixture.id = (await sendUntilAnswered(fixture.add)).body.id;
+  },
+  check: ({ workspace, path, id }) => expectOneSource(workspace, path, id),
+});
+
+await withEachFault("a file", {
+  queues,
+  prepare: () => createFixture(fileForm(`# Refunds\n\n${TEXT}`, { name: "Handbook" }), "/files"),
   act: async (fixture) => {
     fixture.id = (await sendUntilAnswered(fixture.add)).body.id;
   },

@@ -1,14 +1,19 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { strToU8, zipSync } from "fflate";
-import { expect, test } from "vitest";
-import { createAgent, createWorkspace, deliver, fileForm, query, type Workspace } from "../harness.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { type IngestionMessage, wakeSources } from "../../src/knowledge/sources.ts";
+import { SOURCE_TYPES } from "../../src/platform/db/columns.ts";
+import { createAgent, createWorkspace, deliver, envWith, fileForm, query, type Workspace } from "../harness.ts";
 import { wrong } from "../platform/http/items.ts";
+import wrangler from "../../wrangler.toml?raw";
 import { docx, paragraph } from "./extract/docx-file.ts";
 import { pdfFile } from "./extract/pdf-file.ts";
 
-const QUEUE = "support-agent-ingestion";
+const QUEUE = "support-agent-crawls";
 const MIB = 1024 * 1024;
+/** The binding, which a test may replace. */
+const { INDEX } = env;
 
 async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
@@ -33,7 +38,7 @@ async function createFixture(settings: Parameters<typeof createWorkspace>[0] = {
 }
 
 function waitingBytes(workspace: Workspace, agentId: string): Promise<number> {
-  return runInDurableObject(env.INDEX.getByName(`${workspace.id}/${agentId}`), (_, { storage: { sql } }) => {
+  return runInDurableObject(INDEX.getByName(`${workspace.id}/${agentId}`), (_, { storage: { sql } }) => {
     const tables = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'file_parts'").toArray();
     const total = "SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM file_parts";
     return tables.length === 0 ? 0 : sql.exec<{ bytes: number }>(total).one().bytes;
@@ -221,4 +226,61 @@ test("a deleted source and an interrupted upload leave no bytes", async () => {
   await query(dead, "UPDATE sources SET lease_id = 'staging', lease_until = 1 WHERE id = ?", dead);
   await read(dead);
   expect(await waiting()).toBe(0);
+});
+
+// --- A reader that is ended ------------------------------------------------------------------------------------------
+
+/** Ends the next readers of files right after they have begun, so many of them. */
+function endReaders(count: number): void {
+  let left = count;
+  const getByName = (name: string) => {
+    const stub = INDEX.getByName(name);
+    const beginFileRead = async (sourceId: string) => {
+      const begun = await stub.beginFileRead(sourceId);
+      if (left-- > 0) throw new Error("Worker exceeded CPU time limit.");
+      return begun;
+    };
+    return new Proxy(stub, { get: (_, method) => (method === "beginFileRead" ? beginFileRead : Reflect.get(stub, method)) });
+  };
+  Reflect.set(env, "INDEX", { getByName });
+  onTestFinished(() => void Reflect.set(env, "INDEX", INDEX));
+}
+
+test("a file whose reader was ended once is read by the next run", async () => {
+  const { workspace, agentId, upload, read, get } = await createFixture();
+  const { id } = (await upload(fileForm(KETTLE))).body;
+  endReaders(1);
+  const { retryMessages } = await deliver(QUEUE, { workspaceId: workspace.id, agentId, sourceId: id });
+  expect(retryMessages).toHaveLength(1);
+  expect(await get(id)).toMatchObject({ status: "pending", error: null });
+  expect(await read(id)).toMatchObject({ status: "ready", chunks_count: 1 });
+});
+
+test("a file that ends its reader twice fails with its reason and leaves no bytes, and other sources are read", async () => {
+  const { workspace, agentId, upload, read, waiting } = await createFixture();
+  const [hostile, harmless] = [(await upload(fileForm(KETTLE))).body.id, (await upload(fileForm(KETTLE))).body.id];
+  const wakeUp = (sourceId: string) => ({ workspaceId: workspace.id, agentId, sourceId });
+  endReaders(2);
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const { retryMessages } = await deliver(QUEUE, wakeUp(hostile), attempt);
+    expect(retryMessages).toHaveLength(1);
+  }
+  expect(await read(harmless)).toMatchObject({ status: "ready" });
+  expect(await read(hostile)).toMatchObject({
+    status: "failed",
+    error: { code: "not_readable", message: expect.stringContaining("split it") },
+  });
+  expect(await waiting()).toBe(0);
+});
+
+test("files are sent to the queue that delivers one message at a time, apart from texts", async () => {
+  const sent: Record<string, string[]> = { texts: [], others: [] };
+  const queue = (name: string) => ({
+    sendBatch: async (messages: { body: IngestionMessage }[]) => void sent[name]!.push(...messages.map(({ body }) => body.sourceId)),
+  });
+  const sources = SOURCE_TYPES.map((type) => ({ id: type, type, workspaceId: "w", agentId: "a" }));
+  await wakeSources(envWith({ INGESTION_QUEUE: queue("texts"), CRAWL_QUEUE: queue("others") }), sources);
+  expect(sent).toEqual({ texts: ["text"], others: ["website", "url", "file"] });
+  const consumers = wrangler.split("\n\n").filter((section) => section.includes(`queues.consumers]]\nqueue = "${QUEUE}"\n`));
+  expect(consumers).toEqual(Array(2).fill(expect.stringContaining("\nmax_batch_size = 1\n")));
 });

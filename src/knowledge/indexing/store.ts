@@ -63,6 +63,8 @@ export interface IndexSizes {
 
 /** The most bytes of files that may wait to be read: ten files of the largest size. */
 const MAX_WAITING_BYTES = 200 * 1024 * 1024;
+/** A file that was read this often without a result is not read again, because it may be what ends the reader. */
+const MAX_READS = 2;
 /** The size of a part of a text. A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 /**
@@ -234,6 +236,12 @@ export class IndexStore {
     const query = "SELECT bytes FROM file_parts WHERE source_id = ? AND part = ?";
     const [row] = this.all<{ bytes: ArrayBuffer }>(query, sourceId, part);
     return row ? new Uint8Array(row.bytes) : null;
+  }
+
+  /** Counts a read of a file that begins. @returns false if the file was read too often without a result, or does not exist. */
+  beginFileRead(sourceId: string): boolean {
+    const update = "UPDATE file_parts SET reads = reads + 1 WHERE source_id = ? AND part = 0 AND reads < ? RETURNING 1";
+    return this.write(() => this.all(update, sourceId, MAX_READS).length > 0);
   }
 
   deleteFile(sourceId: string): void {

@@ -1,8 +1,12 @@
-/** The tables of an agent's object, without those of its vectors. `file_parts` holds the uploaded files whose text is not extracted yet. */
+/**
+ * The tables of an agent's object, without those of its vectors. `file_parts` holds the uploaded files whose text is not extracted
+ * yet; the first part of each counts the reads of the file that have begun.
+ */
 export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
-CREATE TABLE file_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
+CREATE TABLE file_parts (
+  source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, reads INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (source_id, part));
 CREATE TABLE generations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
   UNIQUE (source_id, state));
