@@ -2185,7 +2185,7 @@ export interface Schemas {
     duration_ms: number;
     /** The HTTP status; null without a response. */
     response_status: number | null;
-    /** The first 8 KiB of the response body. */
+    /** The first 8 KiB of the response body; null without a response, and if the key may not read the event. */
     response_body: string | null;
     /** Whether the body was longer. */
     response_truncated: boolean;
@@ -2768,7 +2768,7 @@ export interface Operations {
     input: {};
     answer: Schemas["WebhookList"];
   };
-  /** Register a webhook endpoint. The signing secret is in this response and in no other. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Register a webhook endpoint. The signing secret is in this response and in no other. The key needs the scopes that read the events: conversations:read, leads:read or knowledge:read. Needs webhooks in the plan. Scope: `webhooks:write`. */
   createWebhook: {
     input: {
       body: Schemas["WebhookIn"];
@@ -2783,7 +2783,7 @@ export interface Operations {
     };
     answer: Schemas["Webhook"];
   };
-  /** Change a webhook endpoint. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Change a webhook endpoint. Unless it only disables the endpoint or describes it, the key needs the scopes that read the events which the endpoint receives, before and after the change. Needs webhooks in the plan. Scope: `webhooks:write`. */
   updateWebhook: {
     input: {
       /** The webhook endpoint. */
@@ -2832,7 +2832,7 @@ export interface Operations {
     };
     answer: Schemas["DeliveryPage"];
   };
-  /** Redeliver an event. A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Redeliver an event. A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
       /** The delivery. */
@@ -2840,14 +2840,14 @@ export interface Operations {
     };
     answer: Schemas["Delivery"];
   };
-  /** List the events of the workspace, in the order in which they were recorded. With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for 7 days after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An event may come twice: ignore an id that you have handled. Needs webhooks in the plan. Scope: `webhooks:read`. */
+  /** List the events of the workspace, in the order in which they were recorded. With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for 7 days after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An event may come twice: ignore an id that you have handled. A key gets the events of conversations, leads and sources if it has the scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan. Scope: `webhooks:read`. */
   listEvents: {
     input: {
       /** How many records a page holds at most. */
       limit?: number | undefined;
       /** The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept. */
       cursor?: string | undefined;
-      /** Only events of these types, separated by commas. A page may then hold fewer than limit, even none, while there are more. */
+      /** Only events of these types, separated by commas, all of which the key may read. A page may hold fewer than limit, even none, while there are more. */
       types?: string | undefined;
     };
     answer: Schemas["EventPage"];

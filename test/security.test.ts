@@ -36,14 +36,16 @@ interface Records {
 interface Entry {
   /** The scope that it requires; null if any valid key is accepted. */
   scope: (typeof SCOPES)[number] | null;
-  /** Its status for a key with this scope alone, with records of its own workspace. */
+  /** The scopes that it also requires, for the events that it sends. */
+  reads?: (typeof SCOPES)[number][];
+  /** Its status for a key with these scopes alone, with records of its own workspace. */
   status: number;
   body?: (records: Records) => object;
   query?: string;
 }
 
 const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evening." };
-const WEBHOOK = { url: "https://hooks.example.com/new", events: ["*"] };
+const WEBHOOK = { url: "https://hooks.example.com/new", events: ["handoff.created"] };
 const TOOL = {
   description: "Says when a shop is open.",
   parameters: { type: "object", properties: {} },
@@ -117,7 +119,7 @@ const ENTRIES: Record<string, Entry> = {
   listLeads: { scope: "leads:read", status: 200 },
   getAnalyticsOverview: { scope: "analytics:read", status: 200, query: "?days=7" },
   listWebhooks: { scope: "webhooks:read", status: 200 },
-  createWebhook: { scope: "webhooks:write", status: 201, body: () => WEBHOOK },
+  createWebhook: { scope: "webhooks:write", reads: ["conversations:read"], status: 201, body: () => WEBHOOK },
   getWebhook: { scope: "webhooks:read", status: 200 },
   updateWebhook: { scope: "webhooks:write", status: 200, body: () => ({ description: "taken", enabled: false }) },
   deleteWebhook: { scope: "webhooks:write", status: 204 },
@@ -125,7 +127,7 @@ const ENTRIES: Record<string, Entry> = {
   rotateWebhookSecret: { scope: "webhooks:write", status: 200 },
   listEvents: { scope: "webhooks:read", status: 200 },
   listDeliveries: { scope: "webhooks:read", status: 200 },
-  redeliverEvent: { scope: "webhooks:write", status: 202 },
+  redeliverEvent: { scope: "webhooks:write", reads: ["conversations:read"], status: 202 },
   findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
   erasePerson: { scope: "privacy:write", status: 200, query: "?external_id=MARK-user" },
   exportPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
@@ -234,7 +236,7 @@ test("every operation documents its key and scope", async () => {
 });
 
 describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
-  const { scope, status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
+  const { scope, reads = [], status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
 
   /** A workspace whose records the operation may change, and its neighbour: for reads they are shared. */
@@ -304,8 +306,8 @@ describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
     expect(await stateOf(yours.workspace, yours.records)).toBe(before);
   });
 
-  test("with its scope alone it succeeds", async () => {
-    const { key } = await createKey(yours.workspace, [scope ?? "leads:read"]);
+  test("with its scope and those of what it reads it succeeds", async () => {
+    const { key } = await createKey(yours.workspace, [scope ?? "leads:read", ...reads]);
     expect((await call(operation, yours.records, key)).status).toBe(status);
   });
 

@@ -1,3 +1,5 @@
+import type { Scope } from "../workspaces/scopes.ts";
+
 /** Every type of event that the service sends by itself. */
 export const EVENT_TYPES = [
   "conversation.created",
@@ -20,3 +22,21 @@ export const API_VERSION = "1.0.0";
 
 /** Sent only when an endpoint is tested. */
 export const TEST_EVENT = "webhook.test";
+
+/** The scope that reads the record in the events of a type. */
+const READ_SCOPES: Record<EventType, Scope> = {
+  "conversation.created": "conversations:read",
+  "conversation.resolved": "conversations:read",
+  "message.ai_replied": "conversations:read",
+  "message.human_replied": "conversations:read",
+  "handoff.created": "conversations:read",
+  "lead.created": "leads:read",
+  "source.synced": "knowledge:read",
+  "source.failed": "knowledge:read",
+};
+
+/** The scopes that a key lacks to read events of these types, where `*` stands for all. A test event holds no record. */
+export function lackingScopes(scopes: readonly Scope[], types: readonly string[]): Scope[] {
+  const named = types.includes(ALL_EVENTS) ? EVENT_TYPES : EVENT_TYPES.filter((type) => types.includes(type));
+  return [...new Set(named.map((type) => READ_SCOPES[type]))].filter((scope) => !scopes.includes(scope));
+}

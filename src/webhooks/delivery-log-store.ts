@@ -3,7 +3,7 @@ import { TEST_EVENT } from "../events/event-types.ts";
 import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOwn } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOwn, jsonIds } from "../platform/db/sql.ts";
 
 type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
@@ -50,8 +50,13 @@ export function findDelivery(db: Database, workspaceId: string, deliveryId: stri
     .where(isOwn(deliveries, workspaceId, deliveryId));
 }
 
-/** Adds a new delivery of a finished delivery's event, if its endpoint is enabled. */
-export function createRedelivery(db: Database, workspaceId: string, deliveryId: string, redelivery: { id: string; nowMs: number }) {
+/** Adds a new delivery of a finished delivery's event, if its endpoint is enabled and its type is not one of the `unreadable` ones. */
+export function createRedelivery(
+  db: Database,
+  workspaceId: string,
+  deliveryId: string,
+  redelivery: { id: string; nowMs: number; unreadable: readonly string[] },
+) {
   const row = {
     id: redelivery.id,
     workspaceId,
@@ -64,7 +69,7 @@ export function createRedelivery(db: Database, workspaceId: string, deliveryId: 
     createdAt: redelivery.nowMs,
   };
   const condition = sql`d.id = ${deliveryId} AND d.workspace_id = ${workspaceId} AND d.status <> 'pending' AND d.event_type <> ${TEST_EVENT}
-    AND e.enabled AND EXISTS (SELECT 1 FROM ${events} WHERE id = d.event_id)`;
+    AND d.event_type NOT IN ${jsonIds(redelivery.unreadable)} AND e.enabled AND EXISTS (SELECT 1 FROM ${events} WHERE id = d.event_id)`;
   const from = sql`${deliveries} d JOIN ${webhookEndpoints} e ON e.id = d.webhook_id`;
   return insertWhere(db, deliveries, row, condition, from).onConflictDoNothing();
 }

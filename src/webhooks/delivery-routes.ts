@@ -8,7 +8,7 @@ import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { planRequired, requireWebhooksPlan } from "./routes.ts";
+import { mayRead, notReadable, planRequired, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
 import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, deliveryCount } from "./wire.ts";
 
 export const deliveryRoutes = createRouter("Webhooks");
@@ -56,7 +56,11 @@ deliveryRoutes.openapi(listDeliveries, async (c) => {
   if (!endpoint) throw notFound("webhook endpoint");
   const byDelivery = Map.groupBy(attempts, ({ deliveryId }) => deliveryId);
   const positionOf = (row: DeliveryRow) => ({ atMs: row.createdAt, id: row.id });
-  const toItem = (row: DeliveryRow) => toDelivery(row, byDelivery.get(row.id) ?? []);
+  const toItem = (row: DeliveryRow) => {
+    const made = byDelivery.get(row.id) ?? [];
+    // A response may repeat the event that it answers.
+    return toDelivery(row, mayRead(c, row.eventType) ? made : made.map((attempt) => ({ ...attempt, responseBody: null })));
+  };
   return c.json(toCursorPage(rows, deliveryCount(endpoint, status), page, positionOf, toItem), 200);
 });
 
@@ -66,13 +70,13 @@ const redeliverEvent = createRoute({
   path: "/webhooks/deliveries/{delivery_id}/redeliver",
   summary: "Redeliver an event",
   description:
-    "A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan.",
+    "A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params: z.object({ delivery_id: uuid() }) },
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
 });
 
-const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued">, () => ApiError> = {
+const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued" | "unreadable">, () => ApiError> = {
   not_found: () => notFound("delivery"),
   endpoint_disabled: () => new ApiError("endpoint_disabled", "The endpoint is disabled. Enable it with PATCH, then redeliver."),
   pending: () => new ApiError("conflict", "This delivery is still pending: it is retried until it succeeds or fails. Redeliver it then."),
@@ -87,7 +91,8 @@ deliveryRoutes.openapi(redeliverEvent, async (c) => {
     const [[delivery]] = await op.db.batch([findDelivery(op.db, op.workspaceId, deliveryId)]);
     throw delivery ? planRequired() : notFound("delivery");
   }
-  const redelivery = await redeliver(op, deliveryId);
+  const redelivery = await redeliver(op, deliveryId, unreadableTypes(c));
+  if (redelivery.outcome === "unreadable") throw notReadable(c, [redelivery.eventType]);
   if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
   return c.json(toDelivery(redelivery.delivery, []), 202);
 });

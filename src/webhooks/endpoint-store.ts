@@ -1,4 +1,5 @@
-import { and, eq, inArray, not, sql } from "drizzle-orm";
+import { and, eq, inArray, not, or, sql } from "drizzle-orm";
+import { ALL_EVENTS } from "../events/event-types.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
@@ -34,13 +35,41 @@ export function createEndpoint(db: Database, endpoint: NewEndpoint, maxEndpoints
   return insertWhere(db, webhookEndpoints, endpoint, condition).onConflictDoNothing();
 }
 
-/** Changes an endpoint. Enabling it resets its failure streak, even if it was enabled; disabling it again keeps the first reason. */
-export function updateEndpoint(db: Database, workspaceId: string, webhookId: string, changes: EndpointChanges, nowMs: number) {
+/** Those of some types of events that an endpoint receives: it subscribes to them, or a pending delivery has one. */
+export function listReceivedTypes(db: Database, workspaceId: string, webhookId: string, types: readonly string[]) {
+  return db
+    .select({ type: sql<string>`json_each.value`.as("type") })
+    .from(sql`json_each(${JSON.stringify(types)})`)
+    .where(isReceived(workspaceId, webhookId));
+}
+
+/** SQL condition on a type from `json_each`: the endpoint receives events of it. */
+function isReceived(workspaceId: string, webhookId: string) {
+  const isSubscribed = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e CROSS JOIN json_each(e.events) s
+    WHERE e.id = ${webhookId} AND e.workspace_id = ${workspaceId} AND s.value IN (json_each.value, ${ALL_EVENTS}))`;
+  const isPending = sql`EXISTS (SELECT 1 FROM ${deliveries} d
+    WHERE d.workspace_id = ${workspaceId} AND d.webhook_id = ${webhookId} AND d.status = 'pending' AND d.event_type = json_each.value)`;
+  return or(isSubscribed, isPending);
+}
+
+/**
+ * Changes an endpoint, unless it receives an event of an `unreadable` type. Enabling it resets its failure streak, even if it was
+ * enabled; disabling it again keeps the first reason.
+ */
+export function updateEndpoint(
+  db: Database,
+  workspaceId: string,
+  webhookId: string,
+  changes: EndpointChanges,
+  unreadable: readonly string[],
+  nowMs: number,
+) {
   const { enabled, ...rest } = changes;
+  const isReadable = sql`NOT EXISTS (SELECT 1 FROM json_each(${JSON.stringify(unreadable)}) WHERE ${isReceived(workspaceId, webhookId)})`;
   return db
     .update(webhookEndpoints)
     .set({ ...rest, ...(enabled === undefined ? {} : enabledColumns(enabled, nowMs)), updatedAt: nowMs })
-    .where(isOwn(webhookEndpoints, workspaceId, webhookId));
+    .where(and(isOwn(webhookEndpoints, workspaceId, webhookId), isReadable));
 }
 
 function enabledColumns(enabled: boolean, nowMs: number) {

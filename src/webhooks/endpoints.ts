@@ -9,6 +9,7 @@ import {
   eraseLog,
   findEndpoint,
   finishLogErasure,
+  listReceivedTypes,
   MANUAL_REASON,
   rotateSecret,
   startLogErasure,
@@ -50,17 +51,21 @@ export async function addEndpoint(op: Operation, fields: NewEndpoint) {
 
 /**
  * Changes an endpoint. Disabling it cancels its pending deliveries.
- * @returns undefined when the workspace has no such endpoint.
+ * @param unreadable types of events: an endpoint that receives one of them stays as it is.
+ * @returns the endpoint, or undefined when the workspace has no such endpoint, and those of the types that it receives.
  */
-export async function changeEndpoint(op: Operation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
+export async function changeEndpoint(op: Operation, webhookId: string, changes: EndpointChanges, unreadable: readonly string[]) {
   const { db, workspaceId, nowMs } = op;
   const isChange = Object.values(changes).some((value) => value !== undefined);
-  const writes = [
-    ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
-    ...(changes.enabled === false ? cancelPendingDeliveries(db, workspaceId, webhookId, nowMs) : []),
-  ];
-  const { after } = await transact(db, { writes, after: [findEndpoint(db, workspaceId, webhookId)] });
-  return after[0][0];
+  const { before, after } = await transact(db, {
+    before: [listReceivedTypes(db, workspaceId, webhookId, unreadable)],
+    writes: [
+      ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, unreadable, nowMs)] : []),
+      ...(changes.enabled === false ? cancelPendingDeliveries(db, workspaceId, webhookId, nowMs) : []),
+    ],
+    after: [findEndpoint(db, workspaceId, webhookId)],
+  });
+  return { endpoint: after[0][0], refusedTypes: before[0].map(({ type }) => type) };
 }
 
 /**

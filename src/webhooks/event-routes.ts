@@ -4,7 +4,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findLatestEvent, noteEventsRead, pageEvents } from "./event-store.ts";
-import { requireWebhooksPlan } from "./routes.ts";
+import { mayRead, requireReadable, requireWebhooksPlan } from "./routes.ts";
 import { eventPageSchema, eventQuery, LATEST, toEventPage } from "./wire.ts";
 
 export const eventRoutes = createRouter("Webhooks");
@@ -17,7 +17,8 @@ const listEvents = createRoute({
   description:
     `With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for ${RECORDED_DAYS} days
 after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An
-event may come twice: ignore an id that you have handled. Needs webhooks in the plan.`.replaceAll("\n", " "),
+event may come twice: ignore an id that you have handled. A key gets the events of conversations, leads and sources if it has the
+scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan.`.replaceAll("\n", " "),
   ...needsScope("webhooks:read"),
   request: { query: eventQuery },
   responses: { 200: jsonResponse(eventPageSchema, "A page of events, oldest first."), ...errorResponses(403, 422) },
@@ -27,11 +28,18 @@ eventRoutes.openapi(listEvents, async (c) => {
   await requireWebhooksPlan(c);
   const { db, workspaceId, nowMs } = operationOf(c);
   const query = c.req.valid("query");
+  if (query.types) requireReadable(c, query.types);
   const noted = noteEventsRead(db, workspaceId, nowMs);
   if (query.cursor === LATEST) {
     const [, [latest]] = await db.batch([noted, findLatestEvent(db, workspaceId)]);
-    return c.json(toEventPage([], { ...query, cursor: latest?.id }), 200);
+    return c.json(
+      toEventPage([], { ...query, cursor: latest?.id }, () => true),
+      200,
+    );
   }
   const [, rows] = await db.batch([noted, pageEvents(db, workspaceId, query)]);
-  return c.json(toEventPage(rows, query), 200);
+  return c.json(
+    toEventPage(rows, query, (type) => mayRead(c, type)),
+    200,
+  );
 });

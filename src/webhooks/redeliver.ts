@@ -9,21 +9,26 @@ type Found = Awaited<ReturnType<typeof findDelivery>>[number];
 
 export type Redelivery =
   | { outcome: "queued"; delivery: Found }
+  | { outcome: "unreadable"; eventType: string }
   | { outcome: "not_found" | "endpoint_disabled" | "pending" | "test" | "payload_gone" };
 
-/** Queues a new delivery of the same event to the same endpoint, with the same event id and the whole retry schedule. */
-export async function redeliver(op: Operation, deliveryId: string): Promise<Redelivery> {
+/**
+ * Queues a new delivery of the same event to the same endpoint, with the same event id and the whole retry schedule.
+ * @param unreadable the types of events that the caller may not read, and therefore not have sent.
+ */
+export async function redeliver(op: Operation, deliveryId: string, unreadable: readonly string[]): Promise<Redelivery> {
   const { db, workspaceId, nowMs } = op;
   const id = op.newId();
   const [[original], , [delivery]] = await db.batch([
     findDelivery(db, workspaceId, deliveryId),
-    createRedelivery(db, workspaceId, deliveryId, { id, nowMs }),
+    createRedelivery(db, workspaceId, deliveryId, { id, nowMs, unreadable }),
     findDelivery(db, workspaceId, id),
   ]);
   if (delivery) {
     await sendDeliveryWakeUps(op.env.DELIVERY_QUEUE, [id]);
     return { outcome: "queued", delivery };
   }
+  if (original && unreadable.includes(original.eventType)) return { outcome: "unreadable", eventType: original.eventType };
   return { outcome: refusalReason(original) };
 }
 

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { EVENT_TYPES, lackingScopes } from "../events/event-types.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -46,7 +47,8 @@ const createWebhook = createRoute({
   method: "post",
   path: "/webhooks",
   summary: "Register a webhook endpoint",
-  description: "The signing secret is in this response and in no other. Needs webhooks in the plan.",
+  description:
+    "The signing secret is in this response and in no other. The key needs the scopes that read the events: conversations:read, leads:read or knowledge:read. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { body: jsonBody(webhookInSchema) },
   responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
@@ -54,6 +56,7 @@ const createWebhook = createRoute({
 
 webhookRoutes.openapi(createWebhook, async (c) => {
   const { description = null, ...fields } = c.req.valid("json");
+  requireReadable(c, fields.events);
   await requirePublicTarget(c, fields.url);
   await requireWebhooksPlan(c);
   const added = await addEndpoint(operationOf(c), { ...fields, description });
@@ -85,7 +88,8 @@ const updateWebhook = createRoute({
   method: "patch",
   path: "/webhooks/{webhook_id}",
   summary: "Change a webhook endpoint",
-  description: "Needs webhooks in the plan.",
+  description:
+    "Unless it only disables the endpoint or describes it, the key needs the scopes that read the events which the endpoint receives, before and after the change. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params, body: jsonBody(webhookPatchSchema) },
   responses: { 200: jsonResponse(webhookSchema, "The updated endpoint."), ...errorResponses(403, 404, 422) },
@@ -94,11 +98,14 @@ const updateWebhook = createRoute({
 webhookRoutes.openapi(updateWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   const { url, events, description, enabled } = c.req.valid("json");
+  if (events) requireReadable(c, events);
   if (url) await requirePublicTarget(c, url);
   await requireWebhooksPlan(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
-  const endpoint = await changeEndpoint(operationOf(c), webhookId, changes);
+  const decidesWhatIsSent = Boolean(url ?? events ?? enabled);
+  const { endpoint, refusedTypes } = await changeEndpoint(operationOf(c), webhookId, changes, decidesWhatIsSent ? unreadableTypes(c) : []);
   if (!endpoint) throw notFound("webhook endpoint");
+  requireReadable(c, refusedTypes);
   return c.json(toWebhook(endpoint), 200);
 });
 
@@ -165,4 +172,25 @@ async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
 /** 403: the plan does not include webhooks. */
 export function planRequired(): ApiError<"plan_required"> {
   return new ApiError("plan_required", "The plan does not include webhooks. Ask for one that does: pro or enterprise.");
+}
+
+/** Whether the caller's key may read the events of a type. */
+export function mayRead(c: AppContext, type: string): boolean {
+  return lackingScopes(c.get("caller").key.scopes, [type]).length === 0;
+}
+
+/** The types of events that the caller's key may not read. */
+export function unreadableTypes(c: AppContext): string[] {
+  return EVENT_TYPES.filter((type) => !mayRead(c, type));
+}
+
+/** Requires that the caller's key may read the events of these types. @throws ApiError insufficient_scope. */
+export function requireReadable(c: AppContext, types: readonly string[]): void {
+  if (lackingScopes(c.get("caller").key.scopes, types).length > 0) throw notReadable(c, types);
+}
+
+/** 403: the caller's key lacks scopes that the message names. */
+export function notReadable(c: AppContext, types: readonly string[]): ApiError<"insufficient_scope"> {
+  const scopes = lackingScopes(c.get("caller").key.scopes, types).join(" and ");
+  return new ApiError("insufficient_scope", `Events of the type ${types.join(", ")} need the scope ${scopes}. Use a key that carries it.`);
 }

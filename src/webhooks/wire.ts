@@ -164,7 +164,7 @@ export const eventQuery = z.object({
     .meta({
       type: "string",
       description:
-        "Only events of these types, separated by commas. A page may then hold fewer than limit, even none, while there are more.",
+        "Only events of these types, separated by commas, all of which the key may read. A page may hold fewer than limit, even none, while there are more.",
       example: "handoff.created,lead.created",
     }),
 });
@@ -177,13 +177,17 @@ export const eventPageSchema = z
   })
   .openapi("EventPage");
 
-/** A page of events. The cursor passes those of other types. @param rows one more than the page holds, if there is one. */
+/**
+ * A page of events. The cursor passes those of other types, and those that the caller may not read.
+ * @param rows one more than the page holds, if there is one.
+ */
 export function toEventPage(
   rows: { id: string; type: string; payload: string }[],
   { limit, cursor, types }: z.infer<typeof eventQuery>,
+  mayRead: (type: string) => boolean,
 ): z.infer<typeof eventPageSchema> {
   const passed = rows.slice(0, limit);
-  const shown = passed.filter(({ type }) => !types || types.some((one) => one === type));
+  const shown = passed.filter(({ type }) => (!types || types.some((one) => one === type)) && mayRead(type));
   return {
     data: shown.map(({ payload }) => JSON.parse(payload) as z.infer<typeof eventSchema>),
     has_more: rows.length > limit,
@@ -209,7 +213,10 @@ const attemptSchema = z
     started_at: timestamp().meta({ description: "When the attempt was made." }),
     duration_ms: z.int().meta({ description: "The duration of the attempt in milliseconds.", example: 187 }),
     response_status: z.int().nullable().meta({ description: "The HTTP status; null without a response.", example: 200 }),
-    response_body: z.string().nullable().meta({ description: "The first 8 KiB of the response body.", example: "ok" }),
+    response_body: z.string().nullable().meta({
+      description: "The first 8 KiB of the response body; null without a response, and if the key may not read the event.",
+      example: "ok",
+    }),
     response_truncated: z.boolean().meta({ description: "Whether the body was longer." }),
     error: z
       .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
