@@ -3,7 +3,7 @@
 /** The records, and the bodies that requests have. */
 export interface Schemas {
   EndUser: {
-    /** Your stable id for the person; groups that person's conversations. */
+    /** Your stable id for the person. It groups the person's conversations. */
     id: string;
     /** Their name. */
     name?: string | null | undefined;
@@ -33,9 +33,9 @@ export interface Schemas {
     reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
     /** The visitor's request in a sentence. */
     summary: string | null;
-    /** The message that caused it. */
+    /** The message that caused the hand-off. */
     trigger_message_id: string | null;
-    /** Whether a member of the team has taken it. */
+    /** The status: `accepted` once a member of the team has taken the conversation. */
     status: "pending" | "accepted" | "resolved";
     /** When the hand-off was requested. */
     requested_at: string;
@@ -45,7 +45,7 @@ export interface Schemas {
     resolved_at: string | null;
   };
   Csat: {
-    /** 1 to 5. */
+    /** The score from 1 to 5. */
     score: number;
     /** The visitor's comment. */
     comment: string | null;
@@ -53,7 +53,7 @@ export interface Schemas {
   TeamMember: {
     /** Your stable id for the member of the team. */
     id: string;
-    /** Their name. */
+    /** The member's name. */
     name: string;
   };
   ConversationMatch: {
@@ -726,13 +726,13 @@ export interface Schemas {
     answer: string;
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
-    /** 0 to 1: how likely the answer is right. */
+    /** How likely the answer is right, from 0 to 1. */
     confidence: number;
-    /** Whether a human is needed: except in the playground, the conversation waits for one. */
+    /** Whether a human is needed. The conversation then waits for one, except in the playground. */
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
-    /** The agent's message; null when a human has the conversation and the agent stayed silent. */
+    /** The agent's message; null if a human has the conversation and the agent did not answer. */
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
@@ -756,12 +756,12 @@ export interface Schemas {
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
-   * - `start` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. `message_id` is null where a human has the conversation.
+   * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation.
    * - `delta` {text}: the next part of the answer. All parts joined are the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
-   * - `error` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
+   * - `error` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
    *
-   * A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+   * A comment every 15 seconds keeps the connection open. A client that disconnects does not stop the answer.
    *
    * With `Accept: text/event-stream; profile=ai-sdk` the events are a UI message stream of the AI SDK instead.
    */
@@ -769,15 +769,15 @@ export interface Schemas {
   ChatIn: {
     /** The question. */
     message: string;
-    /** Continues a conversation of the same channel; omit to start a new one. */
+    /** The conversation to continue, which must have the same channel. Leave it out to start a new one. */
     conversation_id?: string | null | undefined;
     /** The person who asks. Leave it out if the person is unknown. */
     user?: Schemas["EndUser"] | null | undefined;
-    /** Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap. */
+    /** The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap. */
     channel?: "api" | "playground" | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
-    /** Tries other settings out: they take the place of the agent's for this answer, and are not saved. Needs the channel playground and the scope agents:write. */
+    /** Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`. */
     settings?: {
       /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
       instructions?: string | null | undefined;
@@ -786,7 +786,7 @@ export interface Schemas {
       /** The name of the language model at its provider; null for the model of the deployment. */
       model?: string | null | undefined;
     } | null | undefined;
-    /** True streams the answer as Server-Sent Events. */
+    /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
   };
   Trace: {
@@ -798,7 +798,7 @@ export interface Schemas {
     agent_id: string;
     /** When it was created. */
     created_at: string;
-    /** The settings that the question replaced for this answer; empty where the agent's own decided. */
+    /** The settings that the question replaced for this answer; empty if it replaced none. */
     changed_settings: ("instructions" | "confidence_threshold" | "model")[];
     decision: Schemas["TraceDecision"];
     /** The searches in the knowledge. */
@@ -807,32 +807,32 @@ export interface Schemas {
     model_calls: Schemas["TraceModelCall"][];
     /** Each call of a tool, in order. */
     tool_calls: Schemas["TraceToolCall"][];
-    /** From the question to the answer. */
+    /** The time from the question to the answer. */
     duration_ms: number;
   };
   /** The decision and its reason. */
   TraceDecision: {
     /** Whether the question was answered or handed to a human. */
     outcome: "answered" | "handed_off";
-    /** A curated answer matched, the confidence reached the threshold, or why a human was needed. */
+    /** The reason of the answer (a curated answer matched, or the confidence reached the threshold) or of the hand-off. */
     reason: "curated_answer" | "confident" | "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
-    /** The same in a sentence. */
+    /** The reason as a sentence. */
     explanation: string;
-    /** 0 to 1: how likely the answer is right. */
+    /** How likely the answer is right, from 0 to 1. */
     confidence: number;
     /** The confidence_threshold at that time. */
     threshold: number;
   };
   TraceSearch: {
-    /** The search for the question, or one that the model asked for. */
+    /** Whether the search was for the question, or was a tool call of the model. */
     by: "question" | "tool";
     /** The query of the search. */
     query: string;
-    /** The question before, where this one was understood only together with it. */
+    /** The previous question, if this one was understood only together with it; otherwise null. */
     previous_question: string | null;
-    /** The language in which it was understood. */
+    /** The language in which the query was analysed. */
     language: string;
-    /** The words that were looked for, in their basic form. */
+    /** The words that were searched for, in their basic form. */
     terms: string[];
     /** The passages that were found, best first. */
     passages: Schemas["TracePassage"][];
@@ -842,7 +842,7 @@ export interface Schemas {
       answer_id: string;
       /** The curated question. */
       question: string;
-      /** 0 to 1: how similar the questions are. */
+      /** How similar the questions are, from 0 to 1. */
       score: number;
       /** Whether the curated answer was given. */
       is_cited: boolean;
@@ -857,13 +857,13 @@ export interface Schemas {
     type: "page" | "text";
     /** The title of the page or text. */
     title: string;
-    /** The heading above it. */
+    /** The heading above the passage; null without one. */
     heading: string | null;
     /** The page's address. */
     url: string | null;
     /** The beginning of the passage. */
     content: string;
-    /** 0 to 1: how well it fits. The parts below make up this score. */
+    /** How well the passage fits, from 0 to 1. `scores` has the parts of this score. */
     score: number;
     /** The parts of the score. Passages found by words and by meaning rank before those found by one of them. */
     scores: {
@@ -871,18 +871,18 @@ export interface Schemas {
       lexical: number | null;
       /** The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings. */
       semantic: number | null;
-      /** By the reranker, which then is the score; null without one. */
+      /** The score by the reranker, which replaces the other scores; null without a reranker. */
       reranker: number | null;
     };
-    /** Whether the answer cites it. */
+    /** Whether the answer cites the passage. */
     is_cited: boolean;
   };
   TraceModelCall: {
     /** The model, by its server's name. `extractive` quotes the knowledge and is no language model. */
     model: string;
-    /** Tokens that it read. Null where the server does not say. */
+    /** The tokens that the model read. Null if the server does not report them. */
     input_tokens: number | null;
-    /** Tokens that it wrote. Null where the server does not say. */
+    /** The tokens that the model wrote. Null if the server does not report them. */
     output_tokens: number | null;
     /** Why the model stopped; null if it failed, or if the service stopped it after it had read enough. */
     finish: string | null;
@@ -896,15 +896,15 @@ export interface Schemas {
   TraceToolCall: {
     /** The tool. */
     name: string;
-    /** What the model asked for, as JSON. Headers, variables and other secrets of the request are never part of it. */
+    /** The arguments that the model gave, as JSON. They never contain headers, variables and other secrets of the request. */
     arguments: string;
-    /** It answered; it was not called, or did nothing; it failed; it handed the conversation over. */
+    /** `answered`: the tool responded. `refused`: it was not called, or did nothing. `failed`: the call failed. `handed_off`: the call handed the conversation to a human. */
     outcome: "answered" | "refused" | "failed" | "handed_off";
     /** Why the call was refused or failed. */
     note: string | null;
     /** The HTTP status of its response. */
     status: number | null;
-    /** The characters that the model read of its response. The response itself is not kept, since it may hold secrets. */
+    /** How many characters of its response the model read. The response itself is not stored, because it may contain secrets. */
     response_length: number | null;
     /** How long it took. */
     duration_ms: number;
@@ -912,13 +912,13 @@ export interface Schemas {
   ChatCompletion: {
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
-    /** 0 to 1: how likely the answer is right. */
+    /** How likely the answer is right, from 0 to 1. */
     confidence: number;
-    /** Whether a human is needed: except in the playground, the conversation waits for one. */
+    /** Whether a human is needed. The conversation then waits for one, except in the playground. */
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
-    /** The agent's message; null when a human has the conversation and the agent stayed silent. */
+    /** The agent's message; null if a human has the conversation and the agent did not answer. */
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
@@ -979,7 +979,7 @@ export interface Schemas {
       /** The conversation to continue. Without it, a new one begins. */
       conversation_id?: string | null | undefined;
     } | null | undefined;
-    /** Your stable id for the person; groups that person's conversations. */
+    /** Your stable id for the person. It groups the person's conversations. */
     user?: string | null | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
@@ -1051,9 +1051,9 @@ export interface Schemas {
     assignee: Schemas["TeamMember"] | null;
     /** The visitor; null after their erasure. */
     visitor: Schemas["Visitor"] | null;
-    /** How many messages it has, without notes. */
+    /** The number of its messages, without notes. */
     message_count: number;
-    /** How many messages of the visitor the team has not read, from the one that handed the conversation off. A reply or a new status marks them as read. */
+    /** How many messages of the visitor the team has not read. Messages count from the one that caused the hand-off. A reply or a new status marks them as read. */
     unread_count: number;
     /** The beginning of the latest message. */
     last_message_preview: string | null;
@@ -1089,7 +1089,7 @@ export interface Schemas {
     has_more: boolean;
   };
   ConversationWithMessages: Schemas["Conversation"] & {
-    /** The latest 100, oldest first, with the team's notes between them. */
+    /** The latest 100 messages, oldest first, with the team's notes between them. */
     messages: Schemas["Message"][];
     /** Whether there are earlier messages: see `GET …/messages`. */
     has_more_messages: boolean;
@@ -1114,7 +1114,7 @@ export interface Schemas {
     content: string;
     /** The sources of an answer. */
     citations: Schemas["Citation"][];
-    /** 0 to 1: how likely an answer is right; null for other messages. */
+    /** How likely an answer is right, from 0 to 1; null for other messages. */
     confidence: number | null;
     /** Whether the message hands the conversation to a human. */
     needs_human: boolean;
@@ -1144,7 +1144,7 @@ export interface Schemas {
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
-      /** Their name. */
+      /** The member's name. */
       name: string;
     } | null | undefined;
   };
@@ -1212,7 +1212,7 @@ export interface Schemas {
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
-      /** Their name. */
+      /** The member's name. */
       name: string;
     } | null | undefined;
   };
@@ -1225,7 +1225,7 @@ export interface Schemas {
     assignee?: {
       /** Your stable id for the member of the team. */
       id: string;
-      /** Their name. */
+      /** The member's name. */
       name: string;
     } | null | undefined;
     /** Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity. */
@@ -1244,7 +1244,7 @@ export interface Schemas {
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
-      /** Their name. */
+      /** The member's name. */
       name: string;
     } | null | undefined;
   };
@@ -1257,9 +1257,9 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** The conversation in which it was left. */
+    /** The conversation in which the lead was left. */
     conversation_id: string | null;
-    /** The visitor who left it. */
+    /** The visitor who left the lead. */
     visitor_id: string | null;
     /** Their name. */
     name: string | null;
@@ -1271,7 +1271,7 @@ export interface Schemas {
     message: string | null;
     /** Further fields of the form, by name. */
     custom_fields: Record<string, string | number | boolean | null>;
-    /** The URL of the page on which it was left. */
+    /** The URL of the page on which the lead was left. */
     source_url: string | null;
     /** When it was created. */
     created_at: string;
@@ -1599,7 +1599,7 @@ export interface Schemas {
       model_calls: Schemas["TraceModelCall"][];
       /** Each call of a tool, in order. */
       tool_calls: Schemas["TraceToolCall"][];
-      /** From the question to the answer. */
+      /** The time from the question to the answer. */
       duration_ms: number;
     } | null;
   };
@@ -1667,7 +1667,7 @@ export interface Schemas {
     }[];
   };
   AnalyticsOverview: {
-    /** Whole UTC days, both included; the last is today. */
+    /** The range consists of whole UTC days, of which the last one is today. */
     range: {
       /** The number of days of the range. */
       days: number;
@@ -1703,43 +1703,43 @@ export interface Schemas {
     };
     /** Hand-offs by reason. */
     handoff_reasons: {
-      /** How many have customer_request. */
+      /** The number with customer_request. */
       customer_request: number;
-      /** How many have missing_knowledge. */
+      /** The number with missing_knowledge. */
       missing_knowledge: number;
-      /** How many have low_confidence. */
+      /** The number with low_confidence. */
       low_confidence: number;
-      /** How many have unsupported_request. */
+      /** The number with unsupported_request. */
       unsupported_request: number;
-      /** How many have tool_failure. */
+      /** The number with tool_failure. */
       tool_failure: number;
-      /** How many have model_failure. */
+      /** The number with model_failure. */
       model_failure: number;
     };
     /** Conversations that started, by channel. */
     by_channel: {
-      /** How many have widget. */
+      /** The number with widget. */
       widget: number;
-      /** How many have hosted. */
+      /** The number with hosted. */
       hosted: number;
-      /** How many have email. */
+      /** The number with email. */
       email: number;
-      /** How many have api. */
+      /** The number with api. */
       api: number;
-      /** How many have playground. */
+      /** The number with playground. */
       playground: number;
     };
     /** All conversations by their present status, whatever the range. */
     by_status: {
-      /** How many have open. */
+      /** The number with open. */
       open: number;
-      /** How many have ai_handled. */
+      /** The number with ai_handled. */
       ai_handled: number;
-      /** How many have needs_human. */
+      /** The number with needs_human. */
       needs_human: number;
-      /** How many have human_active. */
+      /** The number with human_active. */
       human_active: number;
-      /** How many have resolved. */
+      /** The number with resolved. */
       resolved: number;
     };
     /** The figures of each day, oldest first. */
@@ -1773,13 +1773,13 @@ export interface Schemas {
   AnalyticsRates: {
     /** The share of conversations that were resolved without a hand-off or a human reply, among those in which the agent wrote. Null if there are none. */
     ai_resolution: number | null;
-    /** The share of such resolutions that were not reopened within 7 days, among those more than 7 days ago. Null if there are none. */
+    /** The share of such resolutions that were not reopened within 7 days, among those that are more than 7 days old. Null if there are none. */
     durable_resolution_7d: number | null;
     /** The share of conversations that were handed to a human. Null if there are none. */
     handoff: number | null;
     /** The share of resolved conversations that were reopened. Null if there are none. */
     reopen: number | null;
-    /** The share of the agent's questions that were handed off because knowledge was missing. Null if there are none. */
+    /** The share of questions to the agent that were handed off because knowledge was missing. Null if there are none. */
     unanswered: number | null;
   };
   AnalyticsDay: {
@@ -1841,9 +1841,9 @@ export interface Schemas {
     message_id: string | null;
     /** Whether the question was not answered, or its answer was rated down. */
     kind: "unanswered" | "rated_down";
-    /** The comment of whoever rated the answer down. */
+    /** The comment on the rating; null without one. */
     comment: string | null;
-    /** When it was handed off, or rated down. */
+    /** When the question was handed off, or the answer was rated down. */
     at: string;
   };
   PrivacyFound: {
@@ -2323,7 +2323,7 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
-  /** Resume the stream of an answer. Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last. Scope: `conversations:read`. */
+  /** Resume the stream of an answer. Resumes a stream that broke off, or repeats one that has ended. It does not count toward the message quota. The status is 204 if the event that you have was the last. Scope: `conversations:read`. */
   resumeAnswer: {
     input: {
       /** The conversation. */
@@ -2333,7 +2333,7 @@ export interface Operations {
     };
     answer: Schemas["ChatEvents"];
   };
-  /** Why an answer was given. What was found in the knowledge and with which scores, what the threshold said, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace, for 30 days. Scope: `conversations:read`. */
+  /** Get the trace of an answer. A trace shows why an answer was given: what was found in the knowledge and with which scores, the decision, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace for 30 days. Scope: `conversations:read`. */
   getTrace: {
     input: {
       /** The conversation. */
@@ -2343,14 +2343,14 @@ export interface Operations {
     };
     answer: Schemas["Trace"];
   };
-  /** Ask an agent by OpenAI's protocol. The same as asking the agent, for programs that speak OpenAI's chat completions. Sampling parameters have no effect, and are named in `X-Unknown-Fields`, as are messages that are ignored. Scope: `chat:write`. */
+  /** Ask an agent with OpenAI's protocol. Asks an agent in the same way as `POST /agents/{agent_id}/messages`, for programs that use OpenAI's chat completions. Sampling parameters have no effect. The header `X-Unknown-Fields` names them and the messages that are ignored. Scope: `chat:write`. */
   createChatCompletion: {
     input: {
       body: Schemas["ChatCompletionIn"];
     };
     answer: Schemas["ChatCompletion"];
   };
-  /** List the agents by OpenAI's protocol. The active agents as models. Scope: `agents:read`. */
+  /** List the agents with OpenAI's protocol. The active agents as models. Scope: `agents:read`. */
   listModels: {
     input: {};
     answer: Schemas["ModelList"];
@@ -2376,7 +2376,7 @@ export interface Operations {
       q?: string | undefined;
       /** Only conversations that are assigned to this member of the team. */
       assignee_id?: string | undefined;
-      /** Only conversations with unread messages. Their `total` is the count of an inbox. */
+      /** Only conversations with unread messages. The `total` is then the number of unread conversations. */
       unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
@@ -2405,7 +2405,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. Includes the team's notes. The first page holds the latest messages, the next page those before them. Each page is in order, oldest first. Scope: `conversations:read`. */
+  /** List the messages of a conversation. The list includes the team's notes. The first page has the latest messages, and the next page has the messages before them. Each page is sorted oldest first. Scope: `conversations:read`. */
   listMessages: {
     input: {
       /** The conversation. */
@@ -2713,7 +2713,7 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
-  /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions that ask the same are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
+  /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
   listGaps: {
     input: {
       /** The agent. */

@@ -3,7 +3,7 @@
 /** The records, and the bodies that requests have. */
 export interface Schemas {
   EndUser: {
-    /** Your stable id for the person; groups that person's conversations. */
+    /** Your stable id for the person. It groups the person's conversations. */
     id: string;
     /** Their name. */
     name?: string | null | undefined;
@@ -19,9 +19,9 @@ export interface Schemas {
     reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
     /** The visitor's request in a sentence. */
     summary: string | null;
-    /** The message that caused it. */
+    /** The message that caused the hand-off. */
     trigger_message_id: string | null;
-    /** Whether a member of the team has taken it. */
+    /** The status: `accepted` once a member of the team has taken the conversation. */
     status: "pending" | "accepted" | "resolved";
     /** When the hand-off was requested. */
     requested_at: string;
@@ -145,13 +145,13 @@ export interface Schemas {
     answer: string;
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
-    /** 0 to 1: how likely the answer is right. */
+    /** How likely the answer is right, from 0 to 1. */
     confidence: number;
-    /** Whether a human is needed: except in the playground, the conversation waits for one. */
+    /** Whether a human is needed. The conversation then waits for one, except in the playground. */
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
-    /** The agent's message; null when a human has the conversation and the agent stayed silent. */
+    /** The agent's message; null if a human has the conversation and the agent did not answer. */
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
@@ -161,12 +161,12 @@ export interface Schemas {
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
-   * - `start` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. `message_id` is null where a human has the conversation.
+   * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation.
    * - `delta` {text}: the next part of the answer. All parts joined are the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
-   * - `error` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
+   * - `error` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
    *
-   * A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+   * A comment every 15 seconds keeps the connection open. A client that disconnects does not stop the answer.
    *
    * With `Accept: text/event-stream; profile=ai-sdk` the events are a UI message stream of the AI SDK instead.
    */
@@ -188,7 +188,7 @@ export interface Schemas {
     user?: Schemas["EndUser"] | null | undefined;
     /** The channel on which the visitor writes. */
     channel?: "widget" | "hosted" | undefined;
-    /** True streams the answer as Server-Sent Events. */
+    /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
   };
   Lead: {
@@ -196,9 +196,9 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** The conversation in which it was left. */
+    /** The conversation in which the lead was left. */
     conversation_id: string | null;
-    /** The visitor who left it. */
+    /** The visitor who left the lead. */
     visitor_id: string | null;
     /** Their name. */
     name: string | null;
@@ -210,7 +210,7 @@ export interface Schemas {
     message: string | null;
     /** Further fields of the form, by name. */
     custom_fields: Record<string, string | number | boolean | null>;
-    /** The URL of the page on which it was left. */
+    /** The URL of the page on which the lead was left. */
     source_url: string | null;
     /** When it was created. */
     created_at: string;
@@ -280,7 +280,7 @@ export interface Schemas {
     content: string;
     /** The sources of an answer. */
     citations: Schemas["Citation"][];
-    /** 0 to 1: how likely an answer is right; null for other messages. */
+    /** How likely an answer is right, from 0 to 1; null for other messages. */
     confidence: number | null;
     /** Whether the message hands the conversation to a human. */
     needs_human: boolean;
@@ -322,7 +322,7 @@ export interface Schemas {
     comment?: string | null | undefined;
   };
   Csat: {
-    /** 1 to 5. */
+    /** The score from 1 to 5. */
     score: number;
     /** The visitor's comment. */
     comment: string | null;

@@ -48,7 +48,7 @@ export interface DayRange {
   toDay: number;
 }
 
-/** The range of `days` days that ends with the day of `nowMs`, and the one before it. */
+/** Returns the range of `days` days that ends with the day of `nowMs`, and the range before it. */
 export function rangesOf(days: number, nowMs: number): { current: DayRange; previous: DayRange } {
   const toDay = Math.floor(nowMs / DAY_MS);
   const fromDay = toDay - days + 1;
@@ -59,15 +59,15 @@ export function rangesOf(days: number, nowMs: number): { current: DayRange; prev
 export const SPAN_DAYS = 16;
 
 /**
- * The days of a range that whole spans cover. The last span never includes today, whose figures still change. If no span fits, `toDay`
- * is before `fromDay`.
+ * Returns the days of a range that whole spans cover. The last span never includes today, whose figures still change. If no span fits,
+ * `toDay` is before `fromDay`.
  */
 export function spannedDays({ fromDay, toDay }: DayRange): DayRange {
   const start = Math.ceil(fromDay / SPAN_DAYS) * SPAN_DAYS;
   return { fromDay: start, toDay: Math.max(Math.floor(toDay / SPAN_DAYS) * SPAN_DAYS, start) - 1 };
 }
 
-/** The first day of each span in a range that whole spans cover. */
+/** Returns the first day of each span in a range that whole spans cover. */
 export function spansIn({ fromDay, toDay }: DayRange): number[] {
   return Array.from({ length: (toDay - fromDay + 1) / SPAN_DAYS }, (_, at) => fromDay + at * SPAN_DAYS);
 }
@@ -75,12 +75,12 @@ export function spansIn({ fromDay, toDay }: DayRange): number[] {
 /** How long a conversation must stay resolved for its resolution to be durable. */
 const DURABLE_DAYS = 7;
 
-/** The last day whose resolutions are all old enough to be durable. */
+/** Returns the last day whose resolutions are all old enough to be durable. */
 export function lastDurableDay(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS) - DURABLE_DAYS - 1;
 }
 
-/** The rates of a range. */
+/** Returns the rates of a range. */
 export function ratesOf(sums: Sums) {
   return {
     ai_resolution: ratio(sums.aiResolved, sums.withAgent),
@@ -91,7 +91,7 @@ export function ratesOf(sums: Sums) {
   };
 }
 
-/** A quotient to four decimals; null when the divisor is 0. */
+/** Returns a quotient rounded to four decimals; null if the divisor is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }
@@ -103,7 +103,7 @@ const BUCKETS_PER_E = 11;
 const MAX_BUCKETS = 512;
 
 /**
- * The median of durations, accurate to 4.7 % and half a millisecond. If two values are in the middle, it is the lower one.
+ * Returns the median of durations, accurate to 4.7 % and half a millisecond. If two values are in the middle, it is the lower one.
  * @param histograms how many durations in milliseconds are in each bucket.
  * @returns the median in seconds; null if there are no durations.
  */

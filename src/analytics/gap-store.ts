@@ -19,7 +19,7 @@ export interface StoredExample {
   at: number;
 }
 
-/** The unanswered questions of a range, with the first time that each was asked in it and its latest conversations. See `listUnansweredQuestions`. */
+/** Lists the unanswered questions of a range, with the first time that each was asked in it and its latest conversations. */
 export const listGapQuestions = compiled((db, workspaceId: string, agentId: string, range: DayRange) => {
   const table = unansweredQuestions;
   const asked = sql`FROM ${handoffs} h WHERE h.workspace_id = ${workspaceId} AND h.agent_id = ${agentId}
@@ -38,7 +38,7 @@ export const listGapQuestions = compiled((db, workspaceId: string, agentId: stri
     .where(candidateQuestions(workspaceId, agentId));
 });
 
-/** The latest answers of a range that were rated down, each with the question before it. The question is null if the message handed it off. */
+/** Lists the latest answers of a range that were rated down, with their questions. The question of a hand-off message is null. */
 export const listRatedDown = compiled((db, workspaceId: string, agentId: string, { fromDay }: DayRange) => {
   const rated = messageFeedback;
   const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a
@@ -65,7 +65,7 @@ export const listRatedDown = compiled((db, workspaceId: string, agentId: string,
     .limit(MAX_READ);
 });
 
-/** The questions of an agent's latest curated answers, with the time of their last change. */
+/** Lists the questions of an agent's latest curated answers, with the time of their last change. */
 export const listCuratedQuestions = compiled((db, workspaceId: string, agentId: string) =>
   db
     .select({ question: answers.question, updatedAt: answers.updatedAt })

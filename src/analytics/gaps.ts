@@ -8,7 +8,7 @@ export interface Gap {
   ratedDown: number;
   firstAt: number;
   lastAt: number;
-  /** Latest first. */
+  /** The examples, latest first. */
   examples: GapExample[];
 }
 
@@ -63,7 +63,7 @@ function gapsOfQuestions(questions: readonly GapQuestion[]): Gap[] {
     });
 }
 
-/** The gaps of rated answers. An answer counts once, however many people rated it down. */
+/** Makes the gaps of rated answers. An answer counts once, however many people rated it down. */
 function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
   const answers = new Map(rated.map((rating) => [rating.messageId, rating]));
   return [...answers.values()].flatMap(({ question, at, ...rest }): Gap[] => {
@@ -73,7 +73,7 @@ function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
   });
 }
 
-/** The similarity of two questions; 0 if they are not the same question. Questions without words, such as "???", must be equal. */
+/** Returns the similarity of two questions; 0 if they are not the same question. Questions without words, such as "???", must be equal. */
 function gapSimilarity(first: WordedGap, other: WordedGap): number {
   if (first.gap.question === other.gap.question) return 1;
   const similarity = similarityOf(first.wording, other.wording);

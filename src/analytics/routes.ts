@@ -69,7 +69,7 @@ const listGaps = createRoute({
   path: "/agents/{agent_id}/gaps",
   summary: "List the questions that visitors asked without a good answer",
   description:
-    "Questions without an answer, and questions whose answer was rated down. Questions that ask the same are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
+    "Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
   ...needsScope("analytics:read"),
   request: { params: z.object({ agent_id: uuid() }), query: gapQuery },
   responses: { 200: jsonResponse(gapPageSchema, "A page of gaps, most frequent first."), ...errorResponses(403, 404, 422) },

@@ -15,7 +15,7 @@ const CANDIDATES = 100;
 /** How many questions the overview shows. */
 const TOP_QUESTIONS = 10;
 
-/** The days of a range that have rollups, oldest first. */
+/** Lists the days of a range that have rollups, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
   return db
@@ -27,7 +27,7 @@ export function listDays(db: Database, workspaceId: string, agentId: string, ran
 
 export type Day = Awaited<ReturnType<typeof listDays>>[number];
 
-/** The sums over the days of a range. Resolutions up to `durableDay` are old enough to count as durable or not. */
+/** Adds up the days of a range. Resolutions up to `durableDay` are old enough to count as durable or not. */
 export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
   const days = analyticsDays;
   const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
@@ -59,7 +59,7 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
 
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
-/** The counters by name of the spans in `spanned`, which whole spans cover. Spans that do not exist yet are left out. */
+/** Lists the counters by name of the spans in `spanned`, which whole spans cover. Spans that do not exist yet are left out. */
 export function listSpans(db: Database, workspaceId: string, agentId: string, spanned: DayRange) {
   return db
     .select(countersOf(analyticsSpans))
@@ -67,7 +67,7 @@ export function listSpans(db: Database, workspaceId: string, agentId: string, sp
     .where(isIn(analyticsSpans, workspaceId, agentId, spanned));
 }
 
-/** The counters by name of the days of a range that no span of `listSpans` includes. */
+/** Lists the counters by name of the days of a range that no span of `listSpans` includes. */
 export function listUnspannedDays(db: Database, workspaceId: string, agentId: string, range: DayRange, spanned: DayRange) {
   const { day } = analyticsDays;
   const spans = sql`SELECT day FROM ${analyticsSpans} WHERE ${isIn(analyticsSpans, workspaceId, agentId, spanned)}`;
@@ -105,7 +105,7 @@ export function createMissingSpans(db: Database, workspaceId: string, agentId: s
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
 }
 
-/** How many conversations have each status at present. */
+/** Counts the conversations that have each status at present. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
   const sums = Object.fromEntries(CONVERSATION_STATUSES.map((status) => [status, sumOf(conversationCounts[status])]));
   const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
@@ -116,8 +116,8 @@ export function sumStatuses(db: Database, workspaceId: string, agentId: string) 
 }
 
 /**
- * The most frequent unanswered questions of a range, among the hundred most frequent of the last year and the hundred latest. A
- * question is left out only if a hundred others were asked more often and a hundred others were asked later.
+ * Lists the most frequent unanswered questions of a range, among the hundred most frequent of the last year and the hundred latest.
+ * A question is left out only if a hundred others were asked more often and a hundred others were asked later.
  * @param range must end today, so that no question was asked more often in it than in the last year.
  */
 export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {

@@ -30,16 +30,18 @@ const ratesSchema = z
     ai_resolution: rate(
       "The share of conversations that were resolved without a hand-off or a human reply, among those in which the agent wrote.",
     ),
-    durable_resolution_7d: rate("The share of such resolutions that were not reopened within 7 days, among those more than 7 days ago."),
+    durable_resolution_7d: rate(
+      "The share of such resolutions that were not reopened within 7 days, among those that are more than 7 days old.",
+    ),
     handoff: rate("The share of conversations that were handed to a human."),
     reopen: rate("The share of resolved conversations that were reopened."),
-    unanswered: rate("The share of the agent's questions that were handed off because knowledge was missing."),
+    unanswered: rate("The share of questions to the agent that were handed off because knowledge was missing."),
   })
   .openapi("AnalyticsRates");
 
 const countsByName = <Name extends string>(names: readonly Name[]) =>
   z.object(
-    Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `How many have ${name}.` })])) as Record<Name, z.ZodInt>,
+    Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `The number with ${name}.` })])) as Record<Name, z.ZodInt>,
   );
 
 const seconds = (of: string) =>
@@ -56,7 +58,7 @@ export const overviewSchema = z
         from: date().meta({ description: "The first day." }),
         to: date().meta({ description: "The last day." }),
       })
-      .meta({ description: "Whole UTC days, both included; the last is today." }),
+      .meta({ description: "The range consists of whole UTC days, of which the last one is today." }),
     agent_id: uuid().nullable().meta({ description: "The agent that the figures are limited to; null for all agents." }),
     totals: totalsSchema.meta({ description: "The counts of the range." }),
     rates: ratesSchema.meta({ description: "The rates of the range." }),
@@ -116,8 +118,8 @@ const gapExampleSchema = z
     kind: z
       .enum(["unanswered", "rated_down"])
       .meta({ description: "Whether the question was not answered, or its answer was rated down." }),
-    comment: z.string().nullable().meta({ description: "The comment of whoever rated the answer down." }),
-    at: timestamp().meta({ description: "When it was handed off, or rated down." }),
+    comment: z.string().nullable().meta({ description: "The comment on the rating; null without one." }),
+    at: timestamp().meta({ description: "When the question was handed off, or the answer was rated down." }),
   })
   .openapi("GapExample");
 
@@ -139,7 +141,7 @@ export const gapPageSchema = pageOf(gapSchema, "GapPage");
 
 export const gapQuery = pageQuery.extend({ days: overviewQuery.shape.days });
 
-/** The wire record of a gap. */
+/** Returns the wire record of a gap. */
 export function toGap(gap: Gap): z.infer<typeof gapSchema> {
   const latest = gap.examples.slice(0, MAX_SHOWN_EXAMPLES);
   return toRecord(gapSchema, gap, {
@@ -162,7 +164,7 @@ interface OverviewData {
   questions: { question: string; count: number }[];
 }
 
-/** The wire record of an overview. */
+/** Returns the wire record of an overview. */
 export function toOverview({ agentId, range, days, statuses, ...data }: OverviewData): z.infer<typeof overviewSchema> {
   const { sums, previous, counters } = data;
   const { fromDay, toDay } = range;

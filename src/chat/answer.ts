@@ -14,7 +14,7 @@ import { truncate } from "../platform/text.ts";
 import { detectLanguage } from "../text/languages.ts";
 import type { Question } from "./question.ts";
 
-/** How much of a passage a citation shows. */
+/** How many characters of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;
 
 /** The answer that a visitor gets to a question. */
@@ -126,7 +126,7 @@ export function lastVisitorMessages(message: string, history: readonly HistoryMe
   return before ? [message, before.text] : [message];
 }
 
-/** The language of the newest message of a visitor whose language can be detected, otherwise the language of the agent. */
+/** Returns the language of the newest message whose language can be detected, otherwise the language of the agent. */
 export function visitorLanguage(written: readonly string[], agentLanguage: string): string {
   for (const text of written) {
     const language = detectLanguage(text, agentLanguage);

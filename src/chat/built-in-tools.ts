@@ -44,7 +44,7 @@ function searchKnowledge({ op, question }: SearchContext, query: string, previou
   return searchIndex({ ...op, agentId }, { question: query, previousQuestions, limit: MAX_PASSAGES }, filter);
 }
 
-/** The visitor's last questions, oldest first. Small talk is left out. */
+/** Returns the visitor's last questions, oldest first. Small talk is left out. */
 export function lastQuestions(written: readonly string[]): string[] {
   const questions: string[] = [];
   // The newest message comes first, so that the rest of a long conversation is not analysed.
@@ -55,12 +55,12 @@ export function lastQuestions(written: readonly string[]): string[] {
   return questions;
 }
 
-/** The tools that every agent has. */
+/** Returns the tools that every agent has. */
 export function builtInTools(context: ToolContext): Tool[] {
   return [...readingTools(context), collectLead(context)];
 }
 
-/** The built-in tools that change nothing. */
+/** Returns the built-in tools that change nothing. */
 export function readingTools(context: SearchContext): Tool[] {
   return [searchTool(context), requestHuman];
 }

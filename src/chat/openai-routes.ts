@@ -15,11 +15,11 @@ import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 /** The routes for clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
 export const openAiRoutes = createRouter("OpenAI");
 
-/** Gives errors the fields that OpenAI's clients read, which ignore everything beside `error`. */
+/** Adds the fields that OpenAI's clients read to errors. The clients ignore everything besides `error`. */
 export const openAiErrors: Check = (c) => {
   c.set("errorFields", ({ status, code, detail = [], fields }) => {
-    // OpenAI's clients repeat a request by themselves after a 409 or a 5xx, which asks another question. Only the error of a
-    // question that is kept has fields.
+    // OpenAI's clients repeat a request by themselves after a 409 or a 5xx, which would ask the question twice. Only the error of a
+    // question that will be answered has `fields`.
     if (status === 409 || fields) c.header("X-Should-Retry", "false");
     const [first] = detail;
     const param = code === "not_found" ? "model" : first && first.loc.slice(1).join(".");
@@ -32,9 +32,9 @@ const createCompletion = createRoute({
   operationId: "createChatCompletion",
   method: "post",
   path: "/openai/chat/completions",
-  summary: "Ask an agent by OpenAI's protocol",
+  summary: "Ask an agent with OpenAI's protocol",
   description:
-    "The same as asking the agent, for programs that speak OpenAI's chat completions. Sampling parameters have no effect, and are named in `X-Unknown-Fields`, as are messages that are ignored.",
+    "Asks an agent in the same way as `POST /agents/{agent_id}/messages`, for programs that use OpenAI's chat completions. Sampling parameters have no effect. The header `X-Unknown-Fields` names them and the messages that are ignored.",
   ...needsScope("chat:write", joinRetries),
   request: { body: jsonBody(completionInSchema) },
   responses: {
@@ -59,7 +59,7 @@ const listModels = createRoute({
   operationId: "listModels",
   method: "get",
   path: "/openai/models",
-  summary: "List the agents by OpenAI's protocol",
+  summary: "List the agents with OpenAI's protocol",
   description: "The active agents as models.",
   ...needsScope("agents:read"),
   responses: { 200: jsonResponse(modelListSchema, "The agents."), ...errorResponses(403) },

@@ -9,7 +9,7 @@ export interface CompletionHead {
   model: string;
 }
 
-/** Streams of OpenAI, and of the AI SDK, end with it. */
+/** The end of each stream of OpenAI and of the AI SDK. */
 export const DONE = "[DONE]";
 
 /** The service counts messages, not tokens. */
@@ -46,7 +46,7 @@ export function completionChunks(
   }
 }
 
-/** Returns the fields that OpenAI's errors have beside code and message. @param param the path of the field that is wrong. */
+/** Returns the fields that OpenAI's errors have besides code and message. @param param the path of the field that is wrong. */
 export function completionError(status: number, param: string | null = null) {
   const types: Record<number, string> = {
     401: "authentication_error",

@@ -19,7 +19,7 @@ export interface QuestionVisitor {
   joins: string | null;
 }
 
-/** An end user of the integrator, whose API key proves the identifier and the profile. */
+/** Returns an end user of the integrator as the author of a question. The API key proves the identifier and the profile. */
 export function apiVisitor({ id, name = null, email = null }: NonNullable<Asked["user"]>): QuestionVisitor {
   return { anonId: `api:${id}`, externalId: id, name, email, verified: true, isProfileVerified: true, joins: null };
 }

@@ -7,7 +7,7 @@ import type { TurnState } from "./store.ts";
 /**
  * Why a turn does not answer a question. Other checks come before a turn: those of the key, rate limit and scope
  * (workspaces/checks.ts), of a visitor's token, origin and rate (widget/access.ts), and of mail that gets no answer
- * (email/inbound.ts). When an agent hands over instead of answering, answer.ts decides.
+ * (email/inbound.ts). In answer.ts it is decided whether an agent answers or hands the question over.
  */
 export type Refusal = { outcome: "rate_limited"; full: VisitorWindow } | { outcome: SimpleRefusal };
 
@@ -23,7 +23,7 @@ type SimpleRefusal =
 
 /**
  * Returns why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
- * store.ts. Where several fail, the caller reads the first of: existence, state, limits of visitors, quota.
+ * store.ts. If several of them fail, the first one is reported, in this order: existence, state, limits of visitors, quota.
  * @param ignoresLimits whether the batch ignored the limits.
  */
 export function refusalOf(question: Question, { agent, continued, full, stored }: TurnState, ignoresLimits: boolean): Refusal | undefined {
@@ -52,7 +52,7 @@ const START_NEW = "Leave conversation_id out to start a new one.";
 const ERRORS: Record<Exclude<SimpleRefusal, `${string}_not_found`>, [code: ErrorCode, message: string]> = {
   other_agent: ["conflict", `The conversation is with another agent. ${START_NEW}`],
   other_channel: ["conflict", `The conversation was not started over the API. ${START_NEW}`],
-  other_user: ["conflict", `The conversation is another user's. ${START_NEW}`],
+  other_user: ["conflict", `The conversation belongs to another user. ${START_NEW}`],
   conversation_full: [
     "plan_required",
     "The conversation has as many messages as the plan allows in one. Leave conversation_id out to start a new one, or ask the operator for a larger plan.",

@@ -69,7 +69,7 @@ export async function streamedAnswer(
   return answerStream(c, body!, question.conversationId, format);
 }
 
-/** The stream format that the Accept header names; undefined for the service's own. */
+/** Returns the stream format that the Accept header names; undefined for the service's own. */
 export function acceptedFormat(c: AppContext): StreamFormat | undefined {
   const accepted = (c.req.header("Accept") ?? "").toLowerCase().replaceAll('"', "").split(",");
   const isUiMessages = accepted.some((one) => {
@@ -129,7 +129,7 @@ export interface AnswerKey {
   message_id: string;
 }
 
-/** What D1 holds about an answer. */
+/** An answer and its conversation, as far as they are in D1. */
 interface FoundAnswer {
   workspaceId: string;
   /** Undefined if D1 does not hold the conversation. Its first question may still wait in the session. */

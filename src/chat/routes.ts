@@ -51,7 +51,7 @@ const resumeAnswer = createRoute({
   path: "/conversations/{conversation_id}/messages/{message_id}/stream",
   summary: "Resume the stream of an answer",
   description:
-    "Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last.",
+    "Resumes a stream that broke off, or repeats one that has ended. It does not count toward the message quota. The status is 204 if the event that you have was the last.",
   ...needsScope("conversations:read"),
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), headers: resumeHeaders },
   responses: {
@@ -75,9 +75,9 @@ const getTrace = createRoute({
   operationId: "getTrace",
   method: "get",
   path: "/conversations/{conversation_id}/messages/{message_id}/trace",
-  summary: "Why an answer was given",
+  summary: "Get the trace of an answer",
   description:
-    "What was found in the knowledge and with which scores, what the threshold said, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace, for 30 days.",
+    "A trace shows why an answer was given: what was found in the knowledge and with which scores, the decision, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace for 30 days.",
   ...needsScope("conversations:read"),
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }) },
   responses: { 200: jsonResponse(traceSchema, "The trace."), ...errorResponses(403, 404, 422) },

@@ -95,7 +95,7 @@ export class ChatSession extends DurableObject<Env> {
     const meter = new Meter();
     const { started, result } = this.enqueue(question, { meter, requestId: caller.requestId });
     const first = await Promise.race([started, result]);
-    // An answer cannot come first: its turn starts before.
+    // A turn that answers first resolves `started`, so the first result can only be a refusal.
     if (!(first instanceof AnswerStream)) return { refusal: first as Refusal, cost: meter.cost };
     return { body: readStream(this.env, first, caller), cost: { ...meter.cost } };
   }
@@ -120,7 +120,7 @@ export class ChatSession extends DurableObject<Env> {
     this.visitors.notify(conversationId, status);
   }
 
-  /** Closes the sockets of the visitor's open pages, whose tokens may have ended. */
+  /** Closes the sockets of the visitor's open pages, because their tokens may have been ended. */
   reconnectVisitor(): void {
     this.visitors.reconnectAll();
   }
@@ -139,7 +139,7 @@ export class ChatSession extends DurableObject<Env> {
     });
   }
 
-  /** Finds the trace of an answer; undefined if there is none, or none any more. */
+  /** Finds the trace of an answer; undefined if it has none or the trace has expired. */
   async findTrace(answerId: string): Promise<Trace | undefined> {
     return this.traces.find(answerId);
   }
@@ -263,7 +263,7 @@ function refuseErased(error: unknown): Refusal {
   throw error;
 }
 
-/** The object of a conversation. Its name includes the workspace, so that the id of another workspace's conversation finds an empty object. */
+/** Returns the object of a conversation. With the id of another workspace's conversation, it is an empty object. */
 export function sessionOf({ env, meter, workspaceId }: Operation, conversationId: string): DurableObjectStub<ChatSession> {
   meter.countObjectHop();
   return objectOf(env, env.SESSION, `${workspaceId}/${conversationId}`);

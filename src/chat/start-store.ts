@@ -25,7 +25,7 @@ export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversat
   return and(hasAgent, mayBeSent(workspaceId, windows))!;
 }
 
-/** Adds the conversation. Its status says that a human has it. */
+/** Adds the conversation with the status that a human has it. */
 export function createStartedConversation(db: Database, started: StartedConversation, mayBeStarted: SQL) {
   const { workspaceId, agentId, channel, subject, anonId, nowMs } = started;
   const row = {

@@ -79,13 +79,13 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
     ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, event(), "conversation.created", conversationRecord(conversationId)),
     ...(thread ? [createThread(db, start, thread)] : []),
-    // No windows: the message was counted together with its conversation.
+    // No windows are passed, because the message was counted together with its conversation.
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
     ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
   ];
 }
 
-/** The recipient of a mail, as unproven as the sender of one: nothing proves who reads at an address. */
+/** Returns the recipient of a mail as a visitor who is not verified, because nothing proves who reads the mail of an address. */
 function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
   const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
   return { anonId: anonIdForEmail(email), name, email, ...unproven };

@@ -39,9 +39,9 @@ const MAX_TOPICS = 3;
 
 /** Conditions under which a question is stored. */
 interface StoreConditions {
-  /** Stores it whatever the limits are by now. */
+  /** Stores the question even if it exceeds a limit. */
   ignoresLimits?: boolean;
-  /** The hashes under which an erasure of its visitor is recorded: after one, it is not stored. */
+  /** The hashes under which an erasure of its visitor is recorded. After such an erasure, the question is not stored. */
   subjectHashes?: string[] | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function beginTurn(
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const checked = { ...storedPart(question), ...conditions };
   const values = { question: checked, windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
-  // A compiled statement takes values as they are, and the condition on the hashes is computed from them.
+  // The number of hashes varies, and a compiled statement takes its values unchanged, so statements with hashes are not compiled.
   const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   const topics = isSmallTalk && { topics: listTopics(db, question) };
   const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
@@ -81,7 +81,7 @@ export async function beginTurn(
   };
 }
 
-/** Leaves out fields that no statement uses: statements are compiled for each shape of their values, and callers choose the shapes of these. */
+/** Leaves out fields that no statement uses. Statements are compiled for each shape of their values, and callers choose these shapes. */
 function storedPart({ filter: _filter, earlier: _earlier, ...question }: Question): Question {
   return question;
 }
@@ -163,7 +163,7 @@ function listTopics(db: Database, { workspaceId, agentId }: Question) {
     .limit(MAX_TOPICS);
 }
 
-/** The last messages since the conversation was reopened, newest first. A stored question is not among them. */
+/** Lists the last messages since the conversation was reopened, newest first. A stored question is not among them. */
 function listHistory(db: Database, question: Question) {
   const { conversationId, questionId } = question;
   const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;
@@ -217,8 +217,8 @@ function continueConversation(db: Database, question: Question, isAdmitted: SQL)
 }
 
 /**
- * Stores the question. It counts toward the quota where the agent is to answer it. A question to humans is stored even past the
- * quota and while the agent is paused, and does not count.
+ * Stores the question. It counts toward the quota if the agent is to answer it. A question to humans does not count, and is stored
+ * even if the quota is used up or the agent is paused.
  */
 function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
   const { workspaceId, conversationId, visitor, nowMs } = question;
@@ -240,7 +240,7 @@ function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
   return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
-/** The turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
+/** Lists the turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
 function listTurnMessages(db: Database, question: Question) {
   const { workspaceId, questionId, answerId } = question;
   const { externalId, email, emailVerified, verified } = visitors;
@@ -253,8 +253,8 @@ function listTurnMessages(db: Database, question: Question) {
 }
 
 /**
- * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
- * @returns the conversation's new status, undefined if it was erased, the reason of its open hand-off, and what was written.
+ * The second batch of a turn: the answer, the conversation's new status and, if a human is needed, the hand-off.
+ * @returns the conversation's new status, which is undefined if it was erased, the reason of its open hand-off, and what was written.
  */
 export async function finishTurn(
   db: Database,
@@ -358,12 +358,12 @@ function isNotErased({ workspaceId, subjectHashes, nowMs }: CheckedQuestion): SQ
   return subjectHashes ? sql`NOT ${erasureExists(workspaceId, nowMs, subjectHashes)}` : sql`TRUE`;
 }
 
-/** SQL condition: a conversation with that many messages has room for a question and its answer. */
+/** SQL condition: a conversation with this number of messages has room for a question and its answer. */
 function hasRoom({ maxMessages, ignoresLimits }: CheckedQuestion, messageCount: SQL): SQL {
   return ignoresLimits ? sql`TRUE` : sql`${messageCount} + 2 <= ${maxMessages}`;
 }
 
-/** SQL: the id of the question's visitor, or of the conversation's where the question names nobody. */
+/** SQL: the id of the question's visitor, or of the conversation's visitor if the question names nobody. */
 function visitorIdOf({ workspaceId, conversationId, visitor }: Question): SQL {
   return visitor
     ? resolveVisitorId(workspaceId, visitor.anonId)

@@ -84,18 +84,18 @@ export interface StreamPosition {
 
 export const ORIGIN: StreamPosition = { length: 0, checksum: FNV_BASIS };
 
-/** The position after some more text. */
+/** Returns the position after more text. */
 export function advance({ length, checksum }: StreamPosition, text: string): StreamPosition {
   return { length: length + text.length, checksum: fnv1a(text, checksum) };
 }
 
-/** The id of the event that ends at a position: `<length>-<checksum>`, with `-done` after the last event. */
+/** Returns the id of the event that ends at a position: `<length>-<checksum>`, with `-done` for the last event. */
 export function toEventId({ length, checksum }: StreamPosition, isDone = false): string {
   return `${length}-${checksum.toString(36)}${isDone ? "-done" : ""}`;
 }
 
 /**
- * The position that an event id names in an answer.
+ * Finds the position that an event id names in an answer.
  * @param text the answer, as far as it is known.
  * @returns undefined if the id does not match this text: it belongs to another attempt, is beyond the text so far, or is malformed.
  */

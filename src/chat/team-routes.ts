@@ -30,7 +30,7 @@ const conversationParams = z.object({ conversation_id: uuid() });
 /** A mail without a subject gets this many characters of its text as the subject. */
 const SUBJECT_LENGTH = 80;
 
-/** RFC 5321, 4.5.3.1.3. */
+/** The limit is from RFC 5321, section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 
 const startInSchema = z

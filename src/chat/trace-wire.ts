@@ -9,9 +9,9 @@ const tokens = (description: string) =>
   z
     .int()
     .nullable()
-    .meta({ description: `${description} Null where the server does not say.` });
+    .meta({ description: `${description} Null if the server does not report them.` });
 
-/** Why an answer was given, beside the reasons of hand-offs. */
+/** The reasons of answers. The reasons of hand-offs are HANDOFF_REASONS. */
 const ANSWER_REASONS = ["curated_answer", "confident"] as const;
 
 const decisionSchema = z
@@ -20,14 +20,14 @@ const decisionSchema = z
       .enum(["answered", "handed_off"])
       .meta({ description: "Whether the question was answered or handed to a human.", example: "answered" }),
     reason: z.enum([...ANSWER_REASONS, ...HANDOFF_REASONS]).meta({
-      description: "A curated answer matched, the confidence reached the threshold, or why a human was needed.",
+      description: "The reason of the answer (a curated answer matched, or the confidence reached the threshold) or of the hand-off.",
       example: "confident",
     }),
     explanation: z.string().meta({
-      description: "The same in a sentence.",
+      description: "The reason as a sentence.",
       example: "The confidence of 0.86 reaches the threshold of 0.5.",
     }),
-    confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
+    confidence: z.number().meta({ description: "How likely the answer is right, from 0 to 1.", example: 0.86 }),
     threshold: z.number().meta({ description: "The confidence_threshold at that time.", example: 0.5 }),
   })
   .openapi("TraceDecision");
@@ -37,38 +37,38 @@ const passageSchema = z
     source_id: uuid(),
     type: z.enum(["page", "text"]).meta({ description: "The kind of its source." }),
     title: z.string().meta({ description: "The title of the page or text.", example: "Refunds" }),
-    heading: z.string().nullable().meta({ description: "The heading above it.", example: "How long it takes" }),
+    heading: z.string().nullable().meta({ description: "The heading above the passage; null without one.", example: "How long it takes" }),
     url: z.string().nullable().meta({ description: "The page's address.", example: null }),
     content: z.string().meta({ description: "The beginning of the passage.", example: "Refunds are paid within five working days." }),
-    score: z.number().meta({ description: "0 to 1: how well it fits. The parts below make up this score.", example: 0.74 }),
+    score: z.number().meta({ description: "How well the passage fits, from 0 to 1. `scores` has the parts of this score.", example: 0.74 }),
     scores: z
       .object({
         lexical: score("The score of its words; null if it was not found by its words."),
         semantic: score("The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings."),
-        reranker: score("By the reranker, which then is the score; null without one."),
+        reranker: score("The score by the reranker, which replaces the other scores; null without a reranker."),
       })
       .meta({ description: "The parts of the score. Passages found by words and by meaning rank before those found by one of them." }),
-    is_cited: z.boolean().meta({ description: "Whether the answer cites it.", example: true }),
+    is_cited: z.boolean().meta({ description: "Whether the answer cites the passage.", example: true }),
   })
   .openapi("TracePassage");
 
 const searchSchema = z
   .object({
-    by: z.enum(["question", "tool"]).meta({ description: "The search for the question, or one that the model asked for." }),
+    by: z.enum(["question", "tool"]).meta({ description: "Whether the search was for the question, or was a tool call of the model." }),
     query: z.string().meta({ description: "The query of the search.", example: "How long do refunds take?" }),
     previous_question: z
       .string()
       .nullable()
-      .meta({ description: "The question before, where this one was understood only together with it.", example: null }),
-    language: z.string().meta({ description: "The language in which it was understood.", example: "en" }),
-    terms: z.array(z.string()).meta({ description: "The words that were looked for, in their basic form.", example: ["long", "refund"] }),
+      .meta({ description: "The previous question, if this one was understood only together with it; otherwise null.", example: null }),
+    language: z.string().meta({ description: "The language in which the query was analysed.", example: "en" }),
+    terms: z.array(z.string()).meta({ description: "The words that were searched for, in their basic form.", example: ["long", "refund"] }),
     passages: z.array(passageSchema).meta({ description: "The passages that were found, best first." }),
     answers: z
       .array(
         z.object({
           answer_id: uuid(),
           question: z.string().meta({ description: "The curated question.", example: "How long do refunds take?" }),
-          score: z.number().meta({ description: "0 to 1: how similar the questions are.", example: 0.42 }),
+          score: z.number().meta({ description: "How similar the questions are, from 0 to 1.", example: 0.42 }),
           is_cited: z.boolean().meta({ description: "Whether the curated answer was given.", example: false }),
         }),
       )
@@ -83,8 +83,8 @@ const modelCallSchema = z
       description: "The model, by its server's name. `extractive` quotes the knowledge and is no language model.",
       example: "@cf/zai-org/glm-4.7-flash",
     }),
-    input_tokens: tokens("Tokens that it read."),
-    output_tokens: tokens("Tokens that it wrote."),
+    input_tokens: tokens("The tokens that the model read."),
+    output_tokens: tokens("The tokens that the model wrote."),
     finish: z.string().nullable().meta({
       description: "Why the model stopped; null if it failed, or if the service stopped it after it had read enough.",
       example: "stop",
@@ -99,17 +99,18 @@ const toolCallSchema = z
   .object({
     name: z.string().meta({ description: "The tool.", example: "order_status" }),
     arguments: z.string().meta({
-      description: "What the model asked for, as JSON. Headers, variables and other secrets of the request are never part of it.",
+      description: "The arguments that the model gave, as JSON. They never contain headers, variables and other secrets of the request.",
       example: '{"order":"A-17"}',
     }),
     outcome: z.enum(["answered", "refused", "failed", "handed_off"]).meta({
-      description: "It answered; it was not called, or did nothing; it failed; it handed the conversation over.",
+      description:
+        "`answered`: the tool responded. `refused`: it was not called, or did nothing. `failed`: the call failed. `handed_off`: the call handed the conversation to a human.",
       example: "answered",
     }),
     note: z.string().nullable().meta({ description: "Why the call was refused or failed.", example: null }),
     status: z.int().nullable().meta({ description: "The HTTP status of its response.", example: 200 }),
     response_length: z.int().nullable().meta({
-      description: "The characters that the model read of its response. The response itself is not kept, since it may hold secrets.",
+      description: "How many characters of its response the model read. The response itself is not stored, because it may contain secrets.",
       example: 312,
     }),
     duration_ms: ms("How long it took."),
@@ -123,20 +124,20 @@ export const traceSchema = z
     agent_id: uuid(),
     created_at: timestamp(),
     changed_settings: z.array(answerSettingsSchema.keyof()).meta({
-      description: "The settings that the question replaced for this answer; empty where the agent's own decided.",
+      description: "The settings that the question replaced for this answer; empty if it replaced none.",
       example: [],
     }),
     decision: decisionSchema.meta({ description: "The decision and its reason." }),
     searches: z.array(searchSchema).meta({ description: "The searches in the knowledge." }),
     model_calls: z.array(modelCallSchema).meta({ description: "Each call of the model, in order; none for a curated answer." }),
     tool_calls: z.array(toolCallSchema).meta({ description: "Each call of a tool, in order." }),
-    duration_ms: ms("From the question to the answer."),
+    duration_ms: ms("The time from the question to the answer."),
   })
   .openapi("Trace");
 
 export type Trace = z.output<typeof traceSchema>;
 
-/** A trace of what is no message. */
+/** The trace of an answer that is not stored as a message. */
 export const traceFactsSchema = traceSchema.omit({
   message_id: true,
   conversation_id: true,

@@ -38,7 +38,7 @@ export class TraceRecorder implements ModelObserver {
     this.modelCalls.push({ model, ...tokens, finish, failure, first_token_ms: firstTokenMs, duration_ms: durationMs });
   }
 
-  /** Records nothing of a tool's response, which may hold secrets of the other side. */
+  /** Records a call, but not the tool's response, which may contain secrets. */
   toolCalled({ name, input, durationMs, outcome }: ToolCallReport): void {
     if (outcome?.kind === "found") {
       this.searches.push({ by: "tool", query: outcome.query, retrieval: outcome.retrieval, durationMs });
@@ -55,7 +55,7 @@ export class TraceRecorder implements ModelObserver {
     return { ...of, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
   }
 
-  /** The trace of an answer that is not stored as a message. @param maxBytes its size as JSON. */
+  /** Returns the trace of an answer that is not stored as a message. @param maxBytes the largest size as JSON. */
   factsOf(answer: Answer, threshold: number, maxBytes: number): TraceFacts {
     const facts = {
       decision: decisionOf(answer, threshold),
@@ -82,7 +82,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   const facts = { note: null, status: null, response_length: null };
   switch (outcome?.kind) {
     case undefined:
-      return { ...facts, outcome: "failed", note: "It could not be run." };
+      return { ...facts, outcome: "failed", note: "The call could not be run." };
     case "found":
       return { ...facts, outcome: "answered" };
     case "data":
@@ -101,7 +101,7 @@ function decisionOf({ confidence, citations, handoff }: Answer, threshold: numbe
   if (handoff)
     return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, confidence, threshold), ...facts };
   if (citations[0]?.type === "answer") {
-    const explanation = `The question is that of a curated answer: ${shown(confidence)} alike, and ${STRONG_MATCH} is enough.`;
+    const explanation = `The question is that of a curated answer: the similarity of ${shown(confidence)} reaches ${STRONG_MATCH}.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
   const explanation = `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
@@ -115,18 +115,18 @@ function explanationOf({ reason, failure }: NonNullable<Answer["handoff"]>, conf
     case "missing_knowledge":
       return "Nothing that was found answers the question.";
     case "low_confidence":
-      if (confidence === 0) return "What the model wrote rests on nothing that was found.";
+      if (confidence === 0) return "Nothing that was found supports what the model wrote.";
       return `The confidence of ${shown(confidence)} is below the threshold of ${threshold}.`;
     case "unsupported_request":
       return "The question is not one that the agent may answer.";
     case "tool_failure":
       return "A tool failed, so that the model could not answer.";
     case "model_failure":
-      return failure === undefined ? "The answer could not be made." : `The model failed: ${failure}.`;
+      return failure === undefined ? "The service failed to make an answer." : `The model failed: ${failure}.`;
   }
 }
 
-/** Rounds down: a confidence just below the threshold must not look as if it reached it. */
+/** Rounds down, so that a confidence just below the threshold does not look as if it reached the threshold. */
 function shown(confidence: number): number {
   return Math.floor(confidence * 100) / 100;
 }

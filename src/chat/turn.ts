@@ -94,7 +94,7 @@ interface EarlySearch {
  * journal records which tools were called.
  */
 export class TurnRunner {
-  /** The visitor's messages that this runner has seen; the first batch of a turn tells whether there are others. */
+  /** The visitor's messages that this runner has seen. The first batch of a turn shows whether there are others. */
   private visitorMessages: string[] = [];
   private readonly journal: CallJournal;
 
@@ -241,7 +241,7 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn 
   if (answered) return { plan: "repeat", asked, conversation, answered };
   // The agent was deleted after an earlier attempt had stored the question.
   if (!agent) return { outcome: "agent_not_found" };
-  // The messages before a resolution do not belong to what is asked now.
+  // The messages before a resolution are not the context of the new question.
   const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage).reverse();
   const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
   const history = [...(question.earlier ?? []), ...before];
@@ -253,7 +253,7 @@ function isLeftToHumans({ status, pendingReason }: ConversationState, asked: Sto
   return isAgentSilent(status, pendingReason) || (status === "needs_human" && !asked?.quotaPeriod);
 }
 
-/** The answer while humans have the conversation. No message of the agent is stored. */
+/** Returns the answer while humans have the conversation. No message of the agent is stored. */
 function silentAnswer({ agent, history, conversation }: OpenTurn, { message, conversationId }: Question): ChatAnswer {
   const language = visitorLanguage(lastVisitorMessages(message, history), agent.language);
   const answer = handoffMessageOf(agent, "customer_request", language);
@@ -262,8 +262,8 @@ function silentAnswer({ agent, history, conversation }: OpenTurn, { message, con
 }
 
 /**
- * The author of the question, if the channel or, for a question that names nobody, an earlier message has proven who they are; otherwise
- * null. The token of an anonymous visitor does not prove the person that the visitor was merged into.
+ * Returns the author of the question, if their identity is proven; otherwise null. The channel proves it or, for a question that names
+ * nobody, an earlier message did. The token of an anonymous visitor does not prove the person that the visitor was merged into.
  */
 function verifiedVisitor({ visitor }: Question, asked: StoredMessage | undefined): VerifiedVisitor | null {
   // The author may have been erased since, and then has no `verified`.
@@ -271,7 +271,7 @@ function verifiedVisitor({ visitor }: Question, asked: StoredMessage | undefined
   return { externalId: asked.externalId, email: asked.emailVerified ? asked.email : null };
 }
 
-/** A model reads the replies of human colleagues as the agent's. */
+/** Returns a message as a model reads it. It reads the replies of the team as the agent's. */
 function toHistoryMessage({ role, content }: TurnState["history"][number]): HistoryMessage {
   return { role: role === "user" ? "visitor" : "agent", text: content };
 }
@@ -284,7 +284,7 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, at) => text === b[at]);
 }
 
-/** The agent with the settings that a question tries out in place of its own. */
+/** Returns the agent with the settings that a question tries out instead of the agent's own. */
 function withSettings(agent: AgentRow, settings: AnswerSettings = {}): AgentRow {
   const { confidence_threshold: confidenceThreshold = agent.confidenceThreshold, instructions = agent.instructions } = settings;
   const { model = agent.model } = settings;

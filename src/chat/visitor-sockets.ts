@@ -21,7 +21,7 @@ const CONNECT_AGAIN = "Connect again.";
 export class VisitorSockets {
   constructor(private readonly ctx: DurableObjectState) {}
 
-  /** Opens a socket; 429 where the conversation has too many. */
+  /** Opens a socket. The status is 429 if the conversation has too many. */
   accept({ headers }: Request): Response {
     const open = this.ctx.getWebSockets().filter((socket) => !closeExpired(socket));
     if (open.length >= MAX_SOCKETS) return new Response(null, { status: 429 });
@@ -87,8 +87,8 @@ interface ChangedConversation {
 }
 
 /**
- * Notifies the visitor's open pages of a change to the conversation that is committed. Nothing waits for it, and pages also read
- * without it from time to time.
+ * Notifies the visitor's open pages of a committed change to the conversation. The caller does not wait for it, because pages also
+ * read the conversation from time to time.
  */
 export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: ChangedConversation): void {
   if (!(VISITOR_CHANNELS as readonly Channel[]).includes(channel)) return;
@@ -96,7 +96,7 @@ export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: Ch
   waitUntil(Promise.resolve(notified).catch((error: unknown) => logRarely("visitor_not_notified", {}, error)));
 }
 
-/** Makes the visitor's open pages connect again, since their tokens may have been ended. A resolved conversation has none. */
+/** Makes the visitor's open pages connect again, since their tokens may have been ended. A resolved conversation has no sockets. */
 export function reconnectVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
   if (status === "resolved") return;
   const closed = objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor();

@@ -74,12 +74,15 @@ export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
   return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
 }
 
-/** SQL: the id of the question's visitor if it was merged into another, otherwise NULL. Its token still continues what it began. */
+/** SQL: the id of the question's visitor if it was merged into another one, whose conversations its token may still continue; or NULL. */
 export function mergedVisitorId({ workspaceId }: Question, { anonId }: QuestionVisitor): SQL {
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
 }
 
-/** SQL condition: the question may continue a conversation of this visitor: nobody, its author, or a visitor whom it merges into its author. */
+/**
+ * SQL condition: the question may continue a conversation of this visitor, who is nobody, the author of the question, or a visitor
+ * that the question merges into its author.
+ */
 export function belongsToVisitor({ workspaceId, visitor }: Question, visitorId: SQL): SQL {
   if (!visitor) return sql`TRUE`;
   const person = resolveVisitorId(workspaceId, visitor.anonId);

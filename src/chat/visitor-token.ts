@@ -26,7 +26,7 @@ export interface VisitorClaim {
   visitorId: string;
 }
 
-/** The contents of a genuine token. Whether it was ended since is in the records of its agent and its visitor (`isEnded`). */
+/** The contents of a genuine token. The records of its agent and its visitor show whether it was ended since then (`isEnded`). */
 export interface VisitorToken extends VisitorClaim {
   issuedAtMs: number;
 }
@@ -60,7 +60,7 @@ interface TokensEnd {
   tokensEndedAt: number | null;
 }
 
-/** Whether a token was ended for all of its agent's visitors or for its own, or its visitor's proof of identity has expired. */
+/** Whether a token has expired, or was ended for its visitor or for all visitors of its agent. */
 export function isEnded(
   { issuedAtMs }: VisitorToken,
   agent: TokensEnd,
@@ -71,7 +71,7 @@ export function isEnded(
   return issuedAtMs <= endedAtMs || nowMs >= expiryOf(issuedAtMs, visitor);
 }
 
-/** When a token that was issued at this time expires, in Unix milliseconds. */
+/** Returns when a token that was issued at this time expires, in Unix milliseconds. */
 export function expiryOf(issuedAtMs: number, visitor: { verified: boolean }): number {
   return issuedAtMs + (visitor.verified ? VERIFIED_LIFETIME_MS : TOKEN_LIFETIME_MS);
 }
@@ -88,7 +88,7 @@ export interface AnswerVisitor {
   issuedAtMs: number;
 }
 
-/** The fields of an answer with which its visitor continues the conversation. @param storedId the visitor that the turn stored. */
+/** Returns the fields with which a visitor continues the conversation. @param storedId the visitor that the turn stored. */
 export async function visitorFields(env: TokenEnv, { agentId, visitorId, anonId, issuedAtMs }: AnswerVisitor, storedId: string | null) {
   const claim = { agentId, visitorId: visitorId ?? storedId! };
   return { visitor_token: await mintVisitorToken(claim, secretValues(env.KEY_SECRET)[0], issuedAtMs), anon_id: anonId };

@@ -12,24 +12,24 @@ export const endUserSchema = z
       .string()
       .min(1)
       .max(128)
-      .meta({ description: "Your stable id for the person; groups that person's conversations.", example: "customer-4711" }),
+      .meta({ description: "Your stable id for the person. It groups the person's conversations.", example: "customer-4711" }),
     name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
     email: z.email().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");
 
-export const streamField = () => z.boolean().default(false).meta({ description: "True streams the answer as Server-Sent Events." });
+export const streamField = () => z.boolean().default(false).meta({ description: "Whether the answer is streamed as Server-Sent Events." });
 
 export const chatFields = z.object({
   message: z.string().min(1).max(2000).meta({ description: "The question." }),
   conversation_id: uuid()
     .nullable()
     .optional()
-    .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
+    .meta({ description: "The conversation to continue, which must have the same channel. Leave it out to start a new one." }),
   user: endUserSchema.nullable().meta({ description: "The person who asks. Leave it out if the person is unknown." }).optional(),
   channel: z.enum(["api", "playground"]).optional().meta({
     description:
-      "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
+      "The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap.",
   }),
   filter: filterSchema,
 });
@@ -38,7 +38,7 @@ export const chatInSchema = chatFields
   .extend({
     settings: answerSettingsSchema.nullable().optional().meta({
       description:
-        "Tries other settings out: they take the place of the agent's for this answer, and are not saved. Needs the channel playground and the scope agents:write.",
+        "Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`.",
     }),
     stream: streamField(),
   })
@@ -59,14 +59,14 @@ export const chatAnswerSchema = z
       .string()
       .meta({ description: "The answer of the agent, or the hand-off message.", example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema).meta({ description: "The sources of the answer; empty with a hand-off." }),
-    confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
+    confidence: z.number().meta({ description: "How likely the answer is right, from 0 to 1.", example: 0.86 }),
     needs_human: z
       .boolean()
-      .meta({ description: "Whether a human is needed: except in the playground, the conversation waits for one.", example: false }),
+      .meta({ description: "Whether a human is needed. The conversation then waits for one, except in the playground.", example: false }),
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()
-      .meta({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
+      .meta({ description: "The agent's message; null if a human has the conversation and the agent did not answer." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
     handoff_reason: z.enum(HANDOFF_REASONS).nullable().meta({
       description: "Why a human is needed; null if no human is needed, or if the team took the conversation itself.",
@@ -89,12 +89,12 @@ export const resumeHeaders = z.object({
 export const chatEventsSchema = z.string().openapi("ChatEvents", {
   description: `Server-Sent Events, each with an \`id\` and one line of JSON:
 
-- \`start\` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. \`message_id\` is null where a human has the conversation.
+- \`start\` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. \`message_id\` is null if a human has the conversation.
 - \`delta\` {text}: the next part of the answer. All parts joined are the answer.
 - \`done\`: the whole answer, as without streaming. It is the last event.
-- \`error\` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
+- \`error\` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
 
-A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+A comment every 15 seconds keeps the connection open. A client that disconnects does not stop the answer.
 
 With \`Accept: text/event-stream; profile=ai-sdk\` the events are a UI message stream of the AI SDK instead.`,
 });

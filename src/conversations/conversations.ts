@@ -42,7 +42,7 @@ interface Changes {
  */
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
   const { db, workspaceId, conversationId } = op;
-  // A new status marks the conversation as read, unless it is to wait for someone else.
+  // A new status marks the conversation as read, unless the conversation then waits for the team.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
   const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
   const isChanged = Object.values(changes).some((value) => value !== undefined);
@@ -68,7 +68,7 @@ interface TeamText {
   perDay: number;
 }
 
-/** A reply or note with the limits of the workspace's plan. */
+/** Adds the limits of the workspace's plan to a reply or note. */
 export function toTeamText({ content, author = null }: { content: string; author?: Member | null | undefined }, limits: Limits): TeamText {
   return { content, author, maxMessages: limits.messages_per_conversation, perDay: limits.team_messages_per_day };
 }
@@ -121,7 +121,7 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   return found;
 }
 
-/** Finds why a note was not added: an earlier attempt at this request has added it, a limit is reached, or there is no such conversation. */
+/** Finds why a note was not added: this request has already added it, a limit is reached, or there is no such conversation. */
 async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: VisitorWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
     listSent(db, workspaceId, windows),
@@ -140,7 +140,7 @@ const compiledNote = compiled(
     ] as const,
 );
 
-/** The writes that resolve a conversation if it is still idle when they run. */
+/** Returns the writes that resolve a conversation if it is still idle when they run. */
 export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
     transitionConversation(db, key, transitionOn("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
@@ -149,7 +149,7 @@ export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: num
 }
 
 /**
- * The writes of a transition: the hand-off, the status and, directly after it, the event of a resolution.
+ * Returns the writes of a transition: the hand-off, the status and, directly after it, the event of a resolution.
  * @param messageId the human's reply that causes the transition: nothing is written unless the reply is stored.
  */
 function transitionWrites(

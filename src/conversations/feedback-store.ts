@@ -20,7 +20,7 @@ export interface Rating {
   comment: string | null;
 }
 
-/** Rates an answer of the conversation, and replaces the author's earlier rating. Returns the rating, or no row if there is no such answer. */
+/** Rates an answer of the conversation, and replaces the author's earlier rating. Returns no row if there is no such answer. */
 export const setFeedback = compiled((db, { workspaceId, conversationId }: ConversationKey, given: Rating, nowMs: number) => {
   const { rating, comment } = given;
   const agentId = sql`(SELECT agent_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
@@ -41,7 +41,7 @@ export interface FeedbackFilter {
   sinceMs?: number | undefined;
 }
 
-/** One page of ratings, newest first, plus one row if there is another page; then the total. */
+/** Reads one page of ratings, newest first, plus one row if there is another page; then the total. */
 export const pageFeedback = compiled(
   (db, workspaceId: string, filter: FeedbackFilter, page: Page) =>
     [selectPage(db, workspaceId, filter, page), countFeedback(db, workspaceId, filter)] as const,

@@ -20,7 +20,7 @@ export interface ConversationFilter {
   isUnread?: boolean | undefined;
 }
 
-/** Triggers count conversations by the day of their last activity, and by spans of this many days: a year is a dozen spans and up to 31 days. */
+/** Triggers count conversations by the day of their last activity, and by spans of this many days, of which a year has eleven. */
 const SPAN_DAYS = 32;
 
 /**
@@ -39,7 +39,7 @@ interface Since {
   nextSpan: number;
 }
 
-/** One page of conversations by last activity, newest first, plus one row if there is another page; then the total. */
+/** Reads one page of conversations by last activity, newest first, plus one row if there is another page; then the total. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
   const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
@@ -51,12 +51,12 @@ const selectPage = compiled((db, workspaceId: string, filter: ConversationFilter
   return [selectListed(db, pageIds(workspaceId, filter, page)), countAll(db, workspaceId, filter, since)] as const;
 });
 
-/** These conversations by last activity, newest first. */
+/** Lists these conversations by last activity, newest first. */
 export const listConversations = compiled((db, workspaceId: string, conversationIds: readonly string[]) =>
   selectListed(db, sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, conversationIds)})`),
 );
 
-/** The records of these conversations, with the role of the latest message and the question that waits for the team. */
+/** Selects the records of these conversations, with the role of the latest message and the question that waits for the team. */
 function selectListed(db: Database, ids: SQL) {
   const lastMessageRole = sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = c.latest_message_id)`;
   const questionPreview = sql<string | null>`CASE WHEN c.status = 'needs_human' THEN (
@@ -74,7 +74,7 @@ function selectListed(db: Database, ids: SQL) {
     .orderBy(desc(c.updatedAt), desc(c.id));
 }
 
-/** The ids of a page, read from indexes only: each status is an index range in the order of the list, and the ranges are merged. */
+/** SQL: the ids of a page. It reads only indexes: each status is an index range in the order of the list, and the ranges are merged. */
 function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep }: ReadPage): SQL {
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
@@ -85,7 +85,7 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
   return sql`(${withStart}SELECT id FROM (${merged}))`;
 }
 
-/** The matching conversations, as one index range for each status. */
+/** SQL: the matching conversations, as one index range for each status. */
 function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
   const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
   return statuses.map((status) => {
@@ -94,12 +94,12 @@ function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL
   });
 }
 
-/** Whether the filter needs an index of the team's work, assigned or unread. Such conversations are few, so they are counted row by row. */
+/** Whether the filter selects assigned or unread conversations. They have their own indexes, and are few enough to be counted. */
 function isOfTeam({ assigneeId, isUnread }: ConversationFilter): boolean {
   return assigneeId !== undefined || isUnread === true;
 }
 
-/** Names the index: the planner would choose a wider one that fits another filter, and read far more conversations. */
+/** Names the index of the filter. Otherwise the planner would choose a less selective one, and read far more conversations. */
 function indexOf({ assigneeId, isUnread }: ConversationFilter): SQL {
   if (isUnread) return sql`INDEXED BY conversations_unread`;
   return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;

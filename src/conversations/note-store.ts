@@ -35,7 +35,7 @@ export function createNote(
     .returning();
 }
 
-/** Moves the conversation to the top of the list, if the note is stored. The time always increases, so that the search index sees the change. */
+/** Moves the conversation to the top of the list, if the note is stored. The time increases, so that the search index sees the change. */
 export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
   return db
     .update(conversations)
@@ -51,7 +51,7 @@ export function countNotes(db: Database, workspaceId: string, conversationId: st
   return db.select({ count: count() }).from(notes).where(isOfConversation(notes, { workspaceId, conversationId }));
 }
 
-/** The notes of these conversations that follow another note, by conversation, oldest first. */
+/** Lists the notes of these conversations that follow another note, by conversation, oldest first. */
 export function listNotesAfter(
   db: Database,
   workspaceId: string,

@@ -39,7 +39,7 @@ const MESSAGE_JSON = recordJson(
   { author: sql`json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name)` },
 );
 
-/** A subquery that gives a conversation's wire record, for `appendEvent`. */
+/** Returns a subquery for a conversation's wire record, which `appendEvent` stores. */
 export function conversationRecord(id: string): SQL {
   return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id})`;
 }
@@ -50,12 +50,12 @@ export const c = alias(conversations, "c");
 /** A conversation's wire record, with its visitor and its latest hand-off, as a column. */
 export const CONVERSATION_RECORD = CONVERSATION_JSON.mapWith((json: string) => JSON.parse(json) as ConversationRecord).as("record");
 
-/** A subquery that gives a message's wire record, for `appendEvent`. */
+/** Returns a subquery for a message's wire record, which `appendEvent` stores. */
 export function messageRecord(id: string): SQL {
   return sql`(SELECT ${MESSAGE_JSON} FROM ${messages} m WHERE m.id = ${id})`;
 }
 
-/** A subquery that gives a hand-off's wire record, for `appendEvent`. */
+/** Returns a subquery for a hand-off's wire record, which `appendEvent` stores. */
 export function handoffRecord(id: string): SQL {
   return sql`(SELECT ${HANDOFF_JSON} FROM ${handoffs} h WHERE h.id = ${id})`;
 }

@@ -8,12 +8,12 @@ export interface PersonIdentifier {
   value: string;
 }
 
-/** The hash under which the audit log records the erasure of a person: only who knows the identifier can look it up. */
+/** Returns the hash under which the audit log records the erasure of a person. Only somebody who knows the identifier can find it. */
 export function subjectHashOf(secret: string, workspaceId: string, { type, value }: PersonIdentifier): Promise<string> {
   return keyedHash(secret, `privacy/${workspaceId}/${type}/${value}`);
 }
 
-/** All hashes under which the erasure of a visitor may be recorded: for each identifier and each secret in use. */
+/** Returns all hashes under which the erasure of a visitor may be recorded: one for each identifier and each secret in use. */
 export function subjectHashesOf(
   env: Pick<Env, "KEY_SECRET">,
   workspaceId: string,

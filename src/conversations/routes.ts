@@ -36,7 +36,7 @@ export const conversationRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
 
-/** When a search may be repeated while its index is being built, which takes a second for some thousand messages. */
+/** After this time a search may be repeated while its index is being built, which takes a second for some thousand messages. */
 const INDEXING_SECONDS = 5;
 
 const listConversations = createRoute({
@@ -104,7 +104,7 @@ const listConversationMessages = createRoute({
   path: "/conversations/{conversation_id}/messages",
   summary: "List the messages of a conversation",
   description:
-    "Includes the team's notes. The first page holds the latest messages, the next page those before them. Each page is in order, oldest first.",
+    "The list includes the team's notes. The first page has the latest messages, and the next page has the messages before them. Each page is sorted oldest first.",
   ...needsScope("conversations:read"),
   request: { params, query: messageQuery },
   responses: { 200: jsonResponse(messagePageSchema, "A page of messages, oldest first."), ...errorResponses(403, 404, 422) },

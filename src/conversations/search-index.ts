@@ -91,6 +91,7 @@ const ERASURE_MS = 10 * 60_000;
 /** The full-text index of one workspace's conversations, in the storage of its object. */
 export class SearchIndex {
   private readonly sql: SqlStorage;
+  /** The running read, and the one that starts after it. */
   private reading: Promise<boolean> | undefined;
   private next: Promise<boolean> | undefined;
   /** The conversations that changed within OVERLAP_MS, as they were read last; undefined until all of them have been read. */

@@ -27,7 +27,7 @@ function selectForIndex(db: Database, condition: SQL) {
     .where(condition);
 }
 
-/** Conversations by last activity after a position, oldest first. Each status is a range of the list's index. */
+/** Lists conversations by last activity after a position, oldest first. Each status is a range of the list's index. */
 export const listChanged = compiled((db, workspaceId: string, after: Position, limit: number) => {
   const ranges = CONVERSATION_STATUSES.map(
     (status) => sql`SELECT id, updated_at FROM ${conversations}
@@ -75,12 +75,12 @@ export const countChanged = compiled((db, workspaceId: string, sinceMs: number, 
     .groupBy(sql`1`);
 });
 
-/** The number of an id that `countChanged` adds up. */
+/** Returns the number of an id that `countChanged` adds up. */
 export function idNumber(id: string): number {
   return RANDOM_DIGITS.reduce((sum, at, power) => sum + id.charCodeAt(at - 1) * 64 ** power, 0);
 }
 
-/** The conversations with these ids that exist. */
+/** Lists the conversations with these ids that exist. */
 export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));
 }
@@ -94,7 +94,7 @@ export interface TextPosition {
   noteId: string;
 }
 
-/** The messages, and the notes, of these conversations that follow their positions: by conversation, oldest first. */
+/** Lists the messages, and the notes, of these conversations after their positions, by conversation, oldest first. */
 export function listNewTexts(db: Database, workspaceId: string, positions: readonly TextPosition[], limit: number) {
   const after = (table: typeof messages | typeof notes, list: readonly [string, number, string][]) =>
     db
@@ -122,7 +122,7 @@ export function listNewTexts(db: Database, workspaceId: string, positions: reado
   ] as const;
 }
 
-/** The ids of conversations with unread messages. */
+/** Lists the ids of conversations with unread messages. */
 export function listUnread(db: Database, workspaceId: string, limit: number) {
   return db
     .select({ id: sql<string>`id`.as("id") })
@@ -131,7 +131,7 @@ export function listUnread(db: Database, workspaceId: string, limit: number) {
     .limit(limit);
 }
 
-/** The contents of these messages and notes. */
+/** Lists the contents of these messages and notes. */
 export const listContents = compiled((db, workspaceId: string, ids: readonly string[]) => {
   const of = (table: typeof messages | typeof notes) =>
     db

@@ -31,7 +31,7 @@ const UNSPACED = /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{
 /** Accents of Latin, Greek and Cyrillic, and points of Hebrew and Arabic, which most people leave out. */
 const MARKS = /[\u0300-\u036f]|[\u0591-\u05c7]|[\u0610-\u061a]|\u0640|[\u064b-\u065f]|\u0670/g;
 
-/** The text in the form in which it is indexed: its words in order, separated by spaces. */
+/** Returns a text in the form in which it is indexed: its words in order, separated by spaces. */
 export function toIndexText(text: string): string {
   return wordsOf(text.slice(0, MAX_TEXT_LENGTH).normalize("NFC"))
     .map(({ term }) => term)
@@ -39,7 +39,7 @@ export function toIndexText(text: string): string {
 }
 
 /**
- * The phrases of a query, all of which a text must contain. Text in quotation marks is one phrase, which must match word for word.
+ * Returns the phrases of a query, all of which a text must contain. Text in quotation marks is one phrase, which must match word for word.
  * Otherwise each part between white space is a phrase, whose last word may be the beginning of a longer word.
  */
 export function toPhrases(query: string): Phrase[] {
@@ -59,7 +59,7 @@ function toPhrase(chunk: string, isQuoted: boolean): Phrase {
   return { terms, isPrefix: isUnspaced ? !isWhole : !isQuoted && (last?.term.length ?? 0) > 1 };
 }
 
-/** An FTS5 expression that matches the texts that contain every phrase. */
+/** Returns an FTS5 expression that matches the texts that contain every phrase. */
 export function toMatch(phrases: readonly Phrase[]): string {
   return phrases.map(({ terms, isPrefix }) => `"${terms.join(" ")}"${isPrefix ? " *" : ""}`).join(" AND ");
 }
@@ -68,7 +68,7 @@ export function toMatch(phrases: readonly Phrase[]): string {
 const SNIPPET_LENGTH = 160;
 const LEAD_LENGTH = 40;
 
-/** The part of a text around the first match, with all matches in it marked. */
+/** Returns the part of a text around the first match, with all matches in it marked. */
 export function snippetOf(text: string, phrases: readonly Phrase[]): SnippetPart[] {
   const plain = text.slice(0, MAX_TEXT_LENGTH).normalize("NFC");
   const marks = rangesOf(wordsOf(plain), phrases);

@@ -22,7 +22,7 @@ interface Found {
 type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined };
 
 /**
- * One page of conversations by last activity, and the total. With `q`, the index finds them.
+ * Reads one page of conversations by last activity, and the total. With `q`, the index finds them.
  * @returns undefined while the index is being built.
  */
 export async function findConversations(op: Operation, { q, ...query }: MaybeSearch): Promise<Found | undefined> {

@@ -34,7 +34,7 @@ export function transitionOn(trigger: Trigger): Transition {
   return (from) => TRANSITIONS[trigger][from] ?? from;
 }
 
-/** The transition to a status that a caller sets: from any status. */
+/** Returns the transition to a status that a caller sets, from any status. */
 export function transitionTo(status: SettableStatus): Transition {
   return () => status;
 }
@@ -51,7 +51,7 @@ export function isAgentSilent(status: ConversationStatus, pendingReason: Handoff
   return status === "needs_human" && (pendingReason === null || (SILENCING_REASONS as readonly HandoffReason[]).includes(pendingReason));
 }
 
-/** The status of an open hand-off when its conversation gets this status; null if it does not change. */
+/** Returns the status of an open hand-off when its conversation gets this status; null if it does not change. */
 export function handoffStatusAt(status: ConversationStatus): "accepted" | "resolved" | null {
   if (status === "needs_human") return null;
   return status === "human_active" ? "accepted" : "resolved";

@@ -19,7 +19,7 @@ export const findConversation = compiled((db, workspaceId: string, conversationI
   findOwn(db, conversations, workspaceId, conversationId),
 );
 
-/** The wire record of a conversation. */
+/** Finds the wire record of a conversation. */
 export const findConversationRecord = compiled((db, workspaceId: string, conversationId: string) =>
   db
     .select({ record: CONVERSATION_RECORD })
@@ -27,7 +27,7 @@ export const findConversationRecord = compiled((db, workspaceId: string, convers
     .where(isOwn(c, workspaceId, conversationId)),
 );
 
-/** How many messages a conversation has; no row if the workspace has no such conversation. */
+/** Finds how many messages a conversation has. Returns no row if the workspace has no such conversation. */
 export function findMessageCount(db: Database, workspaceId: string, conversationId: string) {
   return db
     .select({ messages: conversations.messageCount })
@@ -54,9 +54,9 @@ const noteAsMessage = {
   quotaPeriod: sql`NULL`,
 };
 
-/** The latest messages and notes of a conversation, newest first. With a cursor, only those before its position. */
+/** Lists the latest messages and notes of a conversation, newest first. With a cursor, it lists only those before its position. */
 export const listTranscript = compiled((db, key: ConversationKey, { limit, cursor }: Omit<Page, "offset">) => {
-  // The comparison is left out without a cursor, since it costs a twentieth of the request.
+  // The comparison takes a twentieth of the request's time, so it is left out if there is no cursor.
   const isShown = (table: typeof messages | typeof notes) =>
     and(isOfConversation(table, key), cursor && sql`(${table.createdAt}, ${table.id}) < (${cursor.atMs}, ${cursor.id})`);
   const ofNotes = db.select(noteAsMessage).from(notes).where(isShown(notes)) as never;
@@ -81,7 +81,7 @@ export function messageTime({ conversationId }: { conversationId: string }, nowM
 export const PREVIEW_LENGTH = 200;
 
 /**
- * The columns of a conversation that a new message changes. A trigger sets them, unless the conversation already names the message as
+ * Returns the columns of a conversation that a new message changes. A trigger sets them, unless the conversation already names it as
  * its latest one. A statement that changes the conversation anyway sets them itself, so that the row and its indexes are written
  * once. The message must follow in the batch.
  */
@@ -149,7 +149,7 @@ export function createReply(
   return insertWhere(db, messages, row, sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing();
 }
 
-/** SQL condition: since a time, a person with one of these hashes was erased, or a visitor together with a person. See persons.ts. */
+/** SQL condition: since a time, a person with one of these hashes, or with a visitor of these hashes, was erased. See persons.ts. */
 export function erasureExists(workspaceId: string, sinceMs: number, subjectHashes: readonly string[]): SQL {
   const isOne = sql`IN ${jsonIds(subjectHashes)}`;
   const isNamed = sql`(subject_hash ${isOne} OR EXISTS (SELECT 1 FROM json_each(detail, '$.visitors') WHERE value ${isOne}))`;
@@ -176,7 +176,7 @@ export function isIdle(nowMs: number): SQL {
   return lte(conversations.idleAt, nowMs);
 }
 
-/** Idle conversations, one workspace after the other. */
+/** Lists idle conversations. The workspaces take turns. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
   const { id, workspaceId } = conversations;
   const where = and(isIdle(nowMs), importCompleted(workspaceId), isNotPutOff("conversations", id, nowMs));

@@ -22,7 +22,7 @@ import { SETTABLE_STATUSES } from "./status.ts";
 export const memberSchema = z
   .object({
     id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: filledText(120).meta({ description: "Their name.", example: "Grace Hopper" }),
+    name: filledText(120).meta({ description: "The member's name.", example: "Grace Hopper" }),
   })
   .openapi("TeamMember");
 
@@ -52,8 +52,8 @@ export const handoffSchema = z
       .string()
       .nullable()
       .meta({ description: "The visitor's request in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
-    trigger_message_id: uuid().nullable().meta({ description: "The message that caused it." }),
-    status: z.enum(HANDOFF_STATUSES).meta({ description: "Whether a member of the team has taken it." }),
+    trigger_message_id: uuid().nullable().meta({ description: "The message that caused the hand-off." }),
+    status: z.enum(HANDOFF_STATUSES).meta({ description: "The status: `accepted` once a member of the team has taken the conversation." }),
     requested_at: timestamp().meta({ description: "When the hand-off was requested." }),
     accepted_at: timestamp().nullable().meta({ description: "When a member of the team took the conversation." }),
     resolved_at: timestamp().nullable().meta({ description: "When the hand-off was resolved." }),
@@ -80,7 +80,7 @@ export const messageSchema = z
     confidence: z
       .number()
       .nullable()
-      .meta({ description: "0 to 1: how likely an answer is right; null for other messages.", example: 0.86 }),
+      .meta({ description: "How likely an answer is right, from 0 to 1; null for other messages.", example: 0.86 }),
     needs_human: z.boolean().meta({ description: "Whether the message hands the conversation to a human." }),
     created_at: timestamp(),
   })
@@ -88,7 +88,7 @@ export const messageSchema = z
 
 export const csatSchema = z
   .object({
-    score: z.int().meta({ description: "1 to 5.", example: 5 }),
+    score: z.int().meta({ description: "The score from 1 to 5.", example: 5 }),
     comment: z.string().nullable().meta({ description: "The visitor's comment.", example: "Quick and clear." }),
   })
   .openapi("Csat");
@@ -138,10 +138,10 @@ export const conversationSchema = z
     tags: z.array(z.string()).meta({ description: "Your team's tags.", example: ["refund"] }),
     assignee: memberSchema.nullable().meta({ description: "The member of the team to whom it is assigned." }),
     visitor: visitorSchema.nullable().meta({ description: "The visitor; null after their erasure." }),
-    message_count: z.int().meta({ description: "How many messages it has, without notes.", example: 2 }),
+    message_count: z.int().meta({ description: "The number of its messages, without notes.", example: 2 }),
     unread_count: z.int().meta({
       description:
-        "How many messages of the visitor the team has not read, from the one that handed the conversation off. A reply or a new status marks them as read.",
+        "How many messages of the visitor the team has not read. Messages count from the one that caused the hand-off. A reply or a new status marks them as read.",
       example: 0,
     }),
     last_message_preview: z
@@ -220,7 +220,7 @@ export const conversationQuery = cursorQuery.extend({
   unread: z
     .enum(["true"])
     .optional()
-    .meta({ description: "Only conversations with unread messages. Their `total` is the count of an inbox." }),
+    .meta({ description: "Only conversations with unread messages. The `total` is then the number of unread conversations." }),
 });
 
 export const conversationUpdateSchema = z
@@ -278,7 +278,7 @@ export const transcriptSchema = conversationSchema
   .extend({
     messages: z
       .array(messageSchema)
-      .meta({ description: `The latest ${LATEST_MESSAGES}, oldest first, with the team's notes between them.` }),
+      .meta({ description: `The latest ${LATEST_MESSAGES} messages, oldest first, with the team's notes between them.` }),
     has_more_messages: z.boolean().meta({ description: "Whether there are earlier messages: see `GET …/messages`." }),
   })
   .openapi("ConversationWithMessages");
@@ -295,22 +295,22 @@ export type VisitorRow = typeof visitors.$inferSelect;
 /** A message, or a note in the form of a message. */
 type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
 
-/** The wire record of a visitor. */
+/** Returns the wire record of a visitor. */
 export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
   return toRecord(visitorSchema, row, {});
 }
 
-/** The wire record of a hand-off. */
+/** Returns the wire record of a hand-off. */
 export function toHandoff(row: typeof handoffs.$inferSelect): z.infer<typeof handoffSchema> {
   return toRecord(handoffSchema, row, {});
 }
 
-/** The wire record of a rating of an answer. */
+/** Returns the wire record of a rating of an answer. */
 export function toFeedback(row: typeof messageFeedback.$inferSelect): z.infer<typeof feedbackSchema> {
   return toRecord(feedbackSchema, row, {});
 }
 
-/** The wire record of a message or a note. */
+/** Returns the wire record of a message or a note. */
 export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
   return toRecord(messageSchema, row, {
     author: { type: row.authorType, id: row.authorId, name: row.authorName },
@@ -318,7 +318,7 @@ export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
   });
 }
 
-/** The wire record of a note. */
+/** Returns the wire record of a note. */
 export function toNote(row: typeof notes.$inferSelect): z.infer<typeof messageSchema> {
   return toMessage({ ...row, role: "note", authorType: "member", citations: [], confidence: null, needsHuman: false, quotaPeriod: null });
 }

@@ -65,7 +65,7 @@ const UNINDEX = `INSERT INTO lead_index (lead_index, rowid, text, digits, agent_
   SELECT 'delete', position, text, digits, agent_mark FROM leads WHERE ${LISTED}`;
 const COLUMNS = "lead_id AS id, agent_id AS agentId, created_at AS createdAtMs, text, digits";
 
-/** Cast, since bound numbers are floats and FTS5 seeks a row only by an integer. */
+/** The values are cast, since bound numbers are floats and FTS5 seeks a row only by an integer. */
 const SINCE = `CAST(?4 * ${POSITIONS_PER_MS} AS INTEGER)`;
 const UNTIL = `CAST(?5 * ${POSITIONS_PER_MS} + ${POSITIONS_PER_MS - 1} AS INTEGER)`;
 const MATCHES = "(instr(leads.text, ?1) OR instr(leads.digits, ?2)) AND (?3 IS NULL OR agent_id = ?3)";
@@ -138,7 +138,7 @@ export class LeadIndex extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** @returns whether the lead is new. */
+  /** Adds a lead, unless it is already indexed. @returns whether it was added. */
   private add(lead: IndexedLead): boolean {
     if (this.sql.exec("SELECT 1 FROM leads WHERE lead_id = ?", lead.id).toArray().length > 0) return false;
     const first = lead.createdAtMs * POSITIONS_PER_MS;
@@ -181,7 +181,7 @@ export class LeadIndex extends DurableObject<Env> {
   }
 }
 
-/** Narrows a full-text expression to the leads of one agent, and of other agents with the same mark. */
+/** Limits a full-text expression to the leads of one agent, and of other agents with the same mark. */
 function ofAgent(expression: string, agentId: string | undefined): string {
   return agentId === undefined ? expression : `${expression} AND agent_mark : "${AGENT_MARK}${agentId.slice(-4, -2)}"`;
 }

@@ -28,7 +28,7 @@ export interface NewLead {
   sourceUrl: string | null;
 }
 
-/** One page of leads, newest first, plus one row if there is another page, and the total. With `q`, the index finds them. */
+/** Reads one page of leads, newest first, plus one row if there is another page, and the total. With `q`, the index finds them. */
 export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
   const { db, workspaceId } = op;
   const { q, ...rest } = query;
@@ -67,7 +67,7 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
       ],
       after: [findLead(db, workspaceId, id)],
     });
-  // Repeated once: if the write failed after it was stored, the visitor would otherwise submit the lead a second time.
+  // The write is repeated once. If it failed after it was stored, the visitor would otherwise submit the lead a second time.
   const { before, written, after } = await write().catch(write);
   await wakeDeliveries(op.env, written);
   const [[lead]] = after;
@@ -89,14 +89,14 @@ export async function indexLeads(op: Operation, rows: readonly LeadRow[]): Promi
   await confirmIndexed(op, rows);
 }
 
-/** Indexes leads that a backup brought. */
+/** Indexes imported leads. */
 export async function restoreLeads(op: Operation, leadIds: readonly string[]): Promise<void> {
   const [rows] = await op.db.batch([listLeads(op.db, op.workspaceId, [...leadIds])]);
   if (rows.length > 0) await putLeads(op, rows);
 }
 
 /**
- * Erases leads, first in the index: if the Worker is interrupted, the rows are still there, and the next erasure finds them.
+ * Erases leads in the index and then in D1: if the Worker is interrupted, the rows are still there, and the next erasure finds them.
  * @param along statements that run in the same transaction.
  * @returns how many leads were erased, and the results of `along`.
  */

@@ -26,7 +26,7 @@ const MAX_TRIGRAMS = 4;
 const FIELD_SEPARATOR = "\u001f";
 /** The first character of the mark by which the index distinguishes agents. */
 export const AGENT_MARK = "\u001e";
-/** Replaced by U+FFFD in folded text, so that a term never matches across two fields or matches the mark of an agent. */
+/** Characters that folded text replaces by U+FFFD, so that a term never matches two fields together or the mark of an agent. */
 const RESERVED = new RegExp(`[\\0${AGENT_MARK}${FIELD_SEPARATOR}]`, "g");
 
 /** Characters that separate the digits of a formatted phone number. */
@@ -34,14 +34,14 @@ const PHONE_PUNCTUATION = /[\s+()/.–-]/gu;
 /** A formatted query with fewer digits is a date or a range rather than a phone number. */
 const MIN_FORMATTED_DIGITS = 5;
 
-/** The searchable text of a lead. */
+/** Returns the searchable text of a lead. */
 export function toSearchText({ name, email, phone, customFields }: Searchable): SearchText {
   const fields = [name, email, phone, ...leavesOf(customFields)];
   const folded = fields.map((field) => fold(field ?? "")).filter((field) => field !== "");
   return { text: folded.join(FIELD_SEPARATOR), digits: digitsOf(phone ?? "") };
 }
 
-/** The term of a query. A query that has only digits, or is formatted as a phone number, also matches the phone number's digits. */
+/** Returns the term of a query. A query of only digits, or one that is formatted as a phone number, also matches the digits of phones. */
 export function toSearchTerm(query: string): SearchTerm {
   const digits = digitsOf(query);
   const isDigits = /^\p{Nd}+$/u.test(query);
@@ -54,13 +54,13 @@ export function contains({ text, digits }: SearchText, term: SearchTerm): boolea
   return text.includes(term.text) || (term.digits !== null && digits.includes(term.digits));
 }
 
-/** An FTS5 expression that matches exactly the leads that contain the term. */
+/** Returns an FTS5 expression that matches exactly the leads that contain the term. */
 export function exactMatch({ text, digits }: SearchTerm): string {
   return eitherColumn(quote(text), digits && quote(digits));
 }
 
 /**
- * An FTS5 expression that matches the leads that contain the term and few others. It is fast for long and rare terms.
+ * Returns an FTS5 expression that matches the leads that contain the term and few others. It is fast for long and rare terms.
  * @param sample some leads, from which it is estimated how common a trigram is.
  */
 export function candidateMatch({ text, digits }: SearchTerm, sample: readonly SearchText[]): string {
@@ -101,7 +101,7 @@ function fold(text: string): string {
   return lower.replaceAll("ς", "σ").replace(RESERVED, "\ufffd");
 }
 
-/** The names and values of nested fields. It does not recurse, because callers decide how deeply fields are nested. */
+/** Returns the names and values of nested fields. It does not recurse, because callers decide how deeply fields are nested. */
 function leavesOf(customFields: Record<string, unknown>): string[] {
   const leaves: string[] = [];
   const stack: unknown[] = [customFields];
@@ -117,12 +117,12 @@ function leavesOf(customFields: Record<string, unknown>): string[] {
   return leaves;
 }
 
-/** The decimal digits of a text; those of other scripts are converted to 0–9. */
+/** Returns the decimal digits of a text. Digits of other scripts are converted to 0–9. */
 function digitsOf(text: string): string {
   return Array.from(text.matchAll(/\p{Nd}/gu), ([digit]) => valueOf(digit)).join("");
 }
 
-/** Unicode encodes the ten digits of each script consecutively, starting with zero. */
+/** Returns the value of a digit. Unicode encodes the ten digits of each script consecutively, starting with zero. */
 function valueOf(digit: string): number {
   const codePoint = digit.codePointAt(0)!;
   let zero = codePoint;

@@ -14,7 +14,7 @@ export interface LeadFilter {
   sinceMs?: number | undefined;
 }
 
-/** One page of leads, newest first, plus one row if there is another page; then the total. */
+/** Reads one page of leads, newest first, plus one row if there is another page; then the total. */
 export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter, { limit, offset, cursor }: Page) {
   const after = cursor && sql`(${leads.createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
   return [
@@ -29,7 +29,7 @@ export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter,
   ] as const;
 }
 
-/** The leads with these identifiers, in no particular order. */
+/** Lists the leads with these identifiers, in no particular order. */
 export function listLeads(db: Database, workspaceId: string, leadIds: readonly string[]) {
   return db
     .select()
@@ -48,7 +48,7 @@ export function createLead(db: Database, lead: typeof leads.$inferInsert, window
   return insertWhere(db, leads, lead, condition).onConflictDoNothing();
 }
 
-/** Marks leads as indexed; returns those that still exist. */
+/** Marks leads as indexed. Returns those that still exist. */
 export function markIndexed(db: Database, workspaceId: string, leadIds: readonly string[], nowMs: number) {
   return db
     .update(leads)
@@ -57,7 +57,7 @@ export function markIndexed(db: Database, workspaceId: string, leadIds: readonly
     .returning({ id: leads.id });
 }
 
-/** Leads created before `beforeMs` that are not indexed yet, one workspace after the other. */
+/** Lists leads created before `beforeMs` that are not indexed yet. The workspaces take turns. */
 export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { workspaceId, createdAt } = leads;
   const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("leads", workspaceId, nowMs));
@@ -67,7 +67,7 @@ export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number
     .where(isNextInTurn(WAITING.leads, where, limit));
 }
 
-/** Deletes rows; returns those that existed. */
+/** Deletes leads. Returns those that existed. */
 export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readonly string[]) {
   return db
     .delete(leads)
@@ -110,7 +110,7 @@ const LEAD_JSON = recordJson(
   "id, agent_id, conversation_id, visitor_id, name, email, phone, message, custom_fields, source_url, created_at",
 );
 
-/** A subquery that gives a lead's wire record, for `appendEvent`. */
+/** Returns a subquery for a lead's wire record, which `appendEvent` stores. */
 export function leadRecord(id: string): SQL {
   return sql`(SELECT ${LEAD_JSON} FROM ${leads} l WHERE l.id = ${id})`;
 }

@@ -13,8 +13,8 @@ export const leadSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    conversation_id: uuid().nullable().meta({ description: "The conversation in which it was left." }),
-    visitor_id: uuid().nullable().meta({ description: "The visitor who left it." }),
+    conversation_id: uuid().nullable().meta({ description: "The conversation in which the lead was left." }),
+    visitor_id: uuid().nullable().meta({ description: "The visitor who left the lead." }),
     name: z.string().nullable().meta({ description: "Their name.", example: "Ann Lee" }),
     email: z.string().nullable().meta({ description: "Their email address.", example: "ann@example.com" }),
     phone: z.string().nullable().meta({ description: "Their phone number.", example: "+44 20 7946 0123" }),
@@ -25,7 +25,7 @@ export const leadSchema = z
     source_url: z
       .string()
       .nullable()
-      .meta({ description: "The URL of the page on which it was left.", example: "https://www.example.com/pricing" }),
+      .meta({ description: "The URL of the page on which the lead was left.", example: "https://www.example.com/pricing" }),
     created_at: timestamp(),
   })
   .openapi("Lead");
@@ -42,7 +42,7 @@ export const leadQuery = cursorQuery.extend({
   created_since: timeQuery().optional().meta({ description: "Only leads left at or after this time." }),
 });
 
-/** The wire record of a lead. */
+/** Returns the wire record of a lead. */
 export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
   return toRecord(leadSchema, row, { custom_fields: row.customFields as CustomFields });
 }

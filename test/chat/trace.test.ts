@@ -212,7 +212,7 @@ test("a model that fails is named with its failure, and nothing that its server 
 test("a trace distinguishes what a model writes without support from an answer that is too unsure", async () => {
   const { run } = await traceWith(() => ({ text: ["The moon is made of cheese, and it is sold by the kilo on Sundays."] }));
   const { decision } = await run();
-  expect(decision).toMatchObject({ reason: "low_confidence", explanation: "What the model wrote rests on nothing that was found." });
+  expect(decision).toMatchObject({ reason: "low_confidence", explanation: "Nothing that was found supports what the model wrote." });
 });
 
 test.each(["POST", "GET"])("the %s of a tool is listed without its headers, variables and response", async (method) => {

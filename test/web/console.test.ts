@@ -207,7 +207,7 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("button", { name: "Why this answer" }).click();
   const why = page.getByRole("dialog", { name: "Why this answer" });
-  await why.getByText("What the model wrote rests on nothing that was found.").waitFor();
+  await why.getByText("Nothing that was found supports what the model wrote.").waitFor();
   await why.getByText("Found for “Do you deliver to Norway?”").waitFor();
   await page.keyboard.press("Escape");
   await page.goto(`${service.url}/console/#/knowledge/evaluations`);
@@ -292,7 +292,7 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
   }
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("button", { name: "Why this answer" }).first().click();
-  await page.getByRole("dialog").getByText("What the model wrote rests on nothing that was found.").waitFor();
+  await page.getByRole("dialog").getByText("Nothing that was found supports what the model wrote.").waitFor();
   barriers["why an answer was given"] = await findBarriers(page);
   expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
 });
