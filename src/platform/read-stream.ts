@@ -1,34 +1,63 @@
 /** Most bodies fit into the first buffer; it doubles for longer ones. */
 const FIRST_BUFFER_BYTES = 16_384;
 
+/** The size of the pieces in which the rest of a stream is read. */
+const DISCARDED_AT_ONCE_BYTES = 65_536;
+
+interface ReadOptions {
+  /** Called with each chunk. At the first one that it refuses, reading stops. */
+  isTooMuch?: (chunk: Uint8Array) => boolean;
+  /** Whether the rest of the stream can still be read, as that of a request must be: see `discardRest`. */
+  preventCancel?: boolean;
+}
+
 /**
  * Reads at most `maxBytes` of a stream and cancels the rest. Memory is bounded by that too, however small the chunks are and
  * whatever length was announced.
- * @param isTooMuch called with each chunk. From the first one that it refuses, what is read up to `maxBytes` is dropped, not kept:
- * a client that sends its whole body before it reads the response then gets the response.
+ * @returns the body, which is empty if it was refused as too much.
  * @throws what the stream fails with.
  */
 export async function readAtMost(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
-  isTooMuch?: (chunk: Uint8Array) => boolean,
+  { isTooMuch, preventCancel = false }: ReadOptions = {},
 ): Promise<{ body: Uint8Array<ArrayBuffer>; isTruncated: boolean }> {
   let buffer = new Uint8Array(Math.min(FIRST_BUFFER_BYTES, maxBytes));
   let length = 0;
-  let isDropped = false;
-  for await (const chunk of stream ?? []) {
+  for await (const chunk of stream?.values({ preventCancel }) ?? []) {
+    if (isTooMuch?.(chunk)) return { body: new Uint8Array(), isTruncated: true };
     const kept = chunk.subarray(0, maxBytes - length);
-    isDropped ||= isTooMuch?.(chunk) ?? false;
-    if (isDropped) buffer = new Uint8Array();
-    else {
-      buffer = grow(buffer, length + kept.byteLength, maxBytes);
-      buffer.set(kept, length);
-    }
+    buffer = grow(buffer, length + kept.byteLength, maxBytes);
+    buffer.set(kept, length);
     length += kept.byteLength;
-    // Leaving the loop cancels the stream.
     if (kept.byteLength < chunk.byteLength) return { body: buffer.subarray(0, length), isTruncated: true };
   }
-  return { body: buffer.subarray(0, length), isTruncated: isDropped };
+  return { body: buffer.subarray(0, length), isTruncated: false };
+}
+
+/**
+ * Reads what is left of a stream of bytes and drops it, up to `maxBytes` and for at most `maxMs`, and cancels the rest. A stream that another
+ * reader holds is left to it. A stream that fails ends the reading without an error.
+ */
+export async function discardRest(stream: ReadableStream<Uint8Array> | null, maxBytes: number, maxMs: number): Promise<void> {
+  if (!stream || stream.locked) return;
+  const reader = stream.getReader({ mode: "byob" });
+  const cancel = () => void reader.cancel().catch(() => {});
+  const timer = setTimeout(cancel, maxMs);
+  try {
+    let buffer = new Uint8Array(DISCARDED_AT_ONCE_BYTES);
+    for (let left = maxBytes; left >= 0; left -= buffer.byteLength) {
+      // One large read costs a tenth of the many small ones that `read` would make.
+      const { done, value } = await reader.readAtLeast(DISCARDED_AT_ONCE_BYTES, buffer);
+      if (done) return;
+      buffer = new Uint8Array(value.buffer);
+    }
+    cancel();
+  } catch {
+    // The client has gone.
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Pieces as one. */

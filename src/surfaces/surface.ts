@@ -6,6 +6,7 @@ import { type Check, checking } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "../platform/http/error-handler.ts";
 import { beginRequest, endRequest } from "../platform/http/request-log.ts";
+import { discardRest } from "../platform/read-stream.ts";
 import { requireAddressLimit } from "../workspaces/checks.ts";
 
 /** Creates a surface with these routes. Each request writes a log line, and each response has the security headers and the error format. */
@@ -31,7 +32,16 @@ const everyRequest: MiddlewareHandler<AppEnv> = async (c, next) => {
   // A response that another fetch returned takes no headers from before it.
   if (!c.res.headers.has("X-Content-Type-Options")) addSecurityHeaders(c);
   endRequest(c);
+  await discardRest(c.req.raw.body, MAX_DISCARDED_BYTES, MAX_DISCARDING_MS);
 };
+
+/*
+ * Many clients send a whole body before they read the response. If a response is sent while the body is not read, the runtime closes
+ * the connection, and such a client sees an error of the connection instead of the response. The rest of the body is therefore read
+ * first. The bounds allow a file of the largest size.
+ */
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
+const MAX_DISCARDING_MS = 10_000;
 
 /** The security headers of every response. A page that loads something sends its own Content-Security-Policy. */
 const SECURITY_HEADERS = {

@@ -55,7 +55,7 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   const isTooMuch = maxTextBytes === undefined ? undefined : textLimit(maxTextBytes);
   // The runtime reads no more than was announced, and reads it for less than this code would.
   if (announced <= maxBytes && !isTooMuch) return new Uint8Array(await request.arrayBuffer());
-  const { body, isTruncated } = await readAtMost(request.body, maxBytes, isTooMuch);
+  const { body, isTruncated } = await readAtMost(request.body, maxBytes, { ...(isTooMuch && { isTooMuch }), preventCancel: true });
   if (isTruncated) throw tooLarge();
   return body;
 }

@@ -71,7 +71,7 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
 
 /** The parts of a form. What follows its last boundary is not read. */
 async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
-  for await (const chunk of body) {
+  for await (const chunk of body.values({ preventCancel: true })) {
     if (isFinished(parser)) return;
     yield* parser.write(chunk);
   }
