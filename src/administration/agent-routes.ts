@@ -6,6 +6,7 @@ import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -122,7 +123,7 @@ const rotateRoute = createRoute({
   path: "/agents/{agent_id}/rotate-identity-secret",
   summary: "Replace the secret that verifies an agent's visitors",
   description: "The previous secret stays valid for a day, or ends at once with `revoke`.",
-  ...needsScope("agents:write"),
+  ...needsScope("agents:write", bindToApiKey),
   request: { params, body: optionalJsonBody(identityRotateSchema) },
   responses: { 200: jsonResponse(identitySecretSchema, "The new secret; it is shown only here."), ...errorResponses(403, 404, 422) },
 });

@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -35,7 +36,7 @@ const createKeyRoute = createRoute({
   path: "/keys",
   summary: "Add an API key",
   description: "The new key is valid from the next request on. A key can only grant scopes that it has.",
-  ...needsScope("keys:write"),
+  ...needsScope("keys:write", bindToApiKey),
   request: { body: jsonBody(keyCreateSchema) },
   responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(403, 422) },
 });

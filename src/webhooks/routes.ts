@@ -6,6 +6,7 @@ import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -49,7 +50,7 @@ const createWebhook = createRoute({
   summary: "Register a webhook endpoint",
   description:
     "The signing secret is in this response and in no other. The key needs the scopes that read the events: conversations:read, leads:read or knowledge:read. Needs webhooks in the plan.",
-  ...needsScope("webhooks:write"),
+  ...needsScope("webhooks:write", bindToApiKey),
   request: { body: jsonBody(webhookInSchema) },
   responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
 });
@@ -131,7 +132,7 @@ const rotateWebhookSecret = createRoute({
   path: "/webhooks/{webhook_id}/rotate-secret",
   summary: "Rotate a webhook endpoint's secret",
   description: "For 24 hours both secrets sign each request, so that receivers can switch one by one.",
-  ...needsScope("webhooks:write"),
+  ...needsScope("webhooks:write", bindToApiKey),
   request: { params },
   responses: {
     200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, which is shown only here."),

@@ -29,6 +29,8 @@ export interface AppEnv {
     conversationId: string | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
+    /** Whether only the same API key may repeat the request, see `bindToApiKey`. */
+    isBoundToApiKey: boolean | undefined;
     /** Whether the request was handed on to its region, and was answered there. */
     forwarding: "begun" | "done" | undefined;
     /** For the log: who sent the request. */

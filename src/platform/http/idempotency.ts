@@ -44,7 +44,8 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   const [, , [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
   if (!reserved && stored) {
     if (stored.requestHash !== requestHash) {
-      throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
+      const other = c.get("isBoundToApiKey") ? "another request, or with another API key" : "another request";
+      throw new ApiError("idempotency_conflict", `This Idempotency-Key was used for ${other}. Use a new one.`);
     }
     if (stored.responseStatus !== null)
       return replay(c, stored.responseStatus, await decryptBody(c.env, record, stored.responseBody ?? ""));
@@ -80,9 +81,18 @@ async function hashRequest(c: AppContext, body = new Uint8Array()): Promise<stri
   const writer = stream.getWriter();
   await writer.write(new TextEncoder().encode(`${c.req.method} ${c.req.path}\n`));
   await writer.write(body);
+  if (c.get("isBoundToApiKey")) await writer.write(new TextEncoder().encode(`\n${c.get("caller").key.id}`));
   await writer.close();
   return new Uint8Array(await stream.digest).toHex();
 }
+
+/**
+ * For operations whose response holds a secret: if another API key repeats the request, it gets a conflict instead of the response.
+ * Every other response is repeated for each key that passes the checks of the operation.
+ */
+export const bindToApiKey: Check = (c) => {
+  c.set("isBoundToApiKey", true);
+};
 
 /**
  * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs

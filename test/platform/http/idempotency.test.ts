@@ -12,7 +12,8 @@ import { beginRequest } from "../../../src/platform/http/request-log.ts";
 import { createRouter } from "../../../src/platform/http/router.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, databases, envWith, learn, query, type Workspace } from "../../harness.ts";
+import { createAgent, createKey, createWorkspace, databases, envWith, learn, listen, query, send, type Workspace } from "../../harness.ts";
+import { fetchDocument, listOperations } from "./document.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -198,6 +199,66 @@ test("no response is stored for a conversation that is erased meanwhile", async 
   await db.batch([storeResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
   const kept = "SELECT key, response_body FROM idempotency_records WHERE workspace_id = ?";
   expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
+});
+
+/** The operations that take an Idempotency-Key, and whose response holds a secret. */
+const SECRET_OPERATIONS = {
+  createKey: { path: () => "/keys", body: { name: "Full", scopes: ["keys:write", "leads:read"] }, scope: "keys:write" },
+  createWebhook: { path: () => "/webhooks", body: { url: "https://hooks.example.com/a", events: ["*"] }, scope: "webhooks:write" },
+  rotateWebhookSecret: { path: ({ hook }: Ids) => `/webhooks/${hook}/rotate-secret`, body: undefined, scope: "webhooks:write" },
+  rotateIdentitySecret: { path: ({ agent }: Ids) => `/agents/${agent}/rotate-identity-secret`, body: {}, scope: "agents:write" },
+};
+type Ids = Record<"hook" | "agent", string>;
+
+test("each operation whose response holds a secret is among those that are bound to the API key", async () => {
+  const { components } = await fetchDocument();
+  const isSecret = (schema: any): boolean => {
+    if (schema?.$ref) return isSecret(components.schemas[schema.$ref.split("/").at(-1)]);
+    return ["secret", "key"].some((name) => schema?.properties?.[name]) || (schema?.allOf ?? []).some(isSecret);
+  };
+  const takesKey = ({ parameters = [] }: Record<string, any>) =>
+    parameters.some(({ name }: { name: string }) => name === "Idempotency-Key");
+  const holding = (await listOperations()).filter(
+    ({ definition }) =>
+      takesKey(definition) &&
+      Object.values<any>(definition["responses"]).some(({ content }) => isSecret(content?.["application/json"]?.schema)),
+  );
+  expect(holding.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(SECRET_OPERATIONS).sort());
+});
+
+test.each(Object.entries(SECRET_OPERATIONS))(
+  "%s is repeated only for the API key that made the request",
+  async (_, { path, body, scope }) => {
+    const { post, agent, workspace } = await prepare();
+    const target = path({ hook: (await listen(workspace)).id, agent: agent.id });
+    const other = await createKey(workspace, [scope]);
+    const retry = (token: string) => send("POST", `/api/v1${target}`, { token, body, headers: { "Idempotency-Key": "k-1" } });
+    const first = await post(target, body, "k-1");
+    expect(first.status).toBeLessThan(300);
+    const refused = await retry(other.key);
+    expect([refused.status, refused.body.error.code]).toEqual([409, "idempotency_conflict"]);
+    expect(refused.body.error.message).toBe("This Idempotency-Key was used for another request, or with another API key. Use a new one.");
+    // The response that is not kept is not made again for another key either.
+    await forgetAnswer(workspace, "k-1");
+    expect((await retry(other.key)).status).toBe(409);
+    expect((await retry(workspace.key)).status).toBe(first.status);
+  },
+);
+
+test("another API key gets a stored response if it has the scopes of the request, all of them", async () => {
+  const { post, answers, messages, workspace } = await prepare();
+  const answer = { question: "How do I cancel?", answer: "In Billing." };
+  const tryOut = { message: "When are refunds paid?", channel: "playground", settings: { confidence_threshold: 0.5 } };
+  const first = await post(answers, answer, "k-1");
+  expect((await post(messages, tryOut, "k-2")).status).toBe(200);
+  const retry = async (scopes: string[], path: string, body: object, key: string) => {
+    const { key: token } = await createKey(workspace, scopes);
+    return send("POST", `/api/v1${path}`, { token, body, headers: { "Idempotency-Key": key } });
+  };
+  expect((await retry(["knowledge:write"], answers, answer, "k-1")).body).toEqual(first.body);
+  expect((await retry(["knowledge:read"], answers, answer, "k-1")).body.error.code).toBe("insufficient_scope");
+  expect((await retry(["chat:write"], messages, tryOut, "k-2")).body.error.code).toBe("insufficient_scope");
+  expect((await retry(["chat:write", "agents:write"], messages, tryOut, "k-2")).status).toBe(200);
 });
 
 test("a search keeps nothing: it changes nothing", async () => {
