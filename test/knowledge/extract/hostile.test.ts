@@ -1,37 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { HOSTILE_PAGES, numbers } from "./hostile-files.ts";
 import { pageOf, textOf } from "./page.ts";
 
 const MIB = 1024 * 1024;
-/** A generator of numbers that gives the same ones each time. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 describe("hostile pages", () => {
-  const pages: Record<string, string> = {
-    "elements nested a hundred thousand deep": `<p>Begin</p>${"<div>".repeat(100_000)}x`,
-    "nested and closed elements": `<p>Begin</p>${"<div>".repeat(15_000)}x${"</div>".repeat(15_000)}`,
-    "end tags of nothing": `<p>Begin</p>${"<ul><li>".repeat(5_000)}${"</b>".repeat(300_000)}`,
-    "paragraphs never closed": `<p>Begin${"<p>x".repeat(100_000)}`,
-    "tables in tables": `<p>Begin</p>${"<table><tr><td>a<td>b".repeat(3_000)}`,
-    "lists in lists": `<p>Begin</p>${"<ul><li>a".repeat(5_000)}`,
-    "attributes by the hundred thousand": `<p>Begin</p><div ${Array.from({ length: 200_000 }, (_, at) => `a${at}=b`).join(" ")}>x</div>`,
-    "one attribute of five megabytes": `<p>Begin</p><div class="${"a-".repeat(2.5 * MIB)}">x</div>`,
-    "one text of ten megabytes": `<p>Begin</p>${"word ".repeat(2 * MIB)}`,
-    "spaces without end": `<p>Begin</p><p>${" ".repeat(3 * MIB)}x</p><h2>${"\n ".repeat(MIB)}</h2>`,
-    "a page of ten megabytes": `<p>Begin</p>${"<p>Hello <a href='/x'>link</a>.</p>".repeat(300_000)}`,
-    "a million less-than signs": `<p>Begin</p>${"<".repeat(MIB)}`,
-    "comments never closed": `<p>Begin</p>${"<!--".repeat(500_000)}`,
-    "entities without end": `<p>Begin</p>${"&amp".repeat(500_000)}`,
-    "a class of many words": `<p>Begin</p>${`<div class="${"nav-".repeat(1_000)}">x</div>`.repeat(500)}`,
-    "cells that span everything": `<p>Begin</p><table>${`<tr>${`<td rowspan=65534 colspan=1000>${"x".repeat(100)}`.repeat(5)}`.repeat(3_000)}</table>`,
-  };
-
-  test.each(Object.entries(pages))("bounds %s", async (_, html) => {
+  test.each(Object.entries(HOSTILE_PAGES))("bounds %s", async (_, html) => {
     // Without a bound this takes minutes, so that the test would time out.
     const page = await pageOf(html);
     expect(page.text.startsWith("Begin")).toBe(true);
@@ -44,7 +18,7 @@ describe("hostile pages", () => {
   });
 
   test("says that a page was cut", async () => {
-    expect((await pageOf(pages["one text of ten megabytes"]!)).truncated).toBe(true);
+    expect((await pageOf(HOSTILE_PAGES["one text of ten megabytes"]!)).truncated).toBe(true);
     expect((await pageOf("<p>Short</p>")).truncated).toBe(false);
   });
 

@@ -16,7 +16,7 @@ export interface PdfFile {
 
 /** The bytes of a PDF, written by hand: a catalogue, pages with one font, a cross-reference table. */
 export function pdfFile({ pages, title, encrypted, content }: PdfFile): Uint8Array {
-  const writer = new Writer();
+  const writer = new PdfWriter();
   const kids = pages.map((_, at) => `${4 + 2 * at} 0 R`).join(" ");
   writer.object("<< /Type /Catalog /Pages 2 0 R >>");
   writer.object(`<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`);
@@ -43,7 +43,8 @@ function operators(lines: PdfTextLine[]): string {
   return `BT ${shown.join("\n")} ET`;
 }
 
-class Writer {
+/** Writes the objects of a PDF one after the other, and then their cross-reference table. */
+export class PdfWriter {
   private readonly parts: Uint8Array[] = [];
   private readonly offsets: number[] = [];
   private length = 0;
@@ -52,19 +53,28 @@ class Writer {
     this.write("%PDF-1.4\n");
   }
 
+  /** The number that the next object gets. */
+  get nextObject(): number {
+    return this.offsets.length + 1;
+  }
+
+  /** Writes an object, and returns its number. */
   object(body: string): number {
     this.begin();
     this.write(`${body}\nendobj\n`);
     return this.offsets.length;
   }
 
-  stream(dictionary: string, bytes: Uint8Array): void {
+  /** Writes a stream with a dictionary without its `/Length`, and returns its number. */
+  stream(dictionary: string, bytes: Uint8Array): number {
     this.begin();
     this.write(`<< ${dictionary} /Length ${bytes.length} >>\nstream\n`);
     this.push(bytes);
     this.write("\nendstream\nendobj\n");
+    return this.offsets.length;
   }
 
+  /** Writes the table and the trailer, and returns the file. */
   end(trailer: string): Uint8Array {
     const from = this.length;
     const rows = this.offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
