@@ -5,6 +5,7 @@ import { toolUrlRefusal } from "../agents/tool-wire.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
+import { valueError } from "../platform/http/validation.ts";
 import type { AgentChange } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 
@@ -33,7 +34,7 @@ export function requireChanged(change: AgentChange) {
     case "address_taken":
       throw new ApiError("conflict", "Another agent has this email_address. Choose another one.");
     case "mailbox_refused":
-      throw invalid([valueError(["email_address"], "the operator gives an agent its mailbox: ask them, or send null for none")]);
+      throw invalid([fieldError(["email_address"], "the operator gives an agent its mailbox: ask them, or send null for none")]);
     case "header_missing":
       throw missingHeader(change.missing);
     case "server_refused":
@@ -55,21 +56,21 @@ export async function requireToolTargets(env: Env, tools: readonly GivenTool[] =
   if (checked.some(({ verdict }) => verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }
-  const refused = checked.flatMap((one, at) => ("reason" in one ? [valueError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  const refused = checked.flatMap((one, at) => ("reason" in one ? [fieldError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
   if (refused.length > 0) throw invalid(refused);
 }
 
 /** 422: a header comes without a value, and none is stored. */
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
   const error = "no value is stored for this header of this tool at this host: send one";
-  return invalid([valueError(["tools", toolIndex, "headers", header], error)]);
+  return invalid([fieldError(["tools", toolIndex, "headers", header], error)]);
 }
 
 /** 422: a server of tools cannot be saved. */
 function refusedServer({ toolIndex, field, problem }: RefusedServer): ApiError<"validation_error"> {
-  return invalid([valueError(["tools", toolIndex, field], problem)]);
+  return invalid([fieldError(["tools", toolIndex, field], problem)]);
 }
 
-function valueError(path: (string | number)[], error: string): ValidationItem {
-  return { loc: ["body", ...path], msg: `Value error, ${error}`, type: "value_error", ctx: { error } };
+function fieldError(path: (string | number)[], error: string): ValidationItem {
+  return { loc: ["body", ...path], ...valueError(error) };
 }

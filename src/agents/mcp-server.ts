@@ -16,8 +16,8 @@ const MAX_PAGES = 5;
 /** Short, since a person waits for it while saving an agent. */
 const MAX_LISTING_MS = 15_000;
 const CLIENT = { name: "support-agent-service", version: "1.0.0" };
-/** Disables the check of results against their schema: they are read as text. */
-const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
+/** Switches off the MCP SDK's validation against JSON schemas. The results of tools are read as text. */
+export const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
 const CHANGED = "It is switched off, since its server has changed its description since the team allowed it. Nothing was done.";
 
 /** A server, with the agent and the variables that its headers are filled from. */

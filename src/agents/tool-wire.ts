@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import type { GivenTool } from "./secrets.ts";
 import { hasBody } from "./tool-call.ts";
 import { parametersSchema } from "./tool-parameters.ts";
@@ -238,11 +238,6 @@ export function toolUrlRefusal(reason: string): string {
 
 function lengthOf(tool: GivenTool): number {
   return tool.type === "mcp" ? 0 : JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }).length;
-}
-
-/** Reports a problem with a field, if there is one. */
-function addProblem(ctx: z.RefinementCtx, problem: string | undefined, ...path: (string | number)[]): void {
-  if (problem !== undefined) ctx.addIssue({ code: "custom", path, ...valueErrorParams(problem) });
 }
 
 /** Why a tool cannot have these fields in its body, as a clause of an error message; undefined if it can. */

@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Hono } from "hono";
 import type { StatusCode } from "hono/utils/http-status";
+import { UNCHECKED } from "../agents/mcp-server.ts";
 import { readJson } from "../platform/http/body.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { handleError } from "../platform/http/error-handler.ts";
@@ -110,9 +111,7 @@ function knownArgs(name: ToolName, args: Record<string, unknown>): Record<string
 
 type Schema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
 
-/** Disables the SDK's validation of arguments, since the API validates them with better messages. */
-const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
-
+/** The arguments are not validated by the SDK, since the API validates them with better messages. */
 const schemasOf = memoized((name: ToolName) => {
   const schema = (json: Record<string, unknown>): Schema => fromJsonSchema(json, UNCHECKED);
   return { inputSchema: schema(toJsonSchema(inputs[name], "input")), outputSchema: schema(toJsonSchema(outputs[name], "output")) };

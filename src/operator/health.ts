@@ -16,7 +16,7 @@ export type Health = Awaited<ReturnType<typeof readHealth>>;
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
     Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
-    Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, queueOf(env, queue))))),
+    Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, env[QUEUES[queue].binding])))),
   ]);
   const reached = databases.flatMap(({ found }) => (found ? [found] : []));
   const work = WORK_KINDS.map((kind, at) => {
@@ -95,18 +95,6 @@ async function readBacklog(queue: QueueName, binding: Queue): Promise<Backlog | 
   }
 }
 
-function queueOf(env: Env, queue: QueueName): Queue {
-  const queues: Record<QueueName, Queue> = {
-    "support-agent-ingestion": env.INGESTION_QUEUE,
-    "support-agent-crawls": env.CRAWL_QUEUE,
-    "support-agent-erasure": env.ERASURE_QUEUE,
-    "support-agent-email": env.EMAIL_QUEUE,
-    "support-agent-deliveries": env.DELIVERY_QUEUE,
-    "support-agent-slow-deliveries": env.SLOW_DELIVERY_QUEUE,
-  };
-  return queues[queue];
-}
-
 /** The sweep rescues lost work every minute, so work that has waited for ten minutes is stuck. */
 const STUCK_AFTER_MS = 10 * 60_000;
 /** The erasure of a person takes a few steps. If it is interrupted, it is resumed after five minutes. */
@@ -130,19 +118,20 @@ const ALLOWED_MS: Record<WorkKind, number | null> = {
   webhook_erasures: WORKSPACE_ERASURE_MS,
 };
 
-/** How many messages may wait in a queue; null if any number is healthy. Retries of slow deliveries wait for hours. */
-const ALLOWED_MESSAGES = {
-  "support-agent-ingestion": MAX_MESSAGES,
-  "support-agent-crawls": MAX_MESSAGES,
-  "support-agent-erasure": MAX_MESSAGES,
-  "support-agent-email": MAX_MESSAGES,
-  "support-agent-deliveries": MAX_MESSAGES,
-  "support-agent-slow-deliveries": null,
+/** The binding of each queue, and how many messages may wait in it; null if any number is healthy. */
+const QUEUES = {
+  "support-agent-ingestion": { binding: "INGESTION_QUEUE", allowedMessages: MAX_MESSAGES },
+  "support-agent-crawls": { binding: "CRAWL_QUEUE", allowedMessages: MAX_MESSAGES },
+  "support-agent-erasure": { binding: "ERASURE_QUEUE", allowedMessages: MAX_MESSAGES },
+  "support-agent-email": { binding: "EMAIL_QUEUE", allowedMessages: MAX_MESSAGES },
+  "support-agent-deliveries": { binding: "DELIVERY_QUEUE", allowedMessages: MAX_MESSAGES },
+  // Retries of slow deliveries wait for hours.
+  "support-agent-slow-deliveries": { binding: "SLOW_DELIVERY_QUEUE", allowedMessages: null },
 } as const;
 
-type QueueName = keyof typeof ALLOWED_MESSAGES;
+type QueueName = keyof typeof QUEUES;
 
-export const QUEUE_NAMES = Object.keys(ALLOWED_MESSAGES) as QueueName[];
+export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
 
 /** A queue's backlog. */
 interface Backlog {
@@ -161,6 +150,6 @@ export function checkWork(kind: WorkKind, waiting: readonly WaitingWork[], nowMs
 
 /** Checks whether a queue's backlog is small enough. An unknown backlog counts as healthy. */
 export function checkQueue(queue: QueueName, backlog: Backlog | null) {
-  const allowedMessages = ALLOWED_MESSAGES[queue];
+  const { allowedMessages } = QUEUES[queue];
   return { queue, backlog, allowedMessages, isOk: allowedMessages === null || (backlog?.messages ?? 0) <= allowedMessages };
 }

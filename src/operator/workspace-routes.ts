@@ -10,6 +10,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { regionOf } from "../platform/objects.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { limitsOf } from "../workspaces/plans.ts";
@@ -36,7 +37,7 @@ const params = z.object({ workspace_id: uuid() });
 /** Returns the error for a region that has no database. */
 function noRegion(region: string | undefined): ApiError<"validation_error"> {
   const error = "there is no database in this region: name another region, or leave it out for the default region";
-  return invalid([{ loc: ["body", "region"], msg: `Value error, ${error}`, type: "value_error", input: region, ctx: { error } }]);
+  return invalid([{ loc: ["body", "region"], ...valueError(error), input: region }]);
 }
 
 function wireRecord(c: AppContext, row: WorkspaceRow) {

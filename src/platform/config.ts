@@ -131,19 +131,13 @@ export function isConfigured(env: object): boolean {
   return problems.length === 0;
 }
 
-/** A server of the OpenAI chat completions protocol. */
-interface LanguageServer {
-  /** Including the version, such as https://api.example.com/v1. */
-  baseUrl: string;
-  apiKey: string | undefined;
-  /** The model of agents that name none. */
-  model: string;
-}
-
-/** The server that writes the deployment's answers; undefined if none is configured, or only one for embeddings. */
+/**
+ * The server of the OpenAI chat completions protocol that writes the deployment's answers, with the model for agents that set none;
+ * undefined if no server is configured, or only one for embeddings.
+ */
 export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey }: Variables) {
   if (!baseUrl || !model) return undefined;
-  return { baseUrl, model, apiKey: apiKey || undefined } satisfies LanguageServer;
+  return { baseUrl, model, apiKey: apiKey || undefined };
 }
 
 /** A model of a server of the OpenAI embeddings protocol. */
@@ -158,8 +152,8 @@ export interface EmbeddingServer {
 
 /** The server that computes the deployment's embeddings; undefined if no model is configured. */
 export function embeddingServer(env: Variables): EmbeddingServer | undefined {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ...own } = env;
-  const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = own;
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = env;
+  const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = env;
   if (!baseUrl || !model) return undefined;
   return { baseUrl, model, apiKey: apiKey || undefined, dimensions: dimensions ? Number(dimensions) : undefined };
 }

@@ -13,6 +13,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted, isWorkspace } from "../platform/db/sql.ts";
+import { deleteWithAttempts } from "../webhooks/delivery-store.ts";
 
 /** Returns the workspaces that are due for pruning, the longest due first, and makes them due again at `nextMs`. */
 export function claimDueWorkspaces(db: Database, nowMs: number, nextMs: number, limit: number) {
@@ -83,15 +84,10 @@ export function pruneEventLog(db: Database, workspaceId: string, beforeMs: numbe
     .from(events)
     .where(and(eq(events.workspaceId, workspaceId), lt(events.id, firstId), sql`NOT ${isNeeded}`))
     .limit(limit);
+  const [attempts, finishedDeliveries] = deleteWithAttempts(db, finished);
   return {
-    delivery_attempts: db
-      .delete(deliveryAttempts)
-      .where(sql`${deliveryAttempts.deliveryId} IN ${finished}`)
-      .returning({ id: deliveryAttempts.deliveryId }),
-    deliveries: db
-      .delete(deliveries)
-      .where(sql`${deliveries.id} IN ${finished}`)
-      .returning({ id: deliveries.id }),
+    delivery_attempts: attempts.returning({ id: deliveryAttempts.deliveryId }),
+    deliveries: finishedDeliveries.returning({ id: deliveries.id }),
     events: db.delete(events).where(inArray(events.id, unneeded)).returning({ id: events.id }),
   };
 }

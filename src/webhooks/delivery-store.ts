@@ -6,7 +6,7 @@ import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } fr
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./retry-schedule.ts";
+import { MAX_FAILURE_STREAK, MIN_FAILING_MS, SLOW_MS } from "./retry-schedule.ts";
 
 /** A lease on deliveries. Leases on a delivery never overlap, so the time at which a lease ends identifies its holder. */
 export interface Lease {
@@ -190,7 +190,7 @@ export function recordFailure(db: Database, delivery: LeasedDelivery, result: At
   const since = sql`coalesce(${failingSince}, ${result.startedAtMs})`;
   const isFailing = sql`${failureStreak} + 1 >= ${MAX_FAILURE_STREAK} AND ${endedAt} - ${since} >= ${MIN_FAILING_MS}`;
   const isDisabling = isGone ? sql`${enabled}` : sql`(${enabled} AND ${isFailing})`;
-  const reason: SelfDisabledReason = isGone ? "gone" : "failing";
+  const reason = isGone ? "gone" : "failing";
   const isEnabled = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${delivery.webhookId} AND enabled)`;
   const mayRetry = retryAt === undefined ? sql`FALSE` : isEnabled;
   const wasSent = result.error === "secret_unreadable" ? sql`FALSE` : undefined;
@@ -302,9 +302,14 @@ export function pruneDeliveries(db: Database, beforeMs: number, limit: number) {
     importCompleted(deliveries.workspaceId),
   );
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isOld).orderBy(deliveries.id).limit(limit);
+  return deleteWithAttempts(db, sql`${oldest}`);
+}
+
+/** Deletes deliveries and their attempts. @param ids a subquery, which is evaluated by both statements. */
+export function deleteWithAttempts(db: Database, ids: SQL) {
   return [
-    db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, oldest)),
-    db.delete(deliveries).where(inArray(deliveries.id, oldest)),
+    db.delete(deliveryAttempts).where(sql`${deliveryAttempts.deliveryId} IN ${ids}`),
+    db.delete(deliveries).where(sql`${deliveries.id} IN ${ids}`),
   ] as const;
 }
 

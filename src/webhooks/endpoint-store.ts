@@ -1,9 +1,10 @@
-import { and, eq, inArray, not, or, sql } from "drizzle-orm";
+import { and, eq, not, or, sql } from "drizzle-orm";
 import { ALL_EVENTS } from "../events/event-types.ts";
 import type { Database } from "../platform/db/client.ts";
-import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../platform/db/schema.ts";
+import { deliveries, webhookEndpoints, webhookErasures } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import { deleteWithAttempts } from "./delivery-store.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -116,10 +117,7 @@ export function eraseEndpoint(db: Database, workspaceId: string, webhookId: stri
 export function eraseLog(db: Database, workspaceId: string, webhookId: string, limit: number) {
   const isOfEndpoint = and(isOf(workspaceId, webhookId), isDeleted(webhookId));
   const first = db.select({ id: deliveries.id }).from(deliveries).where(isOfEndpoint).orderBy(deliveries.id).limit(limit);
-  return [
-    db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, first)),
-    db.delete(deliveries).where(inArray(deliveries.id, first)),
-  ] as const;
+  return deleteWithAttempts(db, sql`${first}`);
 }
 
 /** Records that a deleted endpoint still has a delivery log, which the sweep erases. */

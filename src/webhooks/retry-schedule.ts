@@ -55,9 +55,6 @@ export const MIN_FAILING_MS = 24 * HOUR_MS;
 /** 410 Gone (RFC 9110): the receiver wants no more requests, so the endpoint is disabled immediately. */
 export const GONE_STATUS = 410;
 
-/** Why the service disabled an endpoint. */
-export type SelfDisabledReason = "failing" | "gone";
-
 /** An endpoint whose last response took longer is slow. */
 export const SLOW_MS = 1_000;
 

@@ -10,6 +10,7 @@ import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
@@ -166,8 +167,7 @@ async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
   const checked = await checkTarget(c.env, url, WEBHOOK_POLICY);
   if (checked.verdict === "allowed") return;
   if (checked.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
-  const error = urlRefusal(checked.reason);
-  throw invalid([{ loc: ["body", "url"], msg: `Value error, ${error}`, type: "value_error", input: url, ctx: { error } }]);
+  throw invalid([{ loc: ["body", "url"], ...valueError(urlRefusal(checked.reason)), input: url }]);
 }
 
 /** 403: the plan does not include webhooks. */

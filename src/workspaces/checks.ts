@@ -226,5 +226,5 @@ export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | unde
 /** The operation of a request: on the caller's workspace, or on another one that the request may change. */
 export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): Operation {
   const shard = shardOf(workspaceId);
-  return { ...newOperation(c.env, c.get("meter"), workspaceId), newId: () => c.get("newId")(shard) };
+  return { ...newOperation(c.env, c.get("meter"), workspaceId), newId: () => c.get("newIdIn")(shard) };
 }

@@ -20,3 +20,12 @@ export async function sha256Hex(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest).toHex();
 }
+
+/** SHA-256 of bytes that come in pieces, hex. They are never joined in memory. */
+export async function sha256OfPieces(pieces: readonly Uint8Array[]): Promise<string> {
+  const stream = new crypto.DigestStream("SHA-256");
+  const writer = stream.getWriter();
+  for (const piece of pieces) await writer.write(piece);
+  await writer.close();
+  return new Uint8Array(await stream.digest).toHex();
+}

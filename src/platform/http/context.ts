@@ -22,7 +22,7 @@ export interface AppEnv {
     /** For the log: the code of the error in the response. */
     errorCode: string | undefined;
     /** Creates the ids of the request's new records: the same ones when an idempotent request is repeated. */
-    newId: (shard: number) => string;
+    newIdIn: (shard: number) => string;
     /** A digest of the request, by which idempotency compares requests. */
     requestHash: string | undefined;
     /** The conversation that the response is about: a response that is kept for replays is erased with it. */

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { type Cell, csvLine } from "../csv.ts";
 import type { AppContext } from "./context.ts";
 import type { jsonResponse } from "./responses.ts";
-import type { Position } from "../db/sql.ts";
+import type { Page, Position } from "../db/sql.ts";
 import { decodeCursor } from "./page.ts";
 
 /** Records read at once: few trips to the database, and little memory. */
@@ -29,11 +29,7 @@ export async function csvResponse<Item>(
   c: AppContext,
   name: string,
   columns: CsvColumns<Item>,
-  readPage: (page: {
-    limit: number;
-    offset: number;
-    cursor: Position | undefined;
-  }) => Promise<{ data: Item[]; next_cursor: string | null }>,
+  readPage: (page: Page & { cursor: Position | undefined }) => Promise<{ data: Item[]; next_cursor: string | null }>,
 ): Promise<Response> {
   const read = (cursor?: string | null) => readPage({ limit: PAGE_SIZE, offset: 0, cursor: cursor ? decodeCursor(cursor) : undefined });
   // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.

@@ -1,5 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { sha256OfPieces } from "../crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import { type Database, newOperation } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
@@ -52,7 +53,7 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
     if (c.get("joinsRetries")) markReplayed(c, stored.leaseUntil);
     else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
-  c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
+  c.set("newIdIn", await derivedIds(record, stored?.createdAt ?? nowMs));
   const response = await responseOrError(c, run);
   const conversationId = c.get("conversationId");
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
@@ -76,14 +77,10 @@ export async function hashBody(c: AppContext, body: Uint8Array<ArrayBuffer>): Pr
   if (c.req.header(HEADER) !== undefined) c.set("requestHash", await hashRequest(c, body));
 }
 
-async function hashRequest(c: AppContext, body = new Uint8Array()): Promise<string> {
-  const stream = new crypto.DigestStream("SHA-256");
-  const writer = stream.getWriter();
-  await writer.write(new TextEncoder().encode(`${c.req.method} ${c.req.path}\n`));
-  await writer.write(body);
-  if (c.get("isBoundToApiKey")) await writer.write(new TextEncoder().encode(`\n${c.get("caller").key.id}`));
-  await writer.close();
-  return new Uint8Array(await stream.digest).toHex();
+function hashRequest(c: AppContext, body = new Uint8Array()): Promise<string> {
+  const encoder = new TextEncoder();
+  const keyId = c.get("isBoundToApiKey") ? `\n${c.get("caller").key.id}` : "";
+  return sha256OfPieces([encoder.encode(`${c.req.method} ${c.req.path}\n`), body, encoder.encode(keyId)]);
 }
 
 /**

@@ -8,7 +8,9 @@ import {
   type MultipartPart,
 } from "@remix-run/multipart-parser";
 import { type BodyLimits, payloadTooLarge } from "./body.ts";
+import { sha256OfPieces } from "../crypto/hashes.ts";
 import type { ValidationItem } from "./errors.ts";
+import { valueError } from "./validation.ts";
 
 /** All fields and headers together, without the file. */
 const MAX_FIELDS_BYTES = 64 * 1024;
@@ -59,7 +61,7 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
       // Choosing one of two files silently would mislead the caller.
       if (form.has(name)) return fail("send one part of this name", name);
       form.set(name, valueOf(part));
-      digests.push(`${name} ${part.filename ?? ""} ${await digestOf(part.content)}`);
+      digests.push(`${name} ${part.filename ?? ""} ${await sha256OfPieces(part.content)}`);
     }
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw payloadTooLarge(maxFileSize);
@@ -92,16 +94,8 @@ function valueOf(part: MultipartPart): string | FormFile {
   return new FormFile(part.filename?.split(/[\\/]/).at(-1)?.trim() || null, part.content);
 }
 
-async function digestOf(pieces: readonly Uint8Array[]): Promise<string> {
-  const stream = new crypto.DigestStream("SHA-256");
-  const writer = stream.getWriter();
-  for (const piece of pieces) await writer.write(piece);
-  await writer.close();
-  return new Uint8Array(await stream.digest).toHex();
-}
-
 function fail(error: string, ...path: string[]): FormResult {
-  return { ok: false, item: { loc: ["body", ...path], msg: `Value error, ${error}`, type: "value_error", input: null, ctx: { error } } };
+  return { ok: false, item: { loc: ["body", ...path], ...valueError(error), input: null } };
 }
 
 /** The form with a file in a route's `request`. */

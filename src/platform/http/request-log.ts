@@ -15,7 +15,7 @@ export function beginRequest(c: AppContext): void {
   const nowMs = Date.now();
   c.set("startedAtMs", nowMs);
   c.set("meter", new Meter());
-  c.set("newId", (shard) => newId(shard, Date.now()));
+  c.set("newIdIn", (shard) => newId(shard, Date.now()));
   c.set("requestId", newId(0, nowMs));
   c.header("X-Request-Id", c.get("requestId"));
   if (isForwarded(c)) c.get("meter").countObjectHop();

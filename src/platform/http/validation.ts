@@ -43,7 +43,7 @@ export function toItems(target: Target, issues: readonly Issue[], raw: unknown):
 export function repeatedItems(query: z.ZodType, given: Record<string, string[]>): ValidationItem[] {
   const known = "shape" in query ? Object.keys(query.shape as object) : [];
   const repeated = known.filter((name) => (given[name]?.length ?? 0) > 1);
-  return repeated.map((name) => ({ loc: ["query", name], ...valueErrorRule("give this parameter once"), input: given[name] }));
+  return repeated.map((name) => ({ loc: ["query", name], ...valueError("give this parameter once"), input: given[name] }));
 }
 
 /** Fields of a body that the operation does not know, where it refuses them. */
@@ -67,10 +67,16 @@ function isSafeRange(issue: Issue): boolean {
 
 /** The zod parameters of a check that fails as Pydantic's `value_error`. */
 export function valueErrorParams(message: string): { params: CustomParams } {
-  return { params: valueErrorRule(message) };
+  return { params: valueError(message) };
 }
 
-function valueErrorRule(message: string) {
+/** Reports a problem with the field at a path as a `value_error`, if there is one. */
+export function addProblem(ctx: z.RefinementCtx, problem: string | undefined, ...path: (string | number)[]): void {
+  if (problem !== undefined) ctx.addIssue({ code: "custom", path, ...valueErrorParams(problem) });
+}
+
+/** The type, message and context of a failed check that is Pydantic's `value_error`. */
+export function valueError(message: string) {
   return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
 }
 
@@ -98,11 +104,11 @@ function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
     case "invalid_value":
       return literalRule(issue.values.map(String));
     case "invalid_format":
-      return issue.format === "regex" ? valueErrorRule(issue.message) : formatRule(issue.format, input);
+      return issue.format === "regex" ? valueError(issue.message) : formatRule(issue.format, input);
     case "custom":
       return customRule(issue.params as CustomParams | undefined, issue.message);
     default:
-      return valueErrorRule(issue.message);
+      return valueError(issue.message);
   }
 }
 
@@ -161,13 +167,13 @@ function formatRule(format: string, input: unknown): Rule {
     const error = `value is not a valid email address: ${String(input).includes("@") ? "check the part before and after the @-sign" : "an email address must have an @-sign"}`;
     return { type: "value_error", msg: error, ctx: { error } };
   }
-  return valueErrorRule(`expected ${format}`);
+  return valueError(`expected ${format}`);
 }
 
 function customRule(params: CustomParams | undefined, message: string): Rule {
   if (params?.type === "int_parsing") return intParsing();
   if (params?.type === "missing") return { type: "missing", msg: "Field required" };
-  if (params === undefined) return valueErrorRule(message);
+  if (params === undefined) return valueError(message);
   const rule = { type: params.type, msg: params.msg ?? message };
   return params.ctx ? { ...rule, ctx: params.ctx } : rule;
 }

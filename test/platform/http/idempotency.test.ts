@@ -292,7 +292,7 @@ async function repeatLong(workspace: Workspace, responseLength: number, bindings
   });
   const made: string[] = [];
   router.openapi(createRoute({ method: "post", path: "/long", "x-scope": "chat:write", responses: {} }), (c) => {
-    made.push(c.get("newId")(0));
+    made.push(c.get("newIdIn")(0));
     return c.text(JSON.stringify("x".repeat(responseLength - 2)), 201) as never;
   });
   router.onError(handleError);
