@@ -29,19 +29,19 @@ export interface Schemas {
     limits: Schemas["Limits"];
     /** The limits that replace the plan's. */
     limit_overrides: {
-      /** Requests in any 60 seconds, all keys together. */
+      /** Requests of all keys together in any 60 seconds. */
       requests_per_minute?: number | undefined;
-      /** Questions that agents are asked to answer, a calendar month. */
+      /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | undefined;
       /** Messages of one conversation, all authors together. */
       messages_per_conversation?: number | undefined;
-      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+      /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
       visitor_messages_per_day?: number | undefined;
-      /** Leads of all agents, a UTC day. */
+      /** Leads of all agents in a UTC day. */
       leads_per_day?: number | undefined;
-      /** Messages that your team writes, a UTC day. */
+      /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | undefined;
-      /** Cases of evaluations, a UTC day. */
+      /** Cases of evaluations in a UTC day. */
       evaluation_cases_per_day?: number | undefined;
       /** Agents of the workspace. */
       agents?: number | undefined;
@@ -66,19 +66,19 @@ export interface Schemas {
   };
   /** The limits that apply: those of the plan, with the overrides. */
   Limits: {
-    /** Requests in any 60 seconds, all keys together. */
+    /** Requests of all keys together in any 60 seconds. */
     requests_per_minute: number;
-    /** Questions that agents are asked to answer, a calendar month. */
+    /** Questions that agents are asked to answer in a calendar month. */
     messages: number;
     /** Messages of one conversation, all authors together. */
     messages_per_conversation: number;
-    /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+    /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
     visitor_messages_per_day: number;
-    /** Leads of all agents, a UTC day. */
+    /** Leads of all agents in a UTC day. */
     leads_per_day: number;
-    /** Messages that your team writes, a UTC day. */
+    /** Messages that your team writes in a UTC day. */
     team_messages_per_day: number;
-    /** Cases of evaluations, a UTC day. */
+    /** Cases of evaluations in a UTC day. */
     evaluation_cases_per_day: number;
     /** Agents of the workspace. */
     agents: number;
@@ -111,9 +111,9 @@ export interface Schemas {
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
-      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      /** Present if a question got a 500 or 503 but is stored: it will be answered in this conversation. Without it, the question is not stored. */
       conversation_id?: string | undefined;
-      /** The answer that will be written: resume its stream. */
+      /** The id of the answer that will be written. Resume its stream to read it. */
       message_id?: string | undefined;
       /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
@@ -132,7 +132,7 @@ export interface Schemas {
     loc: (string | number)[];
     /** The problem. */
     msg: string;
-    /** The kind of error, in the words of Pydantic v2. */
+    /** The kind of error, as Pydantic v2 names it. */
     type: string;
     /** The value that was sent. */
     input?: unknown | undefined;
@@ -150,19 +150,19 @@ export interface Schemas {
     region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
     /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
-      /** Requests in any 60 seconds, all keys together. */
+      /** Requests of all keys together in any 60 seconds. */
       requests_per_minute?: number | null | undefined;
-      /** Questions that agents are asked to answer, a calendar month. */
+      /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | null | undefined;
       /** Messages of one conversation, all authors together. */
       messages_per_conversation?: number | null | undefined;
-      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+      /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
       visitor_messages_per_day?: number | null | undefined;
-      /** Leads of all agents, a UTC day. */
+      /** Leads of all agents in a UTC day. */
       leads_per_day?: number | null | undefined;
-      /** Messages that your team writes, a UTC day. */
+      /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | null | undefined;
-      /** Cases of evaluations, a UTC day. */
+      /** Cases of evaluations in a UTC day. */
       evaluation_cases_per_day?: number | null | undefined;
       /** Agents of the workspace. */
       agents?: number | null | undefined;
@@ -209,19 +209,19 @@ export interface Schemas {
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
     /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
-      /** Requests in any 60 seconds, all keys together. */
+      /** Requests of all keys together in any 60 seconds. */
       requests_per_minute?: number | null | undefined;
-      /** Questions that agents are asked to answer, a calendar month. */
+      /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | null | undefined;
       /** Messages of one conversation, all authors together. */
       messages_per_conversation?: number | null | undefined;
-      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+      /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
       visitor_messages_per_day?: number | null | undefined;
-      /** Leads of all agents, a UTC day. */
+      /** Leads of all agents in a UTC day. */
       leads_per_day?: number | null | undefined;
-      /** Messages that your team writes, a UTC day. */
+      /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | null | undefined;
-      /** Cases of evaluations, a UTC day. */
+      /** Cases of evaluations in a UTC day. */
       evaluation_cases_per_day?: number | null | undefined;
       /** Agents of the workspace. */
       agents?: number | null | undefined;
@@ -249,7 +249,7 @@ export interface Schemas {
     } | undefined;
   };
   NewKey: Schemas["Key"] & {
-    /** The API key. Shown here and never again. */
+    /** The API key. It is shown only here. */
     key: string;
   };
   Key: {
@@ -427,7 +427,7 @@ export interface Schemas {
     slug?: string | undefined;
     /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
+    /** The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -551,7 +551,7 @@ export interface Schemas {
     slug?: string | undefined;
     /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
+    /** The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -656,7 +656,7 @@ export interface Schemas {
     } | undefined;
   };
   IdentitySecret: {
-    /** Signs visitors' identities. Shown here and never again. */
+    /** The secret that signs visitors' identities. It is shown only here. */
     secret: string;
     /** When the previous secret becomes invalid; null if there is none. */
     previous_valid_until: string | null;
@@ -680,7 +680,7 @@ export interface Schemas {
   Usage: {
     /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
-    /** The calendar month, UTC; the end is the next one's start. */
+    /** The calendar month, UTC. */
     period: {
       /** The start of the period. */
       start: string;
@@ -1140,7 +1140,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** The workspace. */
       workspace_id?: string | undefined;

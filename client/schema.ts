@@ -111,7 +111,7 @@ export interface Schemas {
     };
     /** The rate limit. */
     rate_limit: {
-      /** Requests that the workspace may make in any 60 seconds, all its keys together. */
+      /** Requests that all keys of the workspace together may make in any 60 seconds. */
       requests_per_minute: number;
     };
   };
@@ -122,9 +122,9 @@ export interface Schemas {
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
-      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      /** Present if a question got a 500 or 503 but is stored: it will be answered in this conversation. Without it, the question is not stored. */
       conversation_id?: string | undefined;
-      /** The answer that will be written: resume its stream. */
+      /** The id of the answer that will be written. Resume its stream to read it. */
       message_id?: string | undefined;
       /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
@@ -137,7 +137,7 @@ export interface Schemas {
   Usage: {
     /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
-    /** The calendar month, UTC; the end is the next one's start. */
+    /** The calendar month, UTC. */
     period: {
       /** The start of the period. */
       start: string;
@@ -178,19 +178,19 @@ export interface Schemas {
   };
   /** The plan's limits, with the operator's changes. */
   Limits: {
-    /** Requests in any 60 seconds, all keys together. */
+    /** Requests of all keys together in any 60 seconds. */
     requests_per_minute: number;
-    /** Questions that agents are asked to answer, a calendar month. */
+    /** Questions that agents are asked to answer in a calendar month. */
     messages: number;
     /** Messages of one conversation, all authors together. */
     messages_per_conversation: number;
-    /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+    /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
     visitor_messages_per_day: number;
-    /** Leads of all agents, a UTC day. */
+    /** Leads of all agents in a UTC day. */
     leads_per_day: number;
-    /** Messages that your team writes, a UTC day. */
+    /** Messages that your team writes in a UTC day. */
     team_messages_per_day: number;
-    /** Cases of evaluations, a UTC day. */
+    /** Cases of evaluations in a UTC day. */
     evaluation_cases_per_day: number;
     /** Agents of the workspace. */
     agents: number;
@@ -365,7 +365,7 @@ export interface Schemas {
     loc: (string | number)[];
     /** The problem. */
     msg: string;
-    /** The kind of error, in the words of Pydantic v2. */
+    /** The kind of error, as Pydantic v2 names it. */
     type: string;
     /** The value that was sent. */
     input?: unknown | undefined;
@@ -438,7 +438,7 @@ export interface Schemas {
     slug?: string | undefined;
     /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
+    /** The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -550,7 +550,7 @@ export interface Schemas {
     slug?: string | undefined;
     /** A note for your team about the purpose of the agent. */
     description?: string | null | undefined;
-    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language. */
+    /** The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language. */
     language?: string | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
@@ -655,7 +655,7 @@ export interface Schemas {
     } | undefined;
   };
   IdentitySecret: {
-    /** Signs visitors' identities. Shown here and never again. */
+    /** The secret that signs visitors' identities. It is shown only here. */
     secret: string;
     /** When the previous secret becomes invalid; null if there is none. */
     previous_valid_until: string | null;
@@ -712,7 +712,7 @@ export interface Schemas {
     revoked_at: string | null;
   };
   NewKey: Schemas["Key"] & {
-    /** The API key. Shown here and never again. */
+    /** The API key. It is shown only here. */
     key: string;
   };
   KeyCreate: {
@@ -1933,7 +1933,7 @@ export interface Schemas {
     url: string;
     /** The types that it receives; * stands for all. */
     events: string[];
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the endpoint. */
     description: string | null;
     /** Whether events are sent to it. */
     enabled: boolean;
@@ -2112,7 +2112,7 @@ export interface Schemas {
     };
   };
   WebhookTest: {
-    /** A sentence for whoever reads it. */
+    /** A sentence for the person who reads the event. */
     message: string;
   };
   WebhookPage: {
@@ -2128,24 +2128,24 @@ export interface Schemas {
     has_more: boolean;
   };
   WebhookWithSecret: Schemas["Webhook"] & {
-    /** Signs each request (Standard Webhooks). Shown here and never again. */
+    /** The secret that signs each request (Standard Webhooks). It is shown only here. */
     secret: string;
   };
   WebhookIn: {
     /** HTTPS on a public host. */
     url: string;
-    /** The types to receive, or the single value * for all, those of later versions included. */
+    /** The types to receive, or the single value * for all types, including those of later versions. */
     events: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[];
-    /** What it is for, for your team. */
+    /** A note for your team about the purpose of the endpoint. */
     description?: string | null | undefined;
     /** Whether events are sent to it. */
     enabled?: boolean | undefined;
   };
-  /** A field that is left out or null stays as it is, but for description. */
+  /** A field that is left out or null stays as it is. Only description is cleared by null. */
   WebhookPatch: {
     /** HTTPS on a public host. */
     url?: string | null | undefined;
-    /** The types to receive, or the single value * for all, those of later versions included. */
+    /** The types to receive, or the single value * for all types, including those of later versions. */
     events?: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[] | null | undefined;
     /** Null clears it. */
     description?: string | null | undefined;
@@ -2215,7 +2215,7 @@ export interface Schemas {
     data: Schemas["WebhookEvent"][];
     /** Whether there are more events now. */
     has_more: boolean;
-    /** Where to go on, now or later. */
+    /** The cursor for the next page, now or later. */
     next_cursor: string;
   };
 }
@@ -2283,7 +2283,7 @@ export interface Operations {
     };
     answer: Schemas["IdentitySecret"];
   };
-  /** Call a tool as the agent would. Calls the tool for real: one that changes something changes it. No conversation is made. A tool of an MCP server has the server's name before its own, such as `support_search`. Scope: `agents:write`. */
+  /** Call a tool as the agent would. Calls the tool for real, so a tool that changes something does change it. No conversation is created. A tool of an MCP server has the server's name before its own, such as `support_search`. Scope: `agents:write`. */
   testTool: {
     input: {
       /** The agent. */
@@ -2362,7 +2362,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2412,7 +2412,7 @@ export interface Operations {
       conversation_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
     };
     answer: Schemas["MessagePage"];
@@ -2453,7 +2453,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2471,7 +2471,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2775,7 +2775,7 @@ export interface Operations {
     };
     answer: Schemas["WebhookWithSecret"];
   };
-  /** One webhook endpoint. Scope: `webhooks:read`. */
+  /** Get a webhook endpoint. Scope: `webhooks:read`. */
   getWebhook: {
     input: {
       /** The webhook endpoint. */
@@ -2808,7 +2808,7 @@ export interface Operations {
     };
     answer: Schemas["WebhookWithSecret"];
   };
-  /** Send a test event now. It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Send a test event now. Sends a signed test event once and waits for the result, which the response describes. A disabled endpoint can be tested too. Needs webhooks in the plan. Scope: `webhooks:write`. */
   testWebhook: {
     input: {
       /** The webhook endpoint. */
@@ -2825,14 +2825,14 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** Only deliveries with this status. */
       status?: "pending" | "succeeded" | "failed" | undefined;
     };
     answer: Schemas["DeliveryPage"];
   };
-  /** Redeliver an event. A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Redeliver an event. Sends the event again to the same endpoint, with the same event id, as a new delivery with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
       /** The delivery. */
@@ -2840,14 +2840,14 @@ export interface Operations {
     };
     answer: Schemas["Delivery"];
   };
-  /** List the events of the workspace, in the order in which they were recorded. With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for 7 days after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An event may come twice: ignore an id that you have handled. A key gets the events of conversations, leads and sources if it has the scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan. Scope: `webhooks:read`. */
+  /** List the events of the workspace, in the order in which they were recorded. Returns the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for 7 days after each call of this operation, so the first call starts the recording. Call it again with next_cursor to get later events. An event may be returned twice: ignore ids that you have handled. A key gets the events of conversations, leads and sources if it has the scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan. Scope: `webhooks:read`. */
   listEvents: {
     input: {
       /** How many records a page holds at most. */
       limit?: number | undefined;
-      /** The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept. */
+      /** The next_cursor of the previous page or the id of an event, to get the events that were recorded after it. With latest, the page is empty and its next_cursor gives the events that are recorded from then on. Without a cursor, the first page starts at the oldest event that is kept. */
       cursor?: string | undefined;
-      /** Only events of these types, separated by commas, all of which the key may read. A page may hold fewer than limit, even none, while there are more. */
+      /** Only events of these types are returned; separate them by commas. The key must be allowed to read all of them. A page may hold fewer events than limit, even none, although has_more is true. */
       types?: string | undefined;
     };
     answer: Schemas["EventPage"];

@@ -92,9 +92,9 @@ export interface Schemas {
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable" | "missing_visitor_token" | "invalid_visitor_token" | "invalid_identity" | "origin_not_allowed" | "challenge_required";
       /** What to do about it. */
       message: string;
-      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      /** Present if a question got a 500 or 503 but is stored: it will be answered in this conversation. Without it, the question is not stored. */
       conversation_id?: string | undefined;
-      /** The answer that will be written: resume its stream. */
+      /** The id of the answer that will be written. Resume its stream to read it. */
       message_id?: string | undefined;
       /** Only under /openai: the type of the error, as OpenAI names it. */
       type?: string | undefined;
@@ -113,7 +113,7 @@ export interface Schemas {
     loc: (string | number)[];
     /** The problem. */
     msg: string;
-    /** The kind of error, in the words of Pydantic v2. */
+    /** The kind of error, as Pydantic v2 names it. */
     type: string;
     /** The value that was sent. */
     input?: unknown | undefined;

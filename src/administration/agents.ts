@@ -31,7 +31,7 @@ import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 /** How long the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
-/** This is longer than the creation of an agent takes, which claims the mail address first. */
+/** The creation of an agent claims the mail address first, and takes less than this. */
 const CLAIM_MS = 60_000;
 
 const DEFAULTS = {
@@ -131,7 +131,7 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
   const { db, workspaceId } = op;
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
-  // The index first: if this fails halfway, the agent is still listed and can be deleted again.
+  // The index is erased first: if this fails halfway, the agent is still listed and can be deleted again.
   await indexOf(op, agentId).erase();
   await db.batch([
     ...eraseEvaluations(db, workspaceId, agentId),
@@ -199,7 +199,7 @@ function slugOf(name: string): string {
   return slug.replaceAll(/^-|-$/g, "") || "agent";
 }
 
-/** Claims the mailbox that a body gives an agent. @returns why it cannot have it, or undefined. */
+/** Claims the mailbox that a body gives an agent. @returns why the agent cannot have it; undefined if it can. */
 async function claimMailbox(op: Change, agentId: string, address: string | null | undefined): Promise<AgentChange | undefined> {
   if (!address) return undefined;
   // Mail is sent from a mailbox too: if every workspace could claim one, it could claim anybody's.

@@ -11,7 +11,7 @@ import type { KeyAddition } from "./keys.ts";
 
 /* The errors of changes of agents and keys that are refused, here and in the operator API. */
 
-/** The new key. @throws ApiError if it was not added. */
+/** Returns the new key. @throws ApiError if it was not added. */
 export function requireAdded(added: KeyAddition, wanted: readonly string[], held: readonly string[]) {
   if (added.outcome === "done") return added;
   if (added.outcome === "too_many") {
@@ -22,7 +22,7 @@ export function requireAdded(added: KeyAddition, wanted: readonly string[], held
   throw new ApiError("insufficient_scope", `A key grants only scopes that it has, and yours lacks: ${lacking}. Leave them out.`);
 }
 
-/** The changed agent. @throws ApiError if it was not changed. */
+/** Returns the changed agent. @throws ApiError if it was not changed. */
 export function requireChanged(change: AgentChange) {
   switch (change.outcome) {
     case "done":
@@ -60,13 +60,13 @@ export async function requireToolTargets(env: Env, tools: readonly GivenTool[] =
   if (refused.length > 0) throw invalid(refused);
 }
 
-/** 422: a header comes without a value, and none is stored. */
+/** Returns the 422 error for a header that is sent without a value, and has no stored one. */
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
   const error = "no value is stored for this header of this tool at this host: send one";
   return invalid([fieldError(["tools", toolIndex, "headers", header], error)]);
 }
 
-/** 422: a server of tools cannot be saved. */
+/** Returns the 422 error for an MCP server that cannot be saved. */
 function refusedServer({ toolIndex, field, problem }: RefusedServer): ApiError<"validation_error"> {
   return invalid([fieldError(["tools", toolIndex, field], problem)]);
 }

@@ -52,7 +52,7 @@ const testTool = createRoute({
   path: "/agents/{agent_id}/tools/{tool_name}/test",
   summary: "Call a tool as the agent would",
   description:
-    "Calls the tool for real: one that changes something changes it. No conversation is made. A tool of an MCP server has the server's name before its own, such as `support_search`.",
+    "Calls the tool for real, so a tool that changes something does change it. No conversation is created. A tool of an MCP server has the server's name before its own, such as `support_search`.",
   ...needsScope("agents:write"),
   request: {
     params: z.object({

@@ -46,7 +46,8 @@ const agentFields = z.object({
   }),
   description: z.string().max(2000).nullable().meta({ description: "A note for your team about the purpose of the agent." }),
   language: z.string().min(2).max(35).meta({
-    description: "A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's language.",
+    description:
+      "The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language.",
   }),
   welcome_message: longText().meta({ description: "What visitors read before they write." }),
   handoff_message: longText()
@@ -124,7 +125,7 @@ export const identityRotateSchema = z
 
 export const identitySecretSchema = z
   .object({
-    secret: z.string().meta({ description: "Signs visitors' identities. Shown here and never again.", example: "Zk3vQ0pA…" }),
+    secret: z.string().meta({ description: "The secret that signs visitors' identities. It is shown only here.", example: "Zk3vQ0pA…" }),
     previous_valid_until: timestamp().nullable().meta({ description: "When the previous secret becomes invalid; null if there is none." }),
   })
   .openapi("IdentitySecret");
@@ -156,7 +157,7 @@ export const keySchema = z
   .openapi("Key");
 
 export const newKeySchema = keySchema
-  .extend({ key: z.string().meta({ description: "The API key. Shown here and never again.", example: "sk_live_Zk3vQ0pA…" }) })
+  .extend({ key: z.string().meta({ description: "The API key. It is shown only here.", example: "sk_live_Zk3vQ0pA…" }) })
   .openapi("NewKey");
 
 export const keyPageSchema = pageOf(keySchema, "KeyPage");

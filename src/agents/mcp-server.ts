@@ -17,7 +17,9 @@ const MAX_PAGES = 5;
 const MAX_LISTING_MS = 15_000;
 const CLIENT = { name: "support-agent-service", version: "1.0.0" };
 /** Switches off the MCP SDK's validation against JSON schemas. The results of tools are read as text. */
-export const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
+export const UNCHECKED = {
+  getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }),
+};
 const CHANGED = "It is switched off, since its server has changed its description since the team allowed it. Nothing was done.";
 
 /** A server, with the agent and the variables that its headers are filled from. */

@@ -40,8 +40,8 @@ export const API: ApiDescription = {
   description: `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
 knowledge they answer from, usage and analytics, signed webhooks, and privacy requests.
 
-Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key has scopes; rate limits apply
-per workspace, all its keys together. ${ERRORS} Fields and parameters that an operation
+Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key has scopes; the rate limit
+applies to all keys of the workspace together. ${ERRORS} Fields and parameters that an operation
 does not know are ignored, and named in the response header \`X-Unknown-Fields\`.
 
 The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from

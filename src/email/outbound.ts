@@ -14,8 +14,10 @@ type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 
 /** The retries take about a day in total, as those of mail servers do. */
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
-/** These retries also take about a day, but with short pauses, so that waiting mails are sent within an hour after an operator has
- * corrected the account. */
+/**
+ * These retries also take about a day, but with short pauses, so that waiting mails are sent within an hour after an operator has
+ * corrected the account.
+ */
 const CONFIGURATION_RETRY_AFTER_MINUTES = [1, 5, 30, ...Array<number>(24).fill(60)];
 /** The lease is longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
@@ -28,7 +30,7 @@ export const MAIL_REMEDIES: Readonly<Record<string, string>> = {
     "Verify the domain of the agent's email_address: Email Service, Email Sending, Settings shows which DNS records are missing.",
   E_SENDER_DOMAIN_NOT_AVAILABLE: "Onboard the domain of the agent's email_address in Email Service, Email Sending.",
   E_RECIPIENT_NOT_ALLOWED:
-    "Onboard the domain of the agent's email_address in Email Service, Email Sending (before, only verified addresses may get mail), and set no destination addresses on the binding EMAIL.",
+    "Onboard the domain of the agent's email_address in Email Service, Email Sending (until then, only verified addresses can receive mail), and set no destination addresses on the binding EMAIL.",
   E_DAILY_LIMIT_EXCEEDED: "Ask Cloudflare for a higher daily limit of Email Sending.",
 };
 /** Errors that pass without any action. */

@@ -45,7 +45,7 @@ export function pruneInboundEmails(db: Database, beforeMs: number, limit: number
   return deleteSome(db, inboundEmails, lt(inboundEmails.createdAt, beforeMs), limit);
 }
 
-/** Those of these conversations that are mail threads between the agent and this sender. */
+/** The conversations among these that are mail threads between the agent and this sender. */
 export function listThreads(db: Database, agentId: string, address: string, conversationIds: string[]) {
   return db
     .select({ conversationId: emailThreads.conversationId })
@@ -135,7 +135,7 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
     .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
 }
 
-/** Due mails whose wake-up was lost or whose run was interrupted, one workspace after the other. */
+/** Due mails whose wake-up was lost or whose run was interrupted, with the workspaces in turn. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
   const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased, importCompleted(emailOutbox.workspaceId));

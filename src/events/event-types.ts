@@ -20,7 +20,7 @@ export const ALL_EVENTS = "*";
 /** The version of the payload format. */
 export const API_VERSION = "1.0.0";
 
-/** Sent only when an endpoint is tested. */
+/** The type of the event that tests an endpoint. */
 export const TEST_EVENT = "webhook.test";
 
 /** The scope that reads the record in the events of a type. */

@@ -53,7 +53,7 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
 
 /**
  * SQL: the sequence of an event that is being committed, which is the database's time in Unix milliseconds, or one more than the
- * previous event's if that is greater. Ids and `createdAt` do not tell this order, since they are made before the batch is committed,
+ * previous event's if that is greater. Ids and `createdAt` do not show this order, since they are made before the batch is committed,
  * perhaps long before. Because it begins with the time, the number of an erased event is not given again.
  */
 export function nextSequence(workspaceId: string): SQL {

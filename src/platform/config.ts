@@ -31,7 +31,10 @@ interface Variables {
   readonly RERANK_PASSAGES?: string;
 }
 
-/** The end of a sentence that begins with the variable's name: what is wrong and what to do, never the value. */
+/**
+ * Checks a value. Returns the end of a sentence that begins with the variable's name and says what is wrong and what to do, but never the
+ * value; undefined if nothing is wrong.
+ */
 type Check = (value: string, all: Variables) => string | undefined;
 
 /** A shorter secret can be guessed: 32 characters are 128 bits in hex, 192 in base64. */
@@ -40,14 +43,14 @@ const NEW_SECRET = "Set a random one of at least 32 characters";
 const DEFAULT_CRAWL_PAUSE_MS = 250;
 /** The longest pause. With a longer one, a site of 1,000 pages takes most of a day. */
 const MAX_CRAWL_PAUSE_MS = 60_000;
-/** The limit of Vectorize. */
+/** The most dimensions that Vectorize supports. */
 const MAX_DIMENSIONS = 1_536;
 /** A search of this many vectors takes about 15 ms. */
 const DEFAULT_EMBEDDED_VECTORS = 50_000;
 /** The most vectors that an agent's object holds, with or without Vectorize. */
 const MAX_EMBEDDED_VECTORS = 100_000;
 
-/** Every variable and secret with its check; a missing one is checked as an empty text. docs/deploy-and-configure.md lists them. */
+/** The check of each variable and secret. One that is not set is checked as an empty text. docs/deploy-and-configure.md lists them. */
 const CHECKS: Record<keyof Variables, Check> = {
   ENVIRONMENT: oneOf("development", "production"),
   ALLOW_PRIVATE_TARGETS: (value, all) => {
@@ -78,7 +81,7 @@ const CHECKS: Record<keyof Variables, Check> = {
   OPENAI_EMBEDDING_DIMENSIONS: (value) =>
     value === "" || isWholeNumber(value, 1, MAX_DIMENSIONS)
       ? undefined
-      : `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to that of the Vectorize index, or leave it empty.`,
+      : `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to the dimensions of the Vectorize index, or leave it empty.`,
   AI_GATEWAY_ID: (value) =>
     /^[\w-]{0,64}$/.test(value) ? undefined : "is not the id of an AI Gateway. Copy it from the dashboard, or leave it empty.",
   DNS_OVER_HTTPS_URL: (value) =>
@@ -101,14 +104,14 @@ const CHECKS: Record<keyof Variables, Check> = {
   MAX_EMBEDDED_VECTORS: (value) =>
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
       ? undefined
-      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for ${DEFAULT_EMBEDDED_VECTORS}, without Vectorize ${MAX_EMBEDDED_VECTORS}.`,
+      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
 };
 
 /** The names of all variables and secrets of the service. */
 export const VARIABLE_NAMES: readonly string[] = Object.keys(CHECKS);
 
-/** The problems of a configuration: a sentence for each wrong value, with its name and what to do, never the value. */
+/** Returns a sentence for each wrong value of a configuration: the variable's name, what is wrong and what to do, but never the value. */
 export function configProblems(values: object): string[] {
   const all = values as Variables;
   return Object.entries(CHECKS).flatMap(([name, check]) => {
@@ -120,7 +123,7 @@ export function configProblems(values: object): string[] {
 
 const problemsByEnv = new WeakMap<object, string[]>();
 
-/** Whether the configuration has no problems; the log names them. Every request asks, so the result is kept. */
+/** Whether the configuration has no problems; otherwise they are logged. The result is kept, since every request needs it. */
 export function isConfigured(env: object): boolean {
   let problems = problemsByEnv.get(env);
   if (!problems) {
@@ -142,7 +145,7 @@ export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, 
 
 /** A model of a server of the OpenAI embeddings protocol. */
 export interface EmbeddingServer {
-  /** Including the version, such as https://api.example.com/v1. */
+  /** The URL with the version, such as https://api.example.com/v1. */
   baseUrl: string;
   apiKey: string | undefined;
   model: string;
@@ -168,7 +171,7 @@ export function vectorsRound(env: Variables): string {
   return env.VECTORS_ROUND || "1";
 }
 
-/** How many vectors an agent has in its own object at most; one that needs more has them in Vectorize, where that is bound. */
+/** The most vectors that an agent keeps in its own object. An agent with more keeps them in Vectorize, if it is bound. */
 export function maxEmbeddedVectors(env: Variables & { readonly VECTORS?: unknown }): number {
   if (env.MAX_EMBEDDED_VECTORS) return Number(env.MAX_EMBEDDED_VECTORS);
   return env.VECTORS ? DEFAULT_EMBEDDED_VECTORS : MAX_EMBEDDED_VECTORS;
@@ -179,7 +182,7 @@ export function usesReranker(env: Variables): boolean {
   return env.RERANK_PASSAGES === "true";
 }
 
-/** Whether outgoing requests may use http and private hosts: for receivers on a developer's machine, never in production. */
+/** Whether outgoing requests may use http and private hosts, for receivers on a developer's machine; always false in production. */
 export function allowsPrivateTargets(env: Variables): boolean {
   return env.ALLOW_PRIVATE_TARGETS === "true" && !isProduction(env);
 }
@@ -194,7 +197,7 @@ export function shardRegions({ SHARD_REGIONS: text = "" }: Variables): ReadonlyM
   return regionsIn(text);
 }
 
-// Every call of a Durable Object asks.
+// The result is kept, since every call of a Durable Object needs it.
 const regionsIn = memoized((text: string) => new Map(readRegions(text).map(([shard, region]) => [Number(shard), region as Region])));
 
 function readRegions(text: string): (readonly [shard: string, region: string])[] {
@@ -222,8 +225,8 @@ export function crawlPauseMs(env: Variables): number {
 }
 
 /**
- * The values of a secret under rotation: the first signs or encrypts, all are accepted.
- * @throws Error when there is none.
+ * The values of a secret, of which there are several during a rotation. The first one signs or encrypts; all are accepted.
+ * @throws Error when the secret is empty.
  */
 export function secretValues(secret: string): [string, ...string[]] {
   const [current, ...previous] = optionalSecretValues(secret);
@@ -231,12 +234,12 @@ export function secretValues(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
-/** The secrets that API keys are accepted from, the one for new keys first. RETIRED_KEY_SECRET has no other use. */
+/** The secrets whose API keys are accepted. The first one signs new keys; RETIRED_KEY_SECRET only admits existing keys. */
 export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
 
-/** All values of a secret that may be empty. The result is remembered, since every request asks. */
+/** All values of a secret that may be empty. The result is kept, since every request needs it. */
 export const optionalSecretValues = memoized(splitList);
 
 /** The values of a comma-separated list, trimmed, without empty ones. */
@@ -252,7 +255,7 @@ function oneOf(...values: string[]): Check {
   return (value) => (values.includes(value) ? undefined : `is neither ${values.join(" nor ")}. Set it to one of the two.`);
 }
 
-/** Only the first value signs or encrypts anything new: those behind it may be old and short. */
+/** Checks the length of the first value only: the others sign or encrypt nothing new, and may be old and short. */
 function requiredSecret(consequence: string): Check {
   return (value, all) => {
     const [current] = splitList(value);

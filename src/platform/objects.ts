@@ -10,15 +10,15 @@ import { type Jurisdiction, jurisdictionOf, type Location, type Region } from ".
 
 type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjectNamespace<Type>;
 
-/** A UUID's length: the names of objects begin with their workspace's. */
+/** The length of a UUID. The name of each object begins with the id of its workspace. */
 const ID_LENGTH = 36;
 
-/** The region of the workspace or record with this id, which is that of its shard; undefined if the operator named none. */
+/** The region of the workspace or record with this id, which is the region of its shard; undefined if the shard has none. */
 export function regionOf(env: Env, id: string): Region | undefined {
   return shardRegions(env).get(shardOf(id));
 }
 
-/** The bound shards of a region; undefined means those of which the operator named none. */
+/** The bound shards of a region, or those without a region if it is undefined. */
 export function shardsIn(env: Env, region: Region | undefined): number[] {
   return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
 }
@@ -37,7 +37,7 @@ export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
   return objectIn(env, regionOf(env, name.slice(0, ID_LENGTH)), namespace, name);
 }
 
-/** The object with this name in a region; near the caller where there is none. */
+/** The object with this name in a region, or near the caller if the region is undefined. */
 export function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   region: Region | undefined,
@@ -47,6 +47,6 @@ export function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
   if (region === undefined) return namespace.getByName(name);
   const jurisdiction = jurisdictionOf(region);
   if (jurisdiction === null) return namespace.getByName(name, { locationHint: region as Location });
-  // A name is another object in each jurisdiction. workerd by itself has none.
+  // Each jurisdiction has its own object with this name. workerd supports no jurisdictions on a developer's machine.
   return (isProduction(env) ? namespace.jurisdiction(jurisdiction) : namespace).getByName(name);
 }

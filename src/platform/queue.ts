@@ -13,7 +13,7 @@ const ID_FIELDS = {
   id: "id",
 } as const;
 
-/** The ids of a message's body, as fields for the log. Anything else is left out: a message may come from elsewhere. */
+/** The ids in a message's body, as fields for the log. Everything else is left out, since a message may hold anything. */
 export function idFields(body: unknown): Fields {
   if (typeof body !== "object" || body === null) return {};
   const values = body as Record<string, unknown>;
@@ -42,7 +42,7 @@ export function logDeadLetter({ from, ids, attempts, action }: DeadLetter): void
 
 /** After this time the sweep considers a wake-up lost and sends another. */
 export const WAKE_UP_TIMEOUT_MS = 60_000;
-/** The limit of Queues. */
+/** The limit of Cloudflare Queues. */
 const MAX_MESSAGES_PER_SEND = 100;
 
 /**

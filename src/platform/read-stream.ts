@@ -12,10 +12,10 @@ interface ReadOptions {
 }
 
 /**
- * Reads at most `maxBytes` of a stream and cancels the rest. Memory is bounded by that too, however small the chunks are and
- * whatever length was announced.
+ * Reads at most `maxBytes` of a stream and cancels the rest. `maxBytes` also bounds the memory in use, however small the chunks are
+ * and whatever length was announced.
  * @returns the body, which is empty if it was refused as too much.
- * @throws what the stream fails with.
+ * @throws the stream's error.
  */
 export async function readAtMost(
   stream: ReadableStream<Uint8Array> | null,
@@ -60,7 +60,7 @@ export async function discardRest(stream: ReadableStream<Uint8Array> | null, max
   }
 }
 
-/** Pieces as one. */
+/** Joins pieces into one array. */
 export function joinedBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

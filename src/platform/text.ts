@@ -17,7 +17,7 @@ export function truncateBytes(text: string, maxBytes: number): string {
   return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
 }
 
-/** A text's length in UTF-8, of a text without lone surrogates. */
+/** A text's length in UTF-8. The text must have no lone surrogates. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {
@@ -32,7 +32,10 @@ const FNV_PRIME = 0x01000193;
 /** The checksum of the empty text. */
 export const FNV_BASIS = 0x811c9dc5;
 
-/** FNV-1a of a text's UTF-16 units, 32 bits; `from` continues that of the text before. It guards against mix-ups, not attacks. */
+/**
+ * The 32-bit FNV-1a checksum of a text's UTF-16 units. It detects mix-ups, but not attacks.
+ * @param from the checksum of the text before this one, to continue it.
+ */
 export function fnv1a(text: string, from = FNV_BASIS): number {
   let hash = from;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);

@@ -1,4 +1,4 @@
-/** The database triggers count by whole UTC days since 1970-01-01. */
+/** A day. The database triggers count whole UTC days since 1970-01-01. */
 export const DAY_MS = 86_400_000;
 
 /**

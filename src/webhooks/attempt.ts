@@ -11,13 +11,13 @@ import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
 import { openSecret, signatureHeaders } from "./signature.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
-/** For the whole HTTP exchange. A receiver that needs longer should respond first and process afterwards. */
+/** The time limit of the whole HTTP exchange. A receiver that needs longer should respond first and process afterwards. */
 const TIMEOUT_MS = 15_000;
 /** Response bytes that the delivery log keeps. */
 const MAX_RESPONSE_BYTES = 8 * 1024;
 const USER_AGENT = "Support-Agent-Webhooks/1.0";
 
-/** A leased delivery with all that sending it needs. */
+/** A leased delivery with everything that is needed to send it. */
 export interface SendableDelivery extends LeasedDelivery {
   eventId: string;
   payload: string;
@@ -110,7 +110,7 @@ async function record(run: AttemptRun, delivery: SendableDelivery, result: Attem
   return failed;
 }
 
-/** Logged without payload, secret and URL, whose path and query may hold secrets. */
+/** The payload, the secret and the URL are not logged: the path and query of the URL may hold secrets. */
 function toJobResult({ result, recorded }: Attempt): JobResult {
   const next = recorded?.nextAttemptAt ? new Date(recorded.nextAttemptAt).toISOString() : null;
   return {

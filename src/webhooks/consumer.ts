@@ -29,7 +29,7 @@ import { isSlow, SLOW_MS } from "./retry-schedule.ts";
  * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST.
  * 4. The attempt is recorded. A success ends the delivery. A failure schedules the next attempt (retry-schedule.ts) with
  *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
- * 5. What no wake-up reaches, because a message or a consumer was lost, the sweep rescues (sweep.ts).
+ * 5. The sweep rescues deliveries whose wake-up was lost or whose consumer was interrupted (sweep.ts).
  */
 
 /** The queue that a delivery is sent from. Slow endpoints have a queue of their own, so that they do not delay fast ones. */
@@ -67,7 +67,7 @@ function deliveryIdOf(env: Env, { body }: Message<DeliveryMessage | null>): stri
   return typeof id === "string" && isBoundShard(env, id) ? id : undefined;
 }
 
-/** If the sender is interrupted, the delivery stays leased until the lease expires; then the sweep rescues it. */
+/** If the sender is interrupted, the delivery stays leased until the lease expires. Then the sweep rescues it. */
 async function sendInBackground(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
   try {
     return await exports.DeliverySender.send(delivery, maxWaitMs);
@@ -146,7 +146,7 @@ async function claim(run: BatchRun, ids: readonly string[], lease: Lease): Promi
   return { sendable, forSlowQueue: idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs))) };
 }
 
-/** The delivery with all that sending it needs; undefined when it may not be sent. A disabled endpoint still gets tests. */
+/** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */
 function toSendable(delivery: PendingDelivery, payloadByEvent: ReadonlyMap<string, string>): SendableDelivery | undefined {
   const { endpoint, hasPlan } = delivery;
   const payload = payloadByEvent.get(delivery.eventId);

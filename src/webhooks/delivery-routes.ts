@@ -21,7 +21,7 @@ const testWebhook = createRoute({
   path: "/webhooks/{webhook_id}/test",
   summary: "Send a test event now",
   description:
-    "It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan.",
+    "Sends a signed test event once and waits for the result, which the response describes. A disabled endpoint can be tested too. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params },
   responses: { 200: jsonResponse(deliverySchema, "The delivery with its attempt."), ...errorResponses(403, 404, 422) },
@@ -70,7 +70,7 @@ const redeliverEvent = createRoute({
   path: "/webhooks/deliveries/{delivery_id}/redeliver",
   summary: "Redeliver an event",
   description:
-    "A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan.",
+    "Sends the event again to the same endpoint, with the same event id, as a new delivery with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params: z.object({ delivery_id: uuid() }) },
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },

@@ -27,8 +27,8 @@ export const MAX_CLOCK_SKEW_MS = 1_000;
 const MAX_CANCELLED = 5_000;
 
 /**
- * Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. A wake-up from
- * before an import leaves what is imported alone.
+ * Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. A
+ * delivery of a workspace that is being imported is not claimed.
  */
 export function claimDeliveries(db: Database, ids: readonly string[], queue: "fast" | "slow", { nowMs, untilMs }: Lease) {
   const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
@@ -61,7 +61,7 @@ const endpointColumns = {
   lastDurationMs: webhookEndpoints.lastDurationMs,
 };
 
-/** The pending ones of the deliveries, with all that sending them needs except payloads. */
+/** Those of the deliveries that are pending, with everything that is needed to send them except the payloads. */
 export function listPendingDeliveries(db: Database, ids: readonly string[]) {
   return db
     .select({
@@ -122,7 +122,7 @@ export function cancelPendingDeliveries(db: Database, workspaceId: string, webho
     isUnleased(nowMs),
     sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND NOT enabled)`,
   );
-  // Ordered, so that both statements select the same ones.
+  // The order makes both statements select the same deliveries.
   const first = db.select({ id: deliveries.id }).from(deliveries).where(isCancelled).orderBy(deliveries.id).limit(MAX_CANCELLED);
   return cancelDeliveries(db, sql`${deliveries.id} IN ${first}`, nowMs);
 }
@@ -182,7 +182,7 @@ export interface RetryDecision {
 
 /**
  * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, which cancels all of the endpoint's pending
- * deliveries. A failure does not count against the endpoint when it was at a former URL, or when nothing was sent.
+ * deliveries. A failure does not count against the endpoint when it was at a previous URL, or when nothing was sent.
  */
 export function recordFailure(db: Database, delivery: LeasedDelivery, result: AttemptResult, { retryAt, isGone }: RetryDecision) {
   const endedAt = result.startedAtMs + result.durationMs;
@@ -246,7 +246,7 @@ function countAttempt({ attemptCount }: LeasedDelivery) {
   return { attemptCount: attemptCount + 1, leaseUntil: null };
 }
 
-/** The delivery's endpoint, if the attempt affects its health: a test does not. */
+/** SQL condition: the row is the delivery's endpoint, and the attempt affects its health. A test does not. */
 function affectsHealth(delivery: LeasedDelivery): SQL {
   const isNoTest = delivery.trigger === "test" ? sql`FALSE` : undefined;
   return and(eq(webhookEndpoints.id, delivery.webhookId), isNoTest, leaseHolds(delivery))!;
@@ -276,7 +276,7 @@ function isOneOf(ids: readonly string[]): SQL {
 const IS_PENDING = eq(deliveries.status, "pending");
 
 /**
- * Returns deliveries that have been due since before `beforeMs` and are not leased, one workspace after the other, and makes them due now,
+ * Returns deliveries that have been due since before `beforeMs` and are not leased, with the workspaces in turn, and makes them due now,
  * so that the next run sees others even if one endpoint has many.
  */
 export function rescueOrphans(db: Database, beforeMs: number, nowMs: number, limit: number) {

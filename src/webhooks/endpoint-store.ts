@@ -126,7 +126,7 @@ export function startLogErasure(db: Database, workspaceId: string, webhookId: st
   return insertWhere(db, webhookErasures, row, sql`${isDeleted(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
 }
 
-/** Deleted endpoints whose delivery log is not erased yet, one workspace after the other. */
+/** Deleted endpoints whose delivery log is not erased yet, with the workspaces in turn. */
 export function listLogErasures(db: Database, nowMs: number, limit: number) {
   const { id, workspaceId } = webhookErasures;
   const where = and(importCompleted(workspaceId), isNotPutOff("webhooks", id, nowMs));
@@ -136,7 +136,7 @@ export function listLogErasures(db: Database, nowMs: number, limit: number) {
     .where(isNextInTurn(WAITING.webhookErasures, where, limit));
 }
 
-/** Removes an endpoint's erasure once its log is empty; returns it then. */
+/** Deletes the record of an endpoint's erasure if its log is empty. Returns the deleted record. */
 export function finishLogErasure(db: Database, workspaceId: string, webhookId: string) {
   return db
     .delete(webhookErasures)

@@ -81,7 +81,7 @@ export async function renewSecret(op: Operation, webhookId: string) {
     nowMs,
   };
   const [, [endpoint]] = await db.batch([rotateSecret(db, workspaceId, webhookId, rotation), findEndpoint(db, workspaceId, webhookId)]);
-  // Read from the row: a repeated request finds the secret of its first run.
+  // The secret is read from the row, so that a repeated request returns the secret of its first run.
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
 }
 

@@ -15,10 +15,10 @@ const listEvents = createRoute({
   path: "/events",
   summary: "List the events of the workspace, in the order in which they were recorded",
   description:
-    `With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for ${RECORDED_DAYS} days
-after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An
-event may come twice: ignore an id that you have handled. A key gets the events of conversations, leads and sources if it has the
-scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan.`.replaceAll("\n", " "),
+    `Returns the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for
+${RECORDED_DAYS} days after each call of this operation, so the first call starts the recording. Call it again with next_cursor to get later
+events. An event may be returned twice: ignore ids that you have handled. A key gets the events of conversations, leads and sources if
+it has the scopes conversations:read, leads:read and knowledge:read. Needs webhooks in the plan.`.replaceAll("\n", " "),
   ...needsScope("webhooks:read"),
   request: { query: eventQuery },
   responses: { 200: jsonResponse(eventPageSchema, "A page of events, oldest first."), ...errorResponses(403, 422) },

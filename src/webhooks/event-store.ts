@@ -5,12 +5,12 @@ import { timeOf } from "../platform/db/ids.ts";
 import { events, workspaces } from "../platform/db/schema.ts";
 
 /**
- * How far before the event of a cursor reading continues if that event has been erased. The id says when the event was created, by a
- * clock that may be ahead of the database's clock. No event that was committed since then is missed, but some may be read twice.
+ * If the event of a cursor was erased, reading continues this long before the time in its id. The clock that made the id may be ahead of
+ * the database's clock. No event that was committed after the erased one is missed, but some may be read twice.
  */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** One page of a workspace's events after the one with the cursor's id, or from the first on, and one more if there is one. */
+/** One page of a workspace's events after the one with the cursor's id, or from the first one on, and one more row if there is one. */
 export function pageEvents(db: Database, workspaceId: string, { cursor, limit }: { cursor?: string | undefined; limit: number }) {
   const after = cursor === undefined ? undefined : { id: cursor, sinceMs: timeOf(cursor) - CLOCKS_DIFFER_MS };
   return selectEvents(db, workspaceId, after, limit + 1);
@@ -32,10 +32,10 @@ export function findLatestEvent(db: Database, workspaceId: string) {
   return db.select({ id: events.id }).from(events).where(eq(events.workspaceId, workspaceId)).orderBy(desc(events.sequence)).limit(1);
 }
 
-/** Each call would write otherwise. */
+/** How often a read of the events is recorded, so that not every call writes. */
 const NOTED_EVERY_MS = 3_600_000;
 
-/** Notes that the workspace's events are read, so that they are recorded. */
+/** Records that the workspace's events were read, so that new events are recorded. */
 export const noteEventsRead = compiled((db, workspaceId: string, nowMs: number) => {
   const { id, eventsReadAt } = workspaces;
   return db

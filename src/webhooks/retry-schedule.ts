@@ -4,7 +4,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The retry schedule: the delay after each failed attempt. Nine attempts in about 5 h 51 m. */
+/** The delay after each failed attempt. Nine attempts take about 5 h 51 m. */
 const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   1 * MINUTE_MS,
@@ -26,7 +26,7 @@ const MAX_LENGTHENING = 2;
 
 /** A failed attempt, with what its backoff depends on. */
 export interface FailedAttempt {
-  /** Starting at 1. */
+  /** 1 for the first attempt. */
   number: number;
   endedAtMs: number;
   /** Null when there was no response. */

@@ -72,7 +72,7 @@ const getWebhook = createRoute({
   operationId: "getWebhook",
   method: "get",
   path: "/webhooks/{webhook_id}",
-  summary: "One webhook endpoint",
+  summary: "Get a webhook endpoint",
   ...needsScope("webhooks:read"),
   request: { params },
   responses: { 200: jsonResponse(webhookSchema, "The endpoint."), ...errorResponses(403, 404, 422) },
@@ -170,7 +170,7 @@ async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
   throw invalid([{ loc: ["body", "url"], ...valueError(urlRefusal(checked.reason)), input: url }]);
 }
 
-/** 403: the plan does not include webhooks. */
+/** Returns the 403 error for a plan without webhooks. */
 export function planRequired(): ApiError<"plan_required"> {
   return new ApiError("plan_required", "The plan does not include webhooks. Ask for one that does: pro or enterprise.");
 }

@@ -12,7 +12,7 @@ export interface SignedMessage {
 
 /**
  * The three headers of Standard Webhooks.
- * @param secrets each signs: during a rotation the receiver may have either. In the form `whsec_` + base64.
+ * @param secrets in the form `whsec_` + base64. Each one signs, since during a rotation the receiver may have either.
  */
 export async function signatureHeaders(message: SignedMessage, secrets: readonly string[]): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(message.timestampMs / 1000));

@@ -8,9 +8,9 @@ import { isSlow } from "./retry-schedule.ts";
 
 /** How many orphaned deliveries one run reads. */
 const MAX_READ_PER_RUN = 1_000;
-/** How many of one endpoint a run wakes, so that the others are not delayed. */
+/** How many deliveries of one endpoint a run wakes, so that the others are not delayed. */
 const MAX_PER_ENDPOINT = 250;
-/** A slow endpoint's wake-ups wait in the queue, where the next runs find their deliveries orphaned again. */
+/** The limit for a slow endpoint. Its wake-ups wait in the queue, so the next runs find the same deliveries orphaned again. */
 const MAX_PER_SLOW_ENDPOINT = 10;
 
 /** How long the delivery log is kept, unless a workspace's retention is shorter. */

@@ -41,7 +41,7 @@ const subscribedEvents = () =>
       valueErrorParams("send * alone: it stands for every type"),
     )
     .transform((types) => [...new Set(types)])
-    .meta({ description: "The types to receive, or the single value * for all, those of later versions included." });
+    .meta({ description: "The types to receive, or the single value * for all types, including those of later versions." });
 
 const description = () => z.string().max(300).nullable();
 
@@ -49,7 +49,7 @@ export const webhookInSchema = z
   .object({
     url: url(),
     events: subscribedEvents(),
-    description: description().optional().meta({ description: "What it is for, for your team." }),
+    description: description().optional().meta({ description: "A note for your team about the purpose of the endpoint." }),
     enabled: z.boolean().default(true).meta({ description: "Whether events are sent to it." }),
   })
   .openapi("WebhookIn", {
@@ -65,7 +65,7 @@ export const webhookPatchSchema = z
   })
   .partial()
   .openapi("WebhookPatch", {
-    description: "A field that is left out or null stays as it is, but for description.",
+    description: "A field that is left out or null stays as it is. Only description is cleared by null.",
     example: { events: ["*"], enabled: true },
   });
 
@@ -76,7 +76,10 @@ export const webhookSchema = z
     events: z
       .array(z.string())
       .meta({ description: "The types that it receives; * stands for all.", example: ["handoff.created", "lead.created"] }),
-    description: z.string().nullable().meta({ description: "What it is for, for your team.", example: "Support team alerts" }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ description: "A note for your team about the purpose of the endpoint.", example: "Support team alerts" }),
     enabled: z.boolean().meta({ description: "Whether events are sent to it." }),
     disabled_reason: z.string().nullable().meta({ description: "manual, failing or gone; null while it is enabled." }),
     disabled_at: timestamp().nullable().meta({ description: "When it was disabled." }),
@@ -89,7 +92,9 @@ export const webhookSchema = z
 
 export const webhookWithSecretSchema = webhookSchema
   .extend({
-    secret: z.string().meta({ description: "Signs each request (Standard Webhooks). Shown here and never again.", example: "whsec_MfKQ…" }),
+    secret: z
+      .string()
+      .meta({ description: "The secret that signs each request (Standard Webhooks). It is shown only here.", example: "whsec_MfKQ…" }),
   })
   .openapi("WebhookWithSecret");
 
@@ -108,7 +113,7 @@ function eventOf<Type extends EventType | typeof TEST_EVENT, Data extends z.ZodO
 }
 
 const testDataSchema = z
-  .object({ message: z.string().meta({ description: "A sentence for whoever reads it.", example: "This is a test." }) })
+  .object({ message: z.string().meta({ description: "A sentence for the person who reads the event.", example: "This is a test." }) })
   .openapi("WebhookTest");
 
 const SENT_EVENTS = [
@@ -124,7 +129,7 @@ const SENT_EVENTS = [
 
 const testEventSchema = eventOf(TEST_EVENT, testDataSchema, "A sentence.").openapi("WebhookTestEvent");
 
-/** An event's body, as receivers get it: its type tells what data is. */
+/** An event's body, as receivers get it: its type determines the type of data. */
 export const eventSchema = z.discriminatedUnion("type", [...SENT_EVENTS, testEventSchema]).openapi("WebhookEvent");
 
 /** The cursor of the place after the last event. */
@@ -144,14 +149,14 @@ export const eventQuery = z.object({
     .toLowerCase()
     .refine(
       (text) => text === LATEST || z.guid().safeParse(text).success,
-      valueErrorParams("use the next_cursor of the page before, the id of an event, or latest"),
+      valueErrorParams("use the next_cursor of the previous page, the id of an event, or latest"),
     )
     .transform((text) => (text === START ? undefined : text))
     .optional()
     .meta({
       type: "string",
       description:
-        "The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept.",
+        "The next_cursor of the previous page or the id of an event, to get the events that were recorded after it. With latest, the page is empty and its next_cursor gives the events that are recorded from then on. Without a cursor, the first page starts at the oldest event that is kept.",
     }),
   types: z
     .string()
@@ -164,7 +169,7 @@ export const eventQuery = z.object({
     .meta({
       type: "string",
       description:
-        "Only events of these types, separated by commas, all of which the key may read. A page may hold fewer than limit, even none, while there are more.",
+        "Only events of these types are returned; separate them by commas. The key must be allowed to read all of them. A page may hold fewer events than limit, even none, although has_more is true.",
       example: "handoff.created,lead.created",
     }),
 });
@@ -173,12 +178,14 @@ export const eventPageSchema = z
   .object({
     data: z.array(eventSchema).meta({ description: "Oldest first." }),
     has_more: z.boolean().meta({ description: "Whether there are more events now." }),
-    next_cursor: z.string().meta({ description: "Where to go on, now or later.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+    next_cursor: z
+      .string()
+      .meta({ description: "The cursor for the next page, now or later.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
   })
   .openapi("EventPage");
 
 /**
- * A page of events. The cursor passes those of other types, and those that the caller may not read.
+ * A page of events. Its next_cursor also skips the events in `rows` that have other types or that the caller may not read.
  * @param rows one more than the page holds, if there is one.
  */
 export function toEventPage(

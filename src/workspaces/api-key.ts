@@ -33,7 +33,7 @@ export interface ApiKeyClaim {
   hash: string;
   /** Which secret signed it. */
   secretId: string;
-  /** Whether that is another than the first: the key stops working when that secret is removed from the configuration. */
+  /** Whether that secret is not the first one. The key stops working when the secret is removed from the configuration. */
   isOutdated: boolean;
 }
 

@@ -35,7 +35,7 @@ const MISCONFIGURED_RETRY_SECONDS = 60;
 const UNAUTHENTICATED_PER_MINUTE = 60;
 const addressLimiter = new RateLimiter(UNAUTHENTICATED_PER_MINUTE);
 
-/** How a key was refused, and which one it is where the gate said so. */
+/** How a key was refused, and the id of the key if the gate knows it. */
 interface Refusal {
   outcome: Exclude<Admission["outcome"], "known">;
   keyId?: string;
@@ -65,8 +65,8 @@ export const requireConfig: Check = (c) => {
 };
 
 /**
- * Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. Where the
- * workspace has a region, all that the request needs is done there.
+ * Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. If the
+ * workspace has a region, the request is answered there.
  */
 export const requireKey: Check = async (c) => {
   const claim = await readClaim(c);
@@ -75,7 +75,7 @@ export const requireKey: Check = async (c) => {
   return response;
 };
 
-/** The same for a request that is answered here, wherever its workspace is. */
+/** Like `requireKey`, for a request that is answered here although its workspace may have another region. */
 export async function admitKey(c: AppContext): Promise<void> {
   await admit(c, await readClaim(c));
 }
@@ -95,7 +95,7 @@ async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
   const known = knownCallers.get(claim.hash);
   const admission = await callGate(c, claim, known?.version);
   if (admission.outcome !== "known") {
-    // A workspace that is not there yet may be imported, with its keys.
+    // An unknown workspace may still be imported, with its keys.
     if (admission.outcome !== "unknown_workspace") rememberRefusal(claim, admission);
     throw refuse(c, claim, admission);
   }
@@ -104,7 +104,7 @@ async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
   const { workspace, key: callerKey } = caller ?? known!;
   c.set("logFields", { workspaceId: claim.workspaceId, keyId: callerKey.id });
   setRateHeaders(c, window);
-  if (!window.accepted) throw rateLimited(window, "The workspace's rate limit is exceeded, all its keys together.");
+  if (!window.accepted) throw rateLimited(window, "The rate limit, which all keys of the workspace share, is exceeded.");
   c.set("caller", { workspace, key: callerKey, window });
 }
 
@@ -118,7 +118,7 @@ function rememberRefusal({ hash }: ApiKeyClaim, refusal: Refusal): void {
   refusedKeys.set(hash, { ...refusal, untilMs: Date.now() + REFUSED_FOR_MS });
 }
 
-/** The response of the workspace's region, where it has one; a key that was revoked crosses the distance once. */
+/** Returns the response of the workspace's region, if it has one. A revoked key is remembered here, so that it is forwarded only once. */
 async function forwardWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response | undefined> {
   try {
     const response = await answerInRegion(c, claim.workspaceId);
@@ -157,14 +157,14 @@ export function needsScope(scope: Scope, ...checks: Check[]) {
 /** Checks a scope that a request needs. @throws ApiError insufficient_scope. */
 export function requireScope(c: AppContext, scope: Scope): void {
   if (c.get("caller").key.scopes.includes(scope)) return;
-  throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that carries it.`);
+  throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that has it.`);
 }
 
 function keyError(c: AppContext, code: keyof typeof KEY_ERRORS): ApiError {
   return unauthorized(c, code, KEY_ERRORS[code]);
 }
 
-/** The 401 for a caller without a valid credential, counted against its address: 429 once that is over its limit. */
+/** Returns the 401 error for a caller without a valid credential, or a 429 error if the caller's address has caused too many of them. */
 export function unauthorized(c: AppContext, code: keyof typeof KEY_ERRORS, message: string): ApiError {
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
@@ -193,13 +193,13 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
   c.header("X-RateLimit-Reset", String(Math.ceil(window.resetAtMs / 1000)));
 }
 
-/** 429 with Retry-After. */
+/** Returns a 429 error with Retry-After. */
 export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
 }
 
-/** Why somebody waits, in words for a visitor or the team. */
+/** The limits that are reached, in words for visitors (`one`) or for everybody (`all`). */
 const FULL_REASONS = {
   messages: { all: "No more messages can be taken today.", one: "You have sent many messages." },
   leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
@@ -207,7 +207,7 @@ const FULL_REASONS = {
   team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },
 } as const;
 
-/** 429 past a limit of a day or a sender's hour. */
+/** Returns the 429 error for a limit of a day or of a sender's hour. */
 export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: number): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
   const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];

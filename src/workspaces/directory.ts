@@ -36,7 +36,7 @@ export interface KnownKey {
 
 /** What the gate knows of its workspace. */
 export interface Directory {
-  /** Another one for each read. */
+  /** Each read gives a new one. */
   version: string;
   workspace: CallerWorkspace;
   keysByHash: Map<string, KnownKey>;

@@ -8,29 +8,29 @@ import type { ApiKeyClaim } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace, Directory, KnownKey } from "./directory.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
 
-/** Who calls, by a version of the workspace and its keys, within which it does not change. */
+/** A caller. It does not change while the version of its workspace and keys is the same. */
 export interface KnownCaller {
   version: string;
   workspace: CallerWorkspace;
   key: CallerKey;
 }
 
-/** What every request gets, so it says no more than it must. */
+/** The gate's answer to a request. It is small, since every request gets one. */
 export type Admission = (
-  | { outcome: "known"; window: WindowState; /** Missing where the isolate has it. */ caller?: KnownCaller }
+  | { outcome: "known"; window: WindowState; /** Missing if the isolate has it. */ caller?: KnownCaller }
   | { outcome: "unknown_workspace" }
   | { outcome: "unknown_key" }
   | { outcome: "revoked_key"; keyId: string }
 ) & {
-  /** Of reading the workspace, where the request waited for that. */
+  /** The cost of reading the workspace, if the request waited for that. */
   cost?: Cost;
 };
 
 /** A directory of this age is read again in the background. Requests use the current one until then. */
 const REFRESH_AFTER_MS = 30_000;
 /**
- * A directory of this age admits nobody. It bounds how long a key outlives its revocation where the service was interrupted between D1
- * and the reload that follows each change.
+ * A directory of this age admits nobody. This bounds how long a revoked key stays valid if the service is interrupted between the change
+ * in D1 and the reload that follows it.
  */
 const MAX_AGE_MS = 60_000;
 /**
@@ -38,7 +38,7 @@ const MAX_AGE_MS = 60_000;
  * the write; a crash loses at most this much of the window. More frequent writes would cost throughput.
  */
 const WRITE_DELAY_MS = 50;
-/** Enough to see whether a key of an outdated secret is still in use. */
+/** How often the use of a key of an outdated secret is recorded, which is enough to see whether it is still in use. */
 const USE_INTERVAL_MS = 60 * 60 * 1000;
 
 /** One object per workspace: it authenticates and rate limits each request in one call. */
@@ -65,12 +65,12 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /**
-   * The workspace and key of this claim, counted against the workspace's rate limit.
-   * @param knownVersion of the caller that the isolate has, which is then not sent again.
+   * Checks a key, and counts the request against the workspace's rate limit.
+   * @param knownVersion the version of the caller that the isolate has. If it is current, the caller is not sent again.
    */
   admit(claim: ApiKeyClaim, knownVersion?: string): Admission | Promise<Admission> {
     const read = this.refreshIfOld(Date.now());
-    // The runtime answers a call without a promise in a few percent less of a request's time.
+    // A call that returns no promise saves a few percent of a request's time.
     return read ? read.then((cost) => ({ ...this.admitNow(claim, knownVersion), cost })) : this.admitNow(claim, knownVersion);
   }
 
@@ -107,7 +107,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Reads the directory again where it is due; gives the read that a request waits for, with its cost. */
+  /** Reads the directory again if that is due. @returns the cost of the read, once it is done; undefined if requests need not wait for it. */
   private refreshIfOld(nowMs: number): Promise<Cost> | undefined {
     const ageMs = this.directory === undefined ? MAX_AGE_MS : nowMs - this.readAtMs;
     if (ageMs >= MAX_AGE_MS) {

@@ -3,17 +3,17 @@ import type { Plan } from "../platform/db/columns.ts";
 /** The limits of a workspace. An operator may override each by its name. */
 export interface Limits {
   requests_per_minute: number;
-  /** Questions that agents are asked to answer, a calendar month. */
+  /** Questions that agents are asked to answer in a calendar month. */
   messages: number;
   /** Messages of one conversation, all authors together. */
   messages_per_conversation: number;
-  /** Messages of visitors on every channel but the API, a UTC day. */
+  /** Messages of visitors on every channel but the API in a UTC day. */
   visitor_messages_per_day: number;
-  /** Leads of all agents, a UTC day. */
+  /** Leads of all agents in a UTC day. */
   leads_per_day: number;
-  /** Messages of the team, over the API and the console, a UTC day. */
+  /** Messages of the team, over the API and the console, in a UTC day. */
   team_messages_per_day: number;
-  /** Cases of evaluations, a UTC day. */
+  /** Cases of evaluations in a UTC day. */
   evaluation_cases_per_day: number;
   agents: number;
   /** API keys that are not revoked. */
@@ -99,7 +99,7 @@ const PLANS = {
 /** The megabyte of `knowledge_mb_per_agent`, in bytes. */
 export const MEGABYTE = 1024 * 1024;
 
-/** Bytes as megabytes, to two digits after the point, rounded up: what is there is never shown as nothing. */
+/** Bytes as megabytes, to two digits after the point, rounded up, so that a small size is not shown as 0. */
 export function toMegabytes(bytes: number): number {
   return Math.ceil((bytes / MEGABYTE) * 100) / 100;
 }

@@ -85,7 +85,7 @@ export class SlidingWindow {
 }
 
 const SECOND_MS = 1_000;
-/** One slot a second, a few more than the window has: a slot has expired before it is written again. */
+/** There is a slot for each second of the window and a few more, so that a slot has expired before it is written again. */
 const SLOTS = 64;
 
 interface Slot {
@@ -127,11 +127,11 @@ function slotKey(slot: number): string {
   return `window:${slot}`;
 }
 
-/** A rate limit for callers of any name. It is kept in the isolate alone, so a flood touches no storage. */
+/** A rate limit for callers by name. It is only in the isolate's memory, so a flood of requests needs no storage. */
 export class RateLimiter {
   private readonly windows = new LruCache<string, SlidingWindow>(10_000);
 
-  /** @param requestsPerMinute what one caller may send in any 60 s. */
+  /** @param requestsPerMinute of one caller, in any 60 s. */
   constructor(private readonly requestsPerMinute: number) {}
 
   /** Counts a request against its caller. */

@@ -5,7 +5,7 @@ import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema
 import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
-/** What the workspace has, and the questions that are counted in a period. */
+/** The number of a workspace's records of each kind, and of its questions in a period. */
 export const findUsage = compiled((db, workspaceId: string, period: string) => {
   const sums = db
     .select({
@@ -86,7 +86,7 @@ export function findKey(db: Database, workspaceId: string, keyId: string) {
 }
 
 /**
- * Adds a key unless the workspace is deleted or has that many that are not revoked. A key with the same id is replaced.
+ * Adds a key unless the workspace is deleted or already has `maxKeys` that are not revoked. A key with the same id is replaced.
  * @param granterId the key that grants it: it must be valid and hold every scope; undefined for the operator.
  */
 export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKeys: number, granterId: string | undefined) {
@@ -119,7 +119,7 @@ function managesKeys(alias: string): SQL {
 
 /**
  * Revokes a key; one that was revoked before keeps its `revokedAt`.
- * @param of `keepsLast`: whether the last key that may manage keys stays.
+ * @param of `keepsLast` says whether the last key that may manage keys must not be revoked.
  */
 export function revokeKey(db: Database, workspaceId: string, keyId: string, of: { nowMs: number; keepsLast: boolean }) {
   const another = sql`EXISTS (SELECT 1 FROM api_keys other WHERE other.workspace_id = ${workspaceId} AND other.id <> ${keyId}

@@ -6,13 +6,13 @@ const HOUR_MS = 60 * 60 * 1000;
 /** What visitors send: messages on every channel but the API, and leads. */
 export type VisitorFlow = "messages" | "leads";
 
-/** What is counted by the day. The team, which also runs the evaluations, is no single sender. */
+/** What is counted by the day. The last two are counted for the whole team, not for each sender. */
 export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases"] as const;
 export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
 
-/** The smallest limit of one sender in an hour: more than a person sends. */
+/** The smallest hourly limit of one sender, which is more than a person sends. */
 const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10 };
 /** On larger plans a sender may use this share of a day's limit in an hour: many people may share an address. */
 const SENDER_SHARE = 1 / 10;
@@ -65,7 +65,7 @@ export function startOfDay(nowMs: number): number {
   return nowMs - (nowMs % DAY_MS);
 }
 
-/** The window that has room last, of those that have none for so many more; undefined while all have. */
+/** Of the windows without room for `more`, the one that ends last; undefined if all have room. */
 export function fullWindow(windows: readonly VisitorWindow[], counts: readonly VisitorCount[], more = 1): VisitorWindow | undefined {
   const countOf = ({ flow, sender, startMs }: VisitorWindow) =>
     counts.find((counted) => counted.flow === flow && counted.sender === sender && counted.startMs === startMs)?.count ?? 0;

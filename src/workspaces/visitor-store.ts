@@ -5,7 +5,7 @@ import { visitorCounts } from "../platform/db/schema.ts";
 import { deleteSome, importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
 
-/** SQL condition of what is sent: each of the windows has room for so many more. */
+/** SQL condition: each window has room for `more`. */
 export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[], more = 1): SQL {
   const rooms = windows.map(({ flow, startMs, sender, limit }) => {
     const counted = sql`(SELECT count FROM ${visitorCounts}
@@ -16,8 +16,8 @@ export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]
 }
 
 /**
- * Counts what was sent, in each window. The statements follow the one that stores it.
- * @param ifStored SQL condition: the statement before changed one row, which is true of each of these too.
+ * Counts what was sent, in each window. The statements must follow the one that stores it.
+ * @param ifStored SQL condition: the previous statement changed one row. It holds for each of these, since each changes one row too.
  */
 export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL, more = 1) {
   const target = [visitorCounts.workspaceId, visitorCounts.flow, visitorCounts.startsAt, visitorCounts.sender];
@@ -30,7 +30,7 @@ export function countSent(db: Database, workspaceId: string, windows: readonly V
   });
 }
 
-/** What all visitors, and the team, sent in the day of a time, by flow. */
+/** The counts of what all visitors and the team sent on the UTC day of a time, by flow. */
 export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: number) {
   const startMs = startOfDay(nowMs);
   return listSent(
@@ -40,7 +40,7 @@ export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: nu
   );
 }
 
-/** What was sent in each window; no row for one in which nothing was. */
+/** The count of each window. A window in which nothing was sent has no row. */
 export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<VisitorWindow, "flow" | "sender" | "startMs">[]) {
   const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
   return typeof workspaceId === "string" ? compiledSelectSent(db, workspaceId, keys) : selectSent(db, workspaceId, keys);
@@ -48,7 +48,7 @@ export function listSent(db: Database, workspaceId: string | SQL, windows: reado
 
 const compiledSelectSent = compiled(selectSent);
 
-/** @param keys of the windows, as JSON. */
+/** @param keys the flow, start and sender of each window, as JSON. */
 function selectSent(db: Database, workspaceId: string | SQL, keys: string) {
   const { flow, sender, startsAt, count } = visitorCounts;
   const isOne = sql`(${flow}, ${startsAt}, ${sender}) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(${keys}))`;

@@ -26,7 +26,7 @@ export const meSchema = z
       .object({
         requests_per_minute: z
           .int()
-          .meta({ description: "Requests that the workspace may make in any 60 seconds, all its keys together.", example: 300 }),
+          .meta({ description: "Requests that all keys of the workspace together may make in any 60 seconds.", example: 300 }),
       })
       .meta({ description: "The rate limit." }),
   })
@@ -34,15 +34,15 @@ export const meSchema = z
 
 export const limitsSchema = z
   .object({
-    requests_per_minute: z.int().meta({ description: "Requests in any 60 seconds, all keys together." }),
-    messages: z.int().meta({ description: "Questions that agents are asked to answer, a calendar month." }),
+    requests_per_minute: z.int().meta({ description: "Requests of all keys together in any 60 seconds." }),
+    messages: z.int().meta({ description: "Questions that agents are asked to answer in a calendar month." }),
     messages_per_conversation: z.int().meta({ description: "Messages of one conversation, all authors together." }),
     visitor_messages_per_day: z
       .int()
-      .meta({ description: "Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers." }),
-    leads_per_day: z.int().meta({ description: "Leads of all agents, a UTC day." }),
-    team_messages_per_day: z.int().meta({ description: "Messages that your team writes, a UTC day." }),
-    evaluation_cases_per_day: z.int().meta({ description: "Cases of evaluations, a UTC day." }),
+      .meta({ description: "Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers." }),
+    leads_per_day: z.int().meta({ description: "Leads of all agents in a UTC day." }),
+    team_messages_per_day: z.int().meta({ description: "Messages that your team writes in a UTC day." }),
+    evaluation_cases_per_day: z.int().meta({ description: "Cases of evaluations in a UTC day." }),
     agents: z.int().meta({ description: "Agents of the workspace." }),
     api_keys: z.int().meta({ description: "API keys that are not revoked." }),
     sources: z.int().meta({ description: "Knowledge sources for each agent." }),
@@ -61,7 +61,7 @@ export const usageSchema = z
         start: timestamp().meta({ description: "The start of the period." }),
         end: timestamp().meta({ description: "The start of the next period." }),
       })
-      .meta({ description: "The calendar month, UTC; the end is the next one's start." }),
+      .meta({ description: "The calendar month, UTC." }),
     limits: limitsSchema.meta({ description: "The plan's limits, with the operator's changes." }),
     usage: z
       .object({

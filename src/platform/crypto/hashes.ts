@@ -21,7 +21,7 @@ export async function sha256Hex(text: string): Promise<string> {
   return new Uint8Array(digest).toHex();
 }
 
-/** SHA-256 of bytes that come in pieces, hex. They are never joined in memory. */
+/** SHA-256 of the bytes of all pieces in order, hex. The pieces are never joined in memory. */
 export async function sha256OfPieces(pieces: readonly Uint8Array[]): Promise<string> {
   const stream = new crypto.DigestStream("SHA-256");
   const writer = stream.getWriter();

@@ -72,7 +72,7 @@ export async function stateOfSecret(env: Env, stored: string): Promise<SecretSta
   return at === 0 ? "current" : "outdated";
 }
 
-/** The id of a configured secret's value, which reveals nothing of it. Stored secrets and API keys refer to theirs by it. */
+/** The id of one value of a configured secret. Stored secrets and API keys name their value by its id, which does not reveal it. */
 export async function keyIdOf(value: string): Promise<string> {
   return (await storageKey(value)).id;
 }

@@ -47,12 +47,12 @@ export async function verifyToken(
 }
 
 function decode({ prefix, payloadBytes, macBytes, encoding }: TokenFormat, token: string): Uint8Array | undefined {
-  // Four bits a character is less than any encoding holds: an overlong text is refused before any work.
+  // A character of any encoding holds at least four bits, so a longer text is refused before it is decoded.
   if (!token.startsWith(prefix) || token.length > prefix.length + (payloadBytes + macBytes) * 2) return undefined;
   const text = token.slice(prefix.length);
   try {
     const bytes = encoding.decode(text);
-    // One token has one spelling: the unused bits of its last character must be zero.
+    // A token has exactly one valid text: the unused bits of its last character must be zero.
     return bytes.length === payloadBytes + macBytes && encoding.encode(bytes) === text ? bytes : undefined;
   } catch {
     return undefined;

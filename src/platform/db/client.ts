@@ -6,7 +6,7 @@ import { unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
 
-/** What an operation on a workspace works with. */
+/** The context of an operation on a workspace. */
 export interface Operation {
   env: Env;
   /** Counts what the operation costs. */
@@ -15,12 +15,12 @@ export interface Operation {
   /** The database of the workspace. */
   db: Database;
   nowMs: number;
-  /** Creates the id of a new record of the workspace: the same ones when an idempotent request is repeated. */
+  /** Creates an id for a new record of the workspace. A repeated idempotent request gets the same ids. */
   newId: () => string;
 }
 
 /**
- * An operation on a workspace. Those of requests are made by `operationOf` (`src/workspaces/checks.ts`).
+ * Creates the context of an operation on a workspace. Requests use `operationOf` (`src/workspaces/checks.ts`).
  * @throws Fault when the shard of the workspace is not bound; `explainShardError` explains it.
  */
 export function newOperation(env: Env, meter: Meter, workspaceId: string, nowMs = Date.now()): Operation {

@@ -20,7 +20,7 @@ export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
 export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
 export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
-/** What a transcript for the team holds: the messages, and the team's notes between them. */
+/** The roles in a transcript for the team, which has the team's notes among the messages. */
 export const TRANSCRIPT_ROLES = [...MESSAGE_ROLES, "note"] as const;
 export const AUTHOR_TYPES = ["visitor", "agent", "member", "system"] as const;
 
@@ -42,7 +42,7 @@ export const RATINGS = ["up", "down"] as const;
 
 export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
 
-/** What became of a draft of a curated answer. */
+/** The statuses of a draft of a curated answer. */
 export const DRAFT_STATUSES = ["pending", "accepted", "dismissed"] as const;
 
 export const SOURCE_TYPES = ["website", "url", "text", "file"] as const;
@@ -54,21 +54,24 @@ export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
 
 export const EVALUATION_STATUSES = ["pending", "running", "completed", "failed"] as const;
-/** The result of a case: as expected; answered otherwise; handed over although an answer was expected; the service failed. */
+/**
+ * The result of a case: `right` if the answer is as expected, `wrong` if it is another one, `refused` if the question was handed off although an
+ * answer was expected, `failed` if the service failed.
+ */
 export const VERDICTS = ["right", "wrong", "refused", "failed"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** What is expected of the answer to a case. What is given must all hold. */
+/** The expectations of the answer to a case. It must meet all that are given. */
 export interface Expectation {
   /** The source or curated answer that it cites. */
   source_id?: string | undefined;
-  /** What it says, whatever the case. */
+  /** A text that it contains; upper and lower case are the same. */
   answer_contains?: string | undefined;
-  /** Whether it is handed over instead. */
+  /** Whether the question is handed off instead. */
   refusal?: boolean | undefined;
 }
 
-/** Labels of a source or of a curated answer, which filters name. */
+/** The labels of a source or of a curated answer. Filters refer to them. */
 export type Metadata = Record<string, string>;
 
 /** The HTTP methods of agents' tools. */
@@ -82,7 +85,7 @@ export interface ToolParameters {
   required?: string[];
 }
 
-/** What an agent calls, in `agents.tools`: a request to an API, or the tools of a server. */
+/** A tool of an agent, in `agents.tools`: a request to an API, or the tools of an MCP server. */
 export type StoredTool = StoredHttpTool | StoredMcpServer;
 
 interface StoredTarget {
@@ -90,30 +93,30 @@ interface StoredTarget {
   url: string;
   /** The headers by name. Their values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
-  /** The variables that the encrypted values name, by header. */
+  /** The variables that the encrypted values use, by header. */
   headerVariables: Record<string, string[]>;
   requiresVerifiedVisitor: boolean;
   timeoutSeconds: number;
 }
 
-/** Its URL has a placeholder such as `{order}` for each parameter in path or query. */
+/** A request to an API. Its URL has a placeholder such as `{order}` for each parameter in path or query. */
 export interface StoredHttpTool extends StoredTarget {
   type?: "http" | undefined;
   description: string;
   parameters: ToolParameters;
   method: Method;
-  /** Fields of the JSON body that the operator wrote, beside the parameters. */
+  /** The fixed fields of the JSON body, in addition to the parameters. */
   body: Record<string, unknown>;
 }
 
 /** A server of the Model Context Protocol. */
 export interface StoredMcpServer extends StoredTarget {
   type: "mcp";
-  /** The names of the tools that may be called; null for all that it had when it was saved. */
+  /** The names of the tools that may be called; null for all tools that the server had when it was saved. */
   allowedTools: string[] | null;
-  /** Those tools as the server described them then. */
+  /** The allowed tools, as the server described them when it was saved. */
   tools: PinnedTool[];
-  /** Why none of them is called, until the server is saved again; null while they are. */
+  /** Why the tools are switched off until the server is saved again; null while they are on. */
   problem: string | null;
 }
 
@@ -142,7 +145,7 @@ export const POSITIONS = ["right", "left"] as const;
 export const LAUNCHERS = ["icon", "label", "hidden"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;
 
-/** How an agent's chat looks, in `agents.appearance`, where fields may be missing: agents/widget-wire.ts has the defaults. */
+/** The appearance of an agent's chat, in `agents.appearance`. Fields may be missing there; agents/widget-wire.ts has their defaults. */
 export interface Appearance {
   accent: string;
   position: (typeof POSITIONS)[number];
@@ -153,7 +156,7 @@ export interface Appearance {
   show_branding: boolean;
 }
 
-/** What an agent's chat asks of a visitor who wants to be called back, in `agents.contact_form`. */
+/** The form in which visitors leave their contact details, in `agents.contact_form`. */
 export interface ContactForm {
   fields: { name: string; label: string | null; required: boolean; options: string[] }[];
 }

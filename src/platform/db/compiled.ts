@@ -4,7 +4,7 @@ import type { Database } from "./client.ts";
 
 /*
  * Statements of hot paths, whose SQL is built once. Drizzle takes 35 to 100 µs of CPU to build a statement; using it again takes
- * one to a few.
+ * a few microseconds.
  *
  * This implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
  * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
@@ -13,7 +13,7 @@ import type { Database } from "./client.ts";
 /** Builds SQL without a database. */
 const builder = drizzle({ prepare: () => undefined } as unknown as D1Database);
 
-/** What `db.batch` reads of a statement. */
+/** The part of a statement that `db.batch` uses. */
 interface Prepared {
   getQuery(): Query;
   mapResult(result: D1Result, isFromBatch?: boolean): unknown;
@@ -25,12 +25,12 @@ interface AnyStatement {
 
 interface Template {
   sql: string;
-  /** Each makes a parameter from the values that are bound. */
+  /** For each parameter, a function that returns it for the values that are bound. */
   parameters: ((bound: readonly unknown[]) => unknown)[];
   prepared: Prepared;
 }
 
-/** The number of statements is that of the combinations of nulls, flags and lengths of lists in the values. */
+/** The most shapes that are kept. A function has one for each combination of nulls, flags and lengths of lists in its values. */
 const MAX_SHAPES = 200;
 
 /**
@@ -38,7 +38,7 @@ const MAX_SHAPES = 200;
  * are only for `db.batch`.
  * @param build gets a placeholder in place of every text, number and list of texts: it may bind them, but neither look at them nor
  * compute with them. It returns a statement, or statements in objects and lists.
- * @returns the function, with its `build`, whose parameters tests read.
+ * @returns the function. It has `build` as a property, for tests.
  */
 export function compiled<Values extends readonly unknown[], Built extends object>(
   build: (db: Database, ...values: Values) => Built,
@@ -82,7 +82,7 @@ function withSlots(shape: string, length: number): unknown[] {
 
 /** A value that is bound when the statements are used. */
 class Slot extends Placeholder {
-  /** A build that computes with a value, or puts it into a text, would do so once for all values. */
+  /** Throws, because a build that computes with a value, or puts it into a text, would do so only once, for all values. */
   [Symbol.toPrimitive](): never {
     throw new TypeError("A compiled statement binds its values, and can neither compute with them nor write them as text");
   }

@@ -11,7 +11,7 @@ let counter = 0;
 
 /**
  * A new UUIDv7 (RFC 9562, method 1: a counter in `rand_a`, so that the ids of one isolate increase). The last byte is the
- * shard, which tells the database of the record.
+ * shard, which determines the database of the record.
  */
 export function newId(shard: number, nowMs: number): string {
   const bytes = randomBytes();
@@ -26,7 +26,7 @@ export function newId(shard: number, nowMs: number): string {
 }
 
 const ID_BYTES = 16;
-/** Random bytes of many ids are made at once: each call into the runtime costs more than they do. */
+/** Random bytes are made for many ids at once, since a call into the runtime costs more than the bytes. */
 const POOL_BYTES = 256 * ID_BYTES;
 let pool = new Uint8Array();
 let poolUsed = 0;
@@ -39,7 +39,7 @@ function randomBytes(): Uint8Array {
   return pool.subarray(poolUsed, (poolUsed += ID_BYTES));
 }
 
-/** Forgets the last identifier's time. Tests set the clock forward, and identifiers never run back. */
+/** Forgets the time of the last id, for tests that set the clock forward: otherwise later ids would keep that time. */
 export function resetIdClock(): void {
   lastMs = 0;
 }
@@ -61,12 +61,12 @@ export async function seededIds(seed: string, atMs: number): Promise<(shard: num
   return (shard) => {
     const bytes = random.subarray(used * ID_BYTES, ++used * ID_BYTES);
     if (bytes.length < ID_BYTES) throw new Fault("A seed gives no more than four ids");
-    // A millisecond apart, so that they sort in the order of creation.
+    // The ids are a millisecond apart, so that they sort in the order of creation.
     return seededId(shard, atMs + used, bytes);
   };
 }
 
-/** Writes into the random bytes. */
+/** Writes the time and the shard into the random bytes, and returns them as a UUID. */
 function composeId(bytes: Uint8Array, atMs: number, randomA: number, shard: number): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   view.setUint32(0, Math.floor(atMs / 2 ** 16));

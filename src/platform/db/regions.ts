@@ -1,4 +1,4 @@
-/** Cloudflare's location hints: where objects are created near. */
+/** Cloudflare's location hints, near which objects are created. */
 const LOCATIONS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
 
 /** The jurisdictions in which objects run and keep their data, by Cloudflare's names. */
@@ -15,7 +15,7 @@ export function isRegion(text: string): text is Region {
   return (REGIONS as readonly string[]).includes(text);
 }
 
-/** The jurisdiction of a region that is one; null for others, and for none. */
+/** The region as a jurisdiction; null if it is none. */
 export function jurisdictionOf(region: Region | undefined): Jurisdiction | null {
   return JURISDICTIONS.find((jurisdiction) => jurisdiction === region) ?? null;
 }

@@ -127,7 +127,7 @@ export const workspaces = sqliteTable(
     pagesCount: count("pages_count"),
     /** The bytes of the responses in `idempotency_records`. */
     keptResponseBytes: count("kept_response_bytes"),
-    /** When its events were read over the API, up to an hour ago: they are recorded for some time after that. */
+    /** When its events were last read over the API, to the hour. They are recorded for some days after that. */
     eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -192,8 +192,8 @@ export const usagePeriods = sqliteTable(
 );
 
 /**
- * What visitors sent (workspaces/visitor-limits.ts): all of them in a UTC day, and each sender in an hour; and what the team wrote
- * and evaluated in a day. The sweep prunes it.
+ * Counts for the limits of workspaces/visitor-limits.ts: what all visitors together sent in a UTC day, what each sender sent in an hour,
+ * and what the team wrote and evaluated in a day. The sweep deletes old counts.
  */
 export const visitorCounts = sqliteTable(
   "visitor_counts",
@@ -371,8 +371,8 @@ export const answers = sqliteTable(
 );
 
 /**
- * What a human replied to a question that the agent could not answer, to become a curated answer once somebody accepts it. A
- * trigger keeps 200 of each agent.
+ * Human replies to questions that the agent could not answer. A draft becomes a curated answer when somebody accepts it. A trigger keeps
+ * 200 drafts of each agent.
  */
 export const answerDrafts = sqliteTable(
   "answer_drafts",
@@ -398,7 +398,7 @@ export const answerDrafts = sqliteTable(
   ],
 );
 
-/** Runs of questions whose answers are held against what is expected. */
+/** Runs of questions whose answers are compared with expectations. */
 export const evaluations = sqliteTable(
   "evaluations",
   {
@@ -408,7 +408,7 @@ export const evaluations = sqliteTable(
     name: text("name"),
     status: text("status", { enum: EVALUATION_STATUSES }).notNull(),
     casesCount: integer("cases_count").notNull(),
-    /** How many cases have which verdict by now. */
+    /** The number of finished cases by verdict. */
     verdicts: json<Partial<Record<Verdict, number>>>("verdicts", "{}"),
     /** Why it failed. */
     error: text("error"),
@@ -426,7 +426,7 @@ export const evaluations = sqliteTable(
   ],
 );
 
-/** The cases of an evaluation, with their results as far as it has come. */
+/** The cases of an evaluation, with the results of those that have run. */
 export const evaluationCases = sqliteTable(
   "evaluation_cases",
   {
@@ -501,7 +501,7 @@ export const conversations = sqliteTable(
     unreadCount: count("unread_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
-    /** A trigger counts each message here unless its writer did, as this tells: see `recordMessage` in conversations/store.ts. */
+    /** The latest message that the columns above include. A trigger counts any other new message: see `latestMessageColumns` in conversations/store.ts. */
     latestMessageId: text("latest_message_id"),
     /** When it is resolved for inactivity. */
     idleAt: integer("idle_at"),
@@ -521,7 +521,7 @@ export const conversations = sqliteTable(
     updatedAt: updatedAt(),
   },
   (t) => [
-    // One for each set of filters that includes a status, in the order of the list. Without a status, a page merges the ranges of
+    // There is one index for each set of filters that includes a status, in the order of the list. Without a status, a page merges the ranges of
     // all five (conversations/list-store.ts): four more indexes would save little, and cost two writes each for every message.
     index("conversations_by_status").on(t.workspaceId, t.status, t.updatedAt, t.id),
     index("conversations_by_agent_status").on(t.workspaceId, t.agentId, t.status, t.updatedAt, t.id),
@@ -556,8 +556,8 @@ export const conversationCounts = sqliteTable(
 );
 
 /**
- * Conversations by the day and by the 32 days of their last activity, so that a total since some time is a sum of spans. Every
- * conversation is in one span of each length.
+ * The number of conversations by the day of their last activity, and by spans of 32 days, so that a total since some time is a sum of
+ * spans. Every conversation is counted in one span of each length.
  */
 export const conversationSpans = sqliteTable(
   "conversation_spans",
@@ -595,7 +595,7 @@ export const messages = sqliteTable(
   (t) => [index("messages_transcript").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
 );
 
-/** What the team writes for itself. It is no message, so that nothing that a visitor or a model reads can hold it. */
+/** The team's internal notes. They are not messages, so that nothing that a visitor or a model reads can include them. */
 export const notes = sqliteTable(
   "notes",
   {
@@ -610,7 +610,7 @@ export const notes = sqliteTable(
   (t) => [index("notes_conversation").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
 );
 
-/** How answers were rated: one rating of each author for each message. */
+/** Ratings of answers: at most one by each author for each message. */
 export const messageFeedback = sqliteTable(
   "message_feedback",
   {
@@ -633,7 +633,7 @@ export const messageFeedback = sqliteTable(
   ],
 );
 
-/** Ratings by agent and by the day of the first: every total of a list of ratings is a sum of these. */
+/** The number of ratings by agent and by the day on which they were given. Every total of a list of ratings is a sum of these. */
 export const feedbackDays = sqliteTable(
   "feedback_days",
   { workspaceId: workspaceId(), day: integer("day").notNull(), agentId: text("agent_id").notNull(), up: count("up"), down: count("down") },
@@ -652,7 +652,7 @@ export const handoffs = sqliteTable(
     triggerMessageId: text("trigger_message_id"),
     /** The question that the agent could not answer, normalized, by which analytics groups questions. */
     questionKey: text("question_key"),
-    /** How the model failed, where that is the reason. */
+    /** How the model failed, if that is the reason of the hand-off. */
     failure: text("failure"),
     status: text("status", { enum: HANDOFF_STATUSES }).notNull(),
     requestedAt: integer("requested_at").notNull(),
@@ -715,14 +715,14 @@ export const leadDays = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.agentId] })],
 );
 
-// --- Analytics: maintained by the triggers of the migration analytics_rollups, see analytics/definitions.ts ----------
+// --- Analytics: maintained by triggers (migrations/0001_triggers.sql), see analytics/definitions.ts -----------------
 
 const counters = (name: string) => json<Record<string, number>>(name, "{}");
 
 /** The counters that a day and its changes have in common. */
 function dayCounters<Counter>(column: (name: string) => Counter) {
   return {
-    // What happened on that day.
+    // The number of events on that day.
     messages: column("messages"),
     aiReplies: column("ai_replies"),
     humanReplies: column("human_replies"),
@@ -733,7 +733,7 @@ function dayCounters<Counter>(column: (name: string) => Counter) {
     ratedDown: column("rated_down"),
     aiResolutions: column("ai_resolutions"),
     aiResolutionsUndone: column("ai_resolutions_undone"),
-    // What became of the conversations that started on that day.
+    // The conversations that started on that day, and how many of them were handed off, resolved and so on.
     conversations: column("conversations"),
     withAgent: column("with_agent"),
     handedOff: column("handed_off"),
@@ -771,8 +771,8 @@ export const analyticsDays = sqliteTable(
 );
 
 /**
- * The counters by name of 16 days added up, so that an overview of a year reads those of some forty rows instead of 365. An
- * overview adds up the spans that it misses, and a trigger deletes a span when such a counter of one of its days changes.
+ * The sums of the named counters over 16 days, so that an overview of a year reads about forty rows instead of 365. An overview adds
+ * the spans that are missing, and a trigger deletes a span when such a counter of one of its days changes.
  */
 export const analyticsSpans = sqliteTable(
   "analytics_spans",
@@ -811,7 +811,7 @@ export const unansweredQuestions = sqliteTable(
     questionKey: text("question_key").notNull(),
     /** The question as it was last asked. */
     question: text("question").notNull(),
-    /** How often in the year before it was last asked. */
+    /** How often it was asked in the year up to the last time. */
     asked: count("asked"),
     lastAskedAt: integer("last_asked_at").notNull(),
   },
@@ -841,7 +841,7 @@ export const unansweredQuestionDays = sqliteTable(
 
 // --- Email ----------------------------------------------------------------------------------------------------------
 
-/** What keeps the mails of a conversation in one thread of a mail program. */
+/** The headers that keep the mails of a conversation in one thread of a mail program. */
 export const emailThreads = sqliteTable(
   "email_threads",
   {

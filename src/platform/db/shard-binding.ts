@@ -8,7 +8,7 @@ export function bindingName(shard: number): string {
   return shard === 0 ? "DB" : `DB_${shard}`;
 }
 
-/** A workspace whose objects were created in another jurisdiction than its shard's: under its names are empty ones now. */
+/** Begins the error for workspaces whose objects are not in the jurisdiction of their shard, where the same names have empty objects. */
 const MOVED = "The workspaces' objects are in another jurisdiction";
 
 /** The error for a workspace that the configuration moves to another jurisdiction. */
@@ -31,7 +31,7 @@ export function unboundShardError(shard: number): Fault {
 
 /**
  * What the operator must repair if an error comes from a shard that is not bound, lacks migrations or is full, as a sentence for
- * the log; undefined for other errors. It goes by the text, which is all that an error keeps when it leaves a Durable Object.
+ * the log; undefined for other errors. It reads the error's text, since an error keeps nothing else when it leaves a Durable Object.
  */
 export function explainShardError(error: unknown): string | undefined {
   const text = String(error);

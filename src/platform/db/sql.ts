@@ -49,7 +49,7 @@ export function insertWhere<Table extends SQLiteTable>(
   return db.insert(table).select(sql`SELECT ${sql.join(columns, sql`, `)} ${rows}WHERE ${condition}`);
 }
 
-/** A place in a list by time: that of a record. */
+/** The position of a record in a list by time. */
 export interface Position {
   atMs: number;
   id: string;
@@ -130,7 +130,7 @@ export function timestampJson(ms: SQL): SQL {
  * SQL: the wire record of a row as JSON. A field is the column of the same name, written as `toRecord` writes it; the others are given
  * as `own`.
  * @param alias of the table in the statement.
- * @param fields their names, with commas between them.
+ * @param fields the names of the fields, with commas between them.
  */
 export function recordJson(table: SQLiteTable, alias: string, fields: string, own: Record<string, SQL> = {}): SQL {
   const columns = Object.values(getTableColumns(table));

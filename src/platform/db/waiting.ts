@@ -4,8 +4,8 @@ import type { Database } from "./client.ts";
 import * as schema from "./schema.ts";
 
 /*
- * Work of all workspaces that waits in one table: which of it the cron does next. Workspaces take turns, so that one with much
- * work delays no other, and work that fails is put off, so that it delays no other work.
+ * Chooses which of the waiting work of all workspaces the cron does next. Workspaces take turns, so that one with much work does not
+ * delay the others. Work that fails is put off, so that it does not delay other work.
  */
 
 /** Rows that wait, and their index, which begins with the workspace and the time. */
@@ -15,7 +15,7 @@ export interface WaitingRows {
   /** The time since which a row waits. */
   dueAt: SQLiteColumn;
   index: string;
-  /** The condition of a partial index. Literal SQL: SQLite does not match it with a bound value. */
+  /** The condition of a partial index, as literal SQL, since SQLite does not match it with a bound value. */
   indexed: SQL;
 }
 
@@ -62,7 +62,7 @@ function waiting(table: SQLiteTable & { workspaceId: SQLiteColumn }, dueAt: SQLi
  * SQL condition: the row is among the next `limit` of the waiting rows: the oldest of each workspace, then the second oldest of
  * each, and so on. It reads only an index, and for each workspace only the rows that it may return.
  * @param where which of the rows of the index wait.
- * @param order of the rows of one turn. By default none: where there are more workspaces than rows, chance decides each time.
+ * @param order of the rows of one turn. It is random by default, so that no workspace is always left out if there are more than `limit`.
  */
 export function isNextInTurn(rows: WaitingRows, where: SQL | undefined, limit: number, order = sql`random()`): SQL {
   const { table, workspaceId, dueAt, index, indexed } = rows;
@@ -91,7 +91,7 @@ export function isNotPutOff(task: string, key: SQLiteColumn, nowMs: number): SQL
   return not(sql`EXISTS (SELECT 1 FROM ${sweepBackoffs} WHERE ${backoff})`);
 }
 
-/** Puts off work that failed, the longer the more often it failed. */
+/** Puts off work that failed. The pause grows with the number of failures. */
 export function putOff(db: Database, task: string, keys: readonly string[], nowMs: number) {
   const pauseMs = sql`${FIRST_PAUSE_MS} * (1 << min(${sweepBackoffs.failures}, ${MAX_DOUBLINGS}))`;
   return db

@@ -1,20 +1,20 @@
 import { readAtMost } from "../read-stream.ts";
 import { Fault } from "../telemetry/errors.ts";
 
-/** Record types, as the DNS numbers them. */
+/** The numbers of the DNS record types. */
 const A = 1;
 const AAAA = 28;
-/** The response codes of an answer; every other is a failure of the resolver. */
+/** The response codes of a valid answer. Every other code is a failure of the resolver. */
 const NO_ERROR = 0;
 const NAME_ERROR = 3;
 
-/** Room for hundreds of addresses. */
+/** This is room for hundreds of addresses. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** A DNS answer in JSON. With a chain of aliases come the addresses that it ends in. */
+/** A DNS answer in JSON. If the name is an alias, the answer also holds the addresses of its target. */
 interface DnsAnswer {
   Status: number;
-  /** Whether it was cut off. */
+  /** Whether the answer is truncated. */
   TC?: boolean;
   Answer?: { type: number; data: string }[];
 }

@@ -97,7 +97,7 @@ async function checkUrl(env: Env, url: string, policy: UrlPolicy, deadline: Abor
   return target.verdict === "allowed" ? undefined : { outcome: "connection_failed", reason: target.reason };
 }
 
-/** Requests one URL: its response, why there is none, or where it redirects if that is to be followed. */
+/** Requests one URL. @returns its response, why there is none, or the URL of a redirect that is to be followed. */
 async function send(outgoing: Request, request: OutgoingRequest, deadline: AbortSignal): Promise<End | { redirectsTo: string }> {
   try {
     const response = await fetch(outgoing, { signal: deadline });

@@ -4,9 +4,9 @@ import { logProblem } from "../telemetry/log.ts";
 import { addressesOf } from "./dns.ts";
 import { isAllowedWhenPrivate, type UrlPolicy, urlProblem } from "./url-rules.ts";
 
-/** A resolver that has not answered by then is down. */
+/** A resolver that takes longer counts as unavailable. */
 const MAX_LOOKUP_MS = 3_000;
-/** When to check a URL again whose verdict is `unavailable`: a resolver recovers within seconds. */
+/** When to check a URL with the verdict `unavailable` again. Resolvers recover within seconds. */
 export const LOOKUP_RETRY_SECONDS = 5;
 
 /**
@@ -30,8 +30,8 @@ export async function checkTarget(env: Env, url: string, policy: UrlPolicy, sign
 }
 
 /**
- * Why this deployment may not request a URL, as a clause for a message, by its text alone; on a developer's machine with what
- * would allow it.
+ * Why this deployment may not request a URL, judged only by the URL's text, as a clause for a message. On a developer's machine the
+ * clause also says how to allow it.
  */
 export function targetProblem(env: Env, url: string, policy: UrlPolicy): string | undefined {
   const problem = urlProblem(url, policy, allowsPrivateTargets(env));
@@ -56,7 +56,7 @@ async function checkHost(resolver: string, host: string, signal: AbortSignal): P
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Whether an IP address, as DNS answers spell it, is public. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4,
+ * Whether an IP address, as DNS answers write it, is public. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4,
  * Teredo) is not: a public host does not need one.
  */
 export function isPublicAddress(text: string): boolean {

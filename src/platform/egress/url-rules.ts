@@ -27,14 +27,14 @@ const RESERVED_SUFFIXES = [
   "onion",
 ];
 
-/** A name and its labels as the DNS bounds them (RFC 1035), without the dot at the end. Underscores occur in practice. */
+/** The limits of a host name and its labels (RFC 1035), without the final dot. Underscores occur in practice. */
 const MAX_NAME_LENGTH = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 /** The URL parser silently drops or changes these, so the checked URL would not be the one that was written. */
 const NORMALIZED_CHARACTERS = /[\p{Cc}\p{Cs}\s\\]/u;
-/** Likewise in host and port: invisible characters, escapes, an empty port, leading zeros of a port. */
+/** What the parser also drops or changes in a host and port: invisible characters, escapes, an empty port, leading zeros of a port. */
 const NORMALIZED_AUTHORITY = /[\p{Cf}%]|:(0\d*)?$/u;
 const COMPLETE_URL = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 const WRITTEN_PORT = /:(\d+)$/;
@@ -64,7 +64,7 @@ export function isAllowedWhenPrivate(raw: string, policy: UrlPolicy): boolean {
   return urlProblem(raw, policy, true) === undefined && hostProblem(new URL(raw).hostname) !== undefined;
 }
 
-/** @param hostname as a parsed URL has it: lower case, ASCII, any spelling of an IPv4 address normalized. */
+/** @param hostname of a parsed URL: in lower case and ASCII, with an IPv4 address in its usual form. */
 function hostProblem(hostname: string): string | undefined {
   const host = hostname.replace(/\.$/, "");
   if (host.startsWith("[") || IPV4.test(host)) return "its host is an IP address";

@@ -3,7 +3,7 @@ import { readAtMost } from "../read-stream.ts";
 import { ApiError, type ValidationItem } from "./errors.ts";
 import { JsonSize } from "./json-size.ts";
 
-/** The limit of all bodies except those with a long text. Several texts of 8,000 characters fit, even if each character is escaped. */
+/** The limit of a body, unless its route accepts a long text. Several texts of 8,000 characters fit, even if each character is escaped. */
 const MAX_BODY_BYTES = 512 * 1024;
 
 /** A route's limits of its body, which the OpenAPI document shows. */
@@ -53,14 +53,14 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   const announced = Number(request.headers.get("Content-Length") ?? Number.NaN);
   if (announced > maxBytes) throw tooLarge();
   const isTooMuch = maxTextBytes === undefined ? undefined : textLimit(maxTextBytes);
-  // The runtime reads no more than was announced, and reads it for less than this code would.
+  // The runtime reads no more than was announced, and takes less CPU time than `readAtMost`.
   if (announced <= maxBytes && !isTooMuch) return new Uint8Array(await request.arrayBuffer());
   const { body, isTruncated } = await readAtMost(request.body, maxBytes, { ...(isTooMuch && { isTooMuch }), preventCancel: true });
   if (isTruncated) throw tooLarge();
   return body;
 }
 
-/** Whether a string, or all that is beside the longest one, has become too long. */
+/** Returns a function that is given each chunk, and says whether one string, or everything except the longest string, is too long by now. */
 function textLimit(maxTextBytes: number): (chunk: Uint8Array) => boolean {
   const size = new JsonSize();
   return (chunk) => {
@@ -71,10 +71,10 @@ function textLimit(maxTextBytes: number): (chunk: Uint8Array) => boolean {
 
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** Replaces lone surrogates by U+FFFD: databases cannot store them, so a record named by one could not be found again. */
+/** Replaces lone surrogates by U+FFFD: databases cannot store them, so a record could not be found by a name that contains one. */
 function toWellFormed(value: unknown): unknown {
   const root = { value };
-  // A list of what is left instead of recursion, which deep nesting would exhaust.
+  // A list instead of recursion, since deep nesting would exhaust the stack.
   const left: Record<string, unknown>[] = [root];
   for (let parent = left.pop(); parent; parent = left.pop()) {
     for (const [name, child] of Object.entries(parent)) {
@@ -88,7 +88,7 @@ function toWellFormed(value: unknown): unknown {
   return root.value;
 }
 
-/** The position where parsing failed, or 0, because the engine gives no position for a short text. */
+/** The position where parsing failed; 0 if the engine gives none, as for a short text. */
 function positionOf(error: unknown, text: string): number {
   const message = String(error);
   if (message.endsWith("Unexpected end of JSON input")) return text.length;
@@ -103,12 +103,12 @@ function jsonInvalid(position: number, error: string): ValidationItem {
   return { loc: ["body", position], msg: "JSON decode error", type: "json_invalid", input: {}, ctx: { error } };
 }
 
-/** 413 with the limit. */
+/** Returns a 413 error that names the limit. */
 export function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
   return new ApiError("payload_too_large", `The body is too large: send at most ${maxBytes.toLocaleString("en")} bytes.`);
 }
 
-/** A JSON body that may be left out, which is the same as `{}`. */
+/** An optional JSON body in a route's `request`. A request without a body is read as `{}`. */
 export function optionalJsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: false as const, content: { "application/json": { schema } } };
 }

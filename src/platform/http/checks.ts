@@ -16,7 +16,7 @@ export async function runChecks(c: AppContext, checks: readonly Check[]): Promis
   return undefined;
 }
 
-/** Checks as middleware: one layer of the framework for all of them. */
+/** Combines checks into one middleware, so that the framework runs one layer for all of them. */
 export function checking(...checks: Check[]): MiddlewareHandler<AppEnv> {
   return async (c, next) => (await runChecks(c, checks)) ?? next();
 }

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { Meter } from "../telemetry/meter.ts";
 import type { ApiError } from "./errors.ts";
 
-/** What authentication adds to a request's variables. @public */
+/** The variables that authentication adds to a request. @public */
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/checks.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
@@ -15,25 +15,25 @@ export interface AppEnv {
     credential: string | undefined;
     meter: Meter;
     startedAtMs: number;
-    /** For the log: the part that responded instead of an operation of the contract. */
+    /** The part of the service that responded instead of an operation of the API, for the log. */
     answeredBy: string | undefined;
-    /** What errors have beside the service's own fields, on a surface that speaks another protocol. */
+    /** Returns the further fields of an error, on a surface that follows another protocol. */
     errorFields: ((error: ApiError) => object) | undefined;
-    /** For the log: the code of the error in the response. */
+    /** The code of the error in the response, for the log. */
     errorCode: string | undefined;
-    /** Creates the ids of the request's new records: the same ones when an idempotent request is repeated. */
+    /** Creates an id for a new record in a shard. A repeated idempotent request gets the same ids. */
     newIdIn: (shard: number) => string;
     /** A digest of the request, by which idempotency compares requests. */
     requestHash: string | undefined;
-    /** The conversation that the response is about: a response that is kept for replays is erased with it. */
+    /** The conversation that the response is about. A response that is kept for replays is erased with its conversation. */
     conversationId: string | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
     /** Whether only the same API key may repeat the request, see `bindToApiKey`. */
     isBoundToApiKey: boolean | undefined;
-    /** Whether the request was handed on to its region, and was answered there. */
+    /** `begun` when the request is forwarded to its region, and `done` when it was answered there. */
     forwarding: "begun" | "done" | undefined;
-    /** For the log: who sent the request. */
+    /** The workspace and key that sent the request, for the log. */
     logFields: { workspaceId: string; keyId?: string } | undefined;
   };
 }

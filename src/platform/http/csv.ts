@@ -5,9 +5,10 @@ import type { jsonResponse } from "./responses.ts";
 import type { Page, Position } from "../db/sql.ts";
 import { decodeCursor } from "./page.ts";
 
-/** Records read at once: few trips to the database, and little memory. */
+/** The number of records that one read gets. More would need more memory; fewer would need more trips to the database. */
 const PAGE_SIZE = 500;
-/** The columns of a list as CSV: the name of each, and what a record has in it. */
+
+/** The columns of a list as CSV: each name with a function that returns the cell of a record. */
 export type CsvColumns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
 /** Whether the caller asks for a list as CSV. */
@@ -17,13 +18,13 @@ export function wantsCsv(c: AppContext): boolean {
 
 /** Documents CSV as a further format of a list. */
 export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
-  const schema = z.string().meta({ description: "With `Accept: text/csv`: the whole list; limit and offset are ignored." });
+  const schema = z.string().meta({ description: "The whole list, with `Accept: text/csv`. The parameters limit and offset are ignored." });
   return { ...response, content: { ...response.content, "text/csv": { schema } } };
 }
 
 /**
  * A whole list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A failure aborts the response.
- * @param readPage the records after a position, as the list's own pages have them.
+ * @param readPage reads a page of the list.
  */
 export async function csvResponse<Item>(
   c: AppContext,
@@ -32,7 +33,7 @@ export async function csvResponse<Item>(
   readPage: (page: Page & { cursor: Position | undefined }) => Promise<{ data: Item[]; next_cursor: string | null }>,
 ): Promise<Response> {
   const read = (cursor?: string | null) => readPage({ limit: PAGE_SIZE, offset: 0, cursor: cursor ? decodeCursor(cursor) : undefined });
-  // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.
+  // The first page is read before the response starts, so that an invalid query gets an error and not a broken file.
   let page: Awaited<ReturnType<typeof read>> | undefined = await read();
   let head = csvLine(Object.keys(columns));
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {

@@ -34,7 +34,7 @@ export function handleMethodNotAllowed(c: AppContext, allowedMethods: string[]):
   return handleError(new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } }), c);
 }
 
-/** The error that a caller gets for a failure of ours, which is logged. */
+/** Logs an unexpected error, and returns the error that the caller gets for it. */
 export function toApiError(c: AppContext, error: unknown): ApiError {
   logFailure(c, error);
   if (error instanceof UnreadableSecretError) {
@@ -53,7 +53,7 @@ export function toApiError(c: AppContext, error: unknown): ApiError {
   return new ApiError("internal_error", "Something failed on our side. Try again, and send us the request_id if it keeps failing.");
 }
 
-/** Whether the same request may be sent again without doing anything twice, or could not have had an Idempotency-Key. */
+/** Whether the request can be sent again without taking effect twice, or is one that accepts no Idempotency-Key. */
 function isRepeatable(c: AppContext): boolean {
   return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !(c.get("caller") ?? c.get("forwarding"));
 }

@@ -70,24 +70,24 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     return ALL_STATUS_OF[this.code];
   }
 
-  /** The body on the wire. @param further fields of the error on this surface. */
+  /** The body of the response. @param further fields of the error on this surface. */
   toBody(requestId: string, further = {}) {
     const error = { code: this.code, message: this.message, request_id: requestId, ...further, ...this.fields };
     return this.detail ? { detail: this.detail, error } : { error };
   }
 }
 
-/** The response is 404, even for a record of another workspace. */
+/** Returns a 404 error. A record of another workspace gets it too. */
 export function notFound(what: string): ApiError<"not_found"> {
   return new ApiError("not_found", `No ${what} with this id. Check the id and that it belongs to this workspace.`);
 }
 
-/** 422 with all failed checks. */
+/** Returns a 422 error that lists all failed checks. */
 export function invalid(detail: ValidationItem[]): ApiError<"validation_error"> {
   return new ApiError("validation_error", "The request is not valid. Each item of detail says what to change.", { detail });
 }
 
-/** 503 with Retry-After. */
+/** Returns a 503 error with Retry-After. */
 export function unavailable(message: string, retryAfterSeconds: number): ApiError<"unavailable"> {
   return new ApiError("unavailable", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
 }

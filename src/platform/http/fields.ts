@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { valueErrorParams } from "./validation.ts";
 
-// Schemas are built whenever an isolate starts: the two that most records have are built once.
+// Building schemas takes time when an isolate starts, so the two that most records use are built once.
 const UUID = z.guid().toLowerCase().meta({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 const TIMESTAMP = z.string().meta({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
 
@@ -25,7 +25,7 @@ const INTEGER = /^[+-]?[0-9]+$/;
 
 /**
  * A whole number in a query, in decimal digits.
- * @param bounds `instead` says what to do about a number that is too large.
+ * @param bounds `instead` tells the caller what to do instead of sending a number that is too large.
  */
 export function integerQuery(bounds: { min: number; max: number; default: number; instead?: string }) {
   const { min, max, instead } = bounds;
@@ -51,7 +51,7 @@ export function timeQuery() {
   return z
     .string()
     .transform((text, ctx) => {
-      // An unescaped plus sign of an offset arrives as a space; T and Z may be lower case (RFC 3339, 5.6).
+      // An unescaped plus sign of an offset is decoded as a space; T and Z may be lower case (RFC 3339, 5.6).
       const time = text.replace(/ (?=\d\d:\d\d$)/, "+").toUpperCase();
       if (!rfc3339.safeParse(time).success) {
         ctx.addIssue({ code: "invalid_format", format: "datetime", input: text });
@@ -67,7 +67,7 @@ export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that may be null. */
+/** Like `toTimestamp`, for a time that may be null. */
 export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }

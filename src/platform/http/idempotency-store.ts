@@ -56,7 +56,7 @@ export function releaseKey(db: Database, key: Key) {
     .where(and(isKey(key), isNull(idempotencyRecords.responseStatus)));
 }
 
-/** Deletes records from before `expiredMs`, at most `limit`. */
+/** Deletes up to `limit` records from before `expiredMs`. */
 export function pruneKeys(db: Database, expiredMs: number, limit: number) {
   return deleteSome(db, idempotencyRecords, lt(idempotencyRecords.createdAt, expiredMs), limit);
 }

@@ -15,8 +15,10 @@ import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKe
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
-/** The lease is longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s. After the lease, the request
- * is considered failed. */
+/**
+ * The lease is longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s. After the lease, the request
+ * is considered failed.
+ */
 const LEASE_MS = 30_000;
 /** A longer response is not kept. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -26,7 +28,7 @@ export const IDEMPOTENCY_PARAMETER = {
   in: "header" as const,
   name: HEADER,
   required: false,
-  description: "The same key with the same request is done once within 24 hours, and answered the same.",
+  description: "A request that is repeated with the same key within 24 hours takes effect once, and gets the same response.",
   schema: { type: "string" as const, minLength: 1, maxLength: MAX_KEY_LENGTH },
 };
 
@@ -57,13 +59,13 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   const response = await responseOrError(c, run);
   const conversationId = c.get("conversationId");
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
-  // The conversation holds what is streamed. The client does not wait for the write.
+  // A stream is not stored here, since the conversation holds it. The client does not wait for this write.
   if (isStream && conversationId !== undefined) waitUntil(db.batch([linkConversation(db, record, conversationId)]));
   else await keepResponse(c, db, record, response);
   return response;
 }
 
-/** The response, or that of the error: a refusal is repeated too. */
+/** Returns the response, or the error as a response, since refusals are replayed too. */
 async function responseOrError(c: AppContext, run: () => Promise<Response>): Promise<Response> {
   try {
     return await run();
@@ -72,7 +74,7 @@ async function responseOrError(c: AppContext, run: () => Promise<Response>): Pro
   }
 }
 
-/** Remembers what tells the request from others with its key, so that its body need not be kept. */
+/** Sets the hash by which the request is compared with others that have its key, so that its body need not be kept. */
 export async function hashBody(c: AppContext, body: Uint8Array<ArrayBuffer>): Promise<void> {
   if (c.req.header(HEADER) !== undefined) c.set("requestHash", await hashRequest(c, body));
 }
@@ -93,13 +95,13 @@ export const bindToApiKey: Check = (c) => {
 
 /**
  * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs
- * instead of being refused with 409. So a streamed response needs no copy here.
+ * instead of being refused with 409. A streamed response therefore needs no copy here.
  */
 export const joinRetries: Check = (c) => {
   c.set("joinsRetries", true);
 };
 
-/** A released key means that the first request failed, so this one is no replay. */
+/** Marks the response as a replay, unless the key was released, which means that the first request failed. */
 function markReplayed(c: AppContext, leaseUntil: number): void {
   if (leaseUntil > 0) c.header(REPLAYED, "true");
 }
@@ -157,7 +159,7 @@ function derivedIds({ workspaceId, key }: StoredKey, atMs: number): Promise<(sha
   return seededIds(`${workspaceId}/${atMs}/${key}`, atMs);
 }
 
-/** A request may take as long again as it has run; an interrupted one may be retried when its lease has expired. */
+/** Returns a 409 error. Its Retry-After is the time that the first request has run so far, or what is left of its lease if that is less. */
 function stillRunning(leftMs: number): ApiError {
   const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
   const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;

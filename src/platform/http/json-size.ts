@@ -2,8 +2,9 @@ const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 const HEX_DIGITS = 4;
 
 /**
- * Counts what a JSON text decodes to while its bytes stream in: its longest string in UTF-8, and everything else. So a body with
- * one long string is refused before it is held, parsed and decoded, however its letters are escaped. The text need not be valid.
+ * Measures a JSON text while its bytes stream in: the decoded length of its longest string in UTF-8, and the length of everything
+ * else. A body that is too long can thus be refused before it is in memory and parsed, however its characters are escaped. The text
+ * need not be valid.
  */
 export class JsonSize {
   /** The bytes of the longest string so far. */

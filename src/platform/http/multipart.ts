@@ -12,11 +12,11 @@ import { sha256OfPieces } from "../crypto/hashes.ts";
 import type { ValidationItem } from "./errors.ts";
 import { valueError } from "./validation.ts";
 
-/** All fields and headers together, without the file. */
+/** The limit of all fields and headers together, without the file. */
 const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
 
-/** A file of a form, in the pieces in which it came. */
+/** A file of a form, in the pieces in which it was received. */
 export class FormFile {
   constructor(
     /** The name of the file without the folders that some browsers send; null if the file has no name. */
@@ -28,7 +28,7 @@ export class FormFile {
     return this.pieces.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Errors do not echo it. */
+  /** Keeps the content of the file out of validation errors, which show the input. */
   toJSON(): undefined {
     return undefined;
   }

@@ -3,7 +3,7 @@ import type { Page, Position } from "../db/sql.ts";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
 
-/** The database reads past every record before the page, so that a larger offset would cost other requests their time. */
+/** The offset has a limit, since the database reads every record before the page, and a larger offset would delay other requests. */
 const OFFSET = { min: 0, max: 100_000, default: 0 };
 
 /** The paging parameters of the lists. */
@@ -40,7 +40,7 @@ const positionSchema = z.tuple([z.int().gte(0), z.guid()]);
 
 /** The paging parameters of long lists: an offset, or the cursor of the previous page. */
 export const cursorQuery = pageQuery.extend({
-  offset: integerQuery({ ...OFFSET, instead: "read on with cursor, the next_cursor of the page before" }),
+  offset: integerQuery({ ...OFFSET, instead: "instead, send the next_cursor of the previous page as cursor" }),
   cursor: z
     .string()
     .max(200)
@@ -49,12 +49,13 @@ export const cursorQuery = pageQuery.extend({
       if (text === undefined) return undefined;
       const position = decodeCursor(text);
       if (position) return position;
-      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the page before, unchanged") });
+      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the previous page, unchanged") });
       return z.NEVER;
     })
     .meta({
       type: "string",
-      description: "The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it.",
+      description:
+        "The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it.",
     }),
 });
 
@@ -93,7 +94,7 @@ function encode({ atMs, id }: Position): string {
   return new TextEncoder().encode(JSON.stringify([atMs, id])).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** What a cursor encodes; undefined for a text that is none. */
+/** Returns the position that a cursor encodes; undefined if the text is not a cursor. */
 export function decodeCursor(text: string): Position | undefined {
   try {
     const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));

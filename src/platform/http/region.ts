@@ -14,10 +14,10 @@ export class RegionalEntry extends DurableObject<Env> {
   }
 }
 
-/** Enough objects that none is too busy, and few enough that those in use stay loaded. */
+/** The number of entries in a region: enough that none is too busy, and few enough that those in use stay loaded. */
 const ENTRIES = 32;
 
-/** Which of a region's entries this isolate uses. */
+/** The number of the entry that this isolate uses. */
 let entry: number | undefined;
 
 /** The requests that came through a region's entry. */
@@ -35,8 +35,8 @@ export function isForwarded(c: AppContext): boolean {
 }
 
 /**
- * Hands the request on to the region of the workspace or record with this id, where its gate, its database and its objects
- * are: however many calls it needs, it crosses the distance once.
+ * Forwards the request to the region of the workspace or record with this id, which has its gate, its database and its objects.
+ * However many calls the request needs, it crosses the distance once.
  * @returns the region's response; undefined if the request is to be answered here.
  */
 export async function answerInRegion(c: AppContext, id: string): Promise<Response | undefined> {
@@ -53,7 +53,7 @@ export function inRegionOf(parameter: string): Check {
   return (c) => answerInRegion(c, c.req.param(parameter) ?? "");
 }
 
-/** The request with its credential: that of the console's session, which is checked at the edge. */
+/** The request to forward. A session of the console is checked at the edge, so its credential replaces its cookie. */
 function requestOf(c: AppContext): Request {
   const credential = c.get("credential");
   if (credential === undefined) return c.req.raw;
@@ -63,7 +63,7 @@ function requestOf(c: AppContext): Request {
   return new Request(c.req.raw, { headers });
 }
 
-/** An entry fails with its machine and with each deployment: a GET is then sent again, to another one. */
+/** Calls the isolate's entry. An entry fails during a deployment and when its machine fails; a GET is then sent again, to another entry. */
 async function callEntry(env: Env, region: Region, request: Request): Promise<Response> {
   try {
     return await entryOf(env, region).fetch(request);

@@ -23,7 +23,7 @@ export function beginRequest(c: AppContext): void {
 
 /** Reports a request that has its response. The raw path and query are left out: they may hold personal data. */
 export function endRequest(c: AppContext): void {
-  // The region has reported it.
+  // The Worker in the region has reported it.
   if (c.get("forwarding") === "done") return;
   const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
   const [, first = ""] = c.req.path.split("/", 2);
@@ -46,10 +46,10 @@ export function logFailure(c: AppContext, error: unknown): void {
   logProblem("failure", { request_id: c.get("requestId"), operation: operationOf(c) }, error);
 }
 
-/** Operation ids by a handler that only their route has. */
+/** The ids of operations by the handlers of their routes. */
 const operationIds = new WeakMap<object, string>();
 
-/** Names the operation of the route with this handler, which no other route may have. */
+/** Sets the operation id of a route by its handler. No two routes may share a handler. */
 export function nameOperation(handler: Handler<AppEnv>, operationId: string): void {
   operationIds.set(handler, operationId);
 }

@@ -10,9 +10,9 @@ const errorSchema = z
         message: z.string().meta({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
         conversation_id: z.string().optional().meta({
           description:
-            "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
+            "Present if a question got a 500 or 503 but is stored: it will be answered in this conversation. Without it, the question is not stored.",
         }),
-        message_id: z.string().optional().meta({ description: "The answer that will be written: resume its stream." }),
+        message_id: z.string().optional().meta({ description: "The id of the answer that will be written. Resume its stream to read it." }),
         type: z.string().optional().meta({ description: "Only under /openai: the type of the error, as OpenAI names it." }),
         param: z
           .string()
@@ -36,7 +36,7 @@ const validationErrorSchema = errorSchema
               example: ["body", "message"],
             }),
             msg: z.string().meta({ description: "The problem." }),
-            type: z.string().meta({ description: "The kind of error, in the words of Pydantic v2." }),
+            type: z.string().meta({ description: "The kind of error, as Pydantic v2 names it." }),
             input: z.unknown().optional().meta({ description: "The value that was sent." }),
             ctx: z.record(z.string(), z.unknown()).optional().meta({ description: "The bounds or choices of the check." }),
           })
@@ -51,9 +51,9 @@ const integerHeader = (description: string) => ({ description, schema: { type: "
 /** The documented response headers, as components of the OpenAPI document. */
 export const HEADER_COMPONENTS = {
   RequestId: { description: "Names this request in logs and errors.", schema: { type: "string" as const } },
-  RateLimitLimit: integerHeader("Requests that the workspace may make in any 60 seconds, all its keys together."),
-  RateLimitRemaining: integerHeader("How many of them are left now."),
-  RateLimitReset: integerHeader("Unix seconds at which all of them are left again, if nothing more is sent."),
+  RateLimitLimit: integerHeader("Requests that all keys of the workspace together may make in any 60 seconds."),
+  RateLimitRemaining: integerHeader("How many of these requests are left now."),
+  RateLimitReset: integerHeader("Unix time in seconds at which all of these requests are available again, if nothing more is sent."),
   RetryAfter: integerHeader("Whole seconds to wait before trying again."),
 };
 
@@ -87,7 +87,7 @@ export type ErrorStatus = keyof typeof DESCRIPTIONS;
 
 const REQUEST_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
-/** What each error status says, for the OpenAPI document. */
+/** An example of the error of each status, for the OpenAPI document. */
 const EXAMPLES: Record<ErrorStatus, { code: ErrorCode; message: string }> = {
   401: {
     code: "invalid_api_key",
@@ -97,12 +97,12 @@ const EXAMPLES: Record<ErrorStatus, { code: ErrorCode; message: string }> = {
     code: "quota_exceeded",
     message: "The workspace's messages of this month are used up. Ask for a larger plan, or wait for the next month.",
   },
-  403: { code: "insufficient_scope", message: "This needs the scope chat:write. Use a key that carries it." },
+  403: { code: "insufficient_scope", message: "This needs the scope chat:write. Use a key that has it." },
   404: { code: "not_found", message: "No agent with this id. Check the id and that it belongs to this workspace." },
   409: { code: "conflict", message: "Another agent of the workspace has this slug. Choose another one." },
   413: { code: "payload_too_large", message: "The body is too large: send at most 524,288 bytes." },
   422: { code: "validation_error", message: "The request is not valid. Each item of detail says what to change." },
-  429: { code: "rate_limited", message: "The workspace's rate limit is exceeded, all its keys together. Try again in 12 s." },
+  429: { code: "rate_limited", message: "The rate limit, which all keys of the workspace share, is exceeded. Try again in 12 s." },
   500: { code: "internal_error", message: "Something failed on our side. Try again, and send us the request_id if it keeps failing." },
   503: { code: "unavailable", message: "The service is busy. Try again in a moment." },
 };
@@ -142,7 +142,7 @@ export function errorResponses(...statuses: ErrorStatus[]) {
   return Object.fromEntries(all.map((status) => [status, ERROR_RESPONSES[status]]));
 }
 
-/** Each is built once: all operations have most of them. */
+/** Each response is built once, since all operations have most of them. */
 const ERROR_RESPONSES = Object.fromEntries(
   (Object.keys(DESCRIPTIONS) as `${ErrorStatus}`[]).map((status) => [status, errorResponse(Number(status) as ErrorStatus)]),
 ) as Record<ErrorStatus, ReturnType<typeof errorResponse>>;

@@ -12,14 +12,14 @@ import { toHeader, UNKNOWN_FIELDS, unknownFields } from "./unknown-fields.ts";
 import { extraItems, repeatedItems, toItems } from "./validation.ts";
 
 interface RouterOptions {
-  /** Whether a body with fields that the operation does not know is refused; elsewhere they are named in a header. */
+  /** Whether a body with unknown fields is refused. Otherwise a header of the response names them. */
   refusesUnknownFields?: boolean;
 }
 
 interface RouteChecks {
-  /** Run in order before the input is read. */
+  /** These run in order, before the input is read. */
   checks?: readonly Check[];
-  /** Runs once the input is valid, and before a response is repeated for its Idempotency-Key. */
+  /** This runs when the input is valid, before a stored response is replayed for an Idempotency-Key. */
   checkInput?: Check;
 }
 
@@ -59,7 +59,7 @@ function isIdempotent(route: RouteConfig & { "x-scope"?: string }): boolean {
   return route.method === "post" && route["x-scope"]?.endsWith(":write") === true;
 }
 
-/** Adds the tag, and what holds for every route with a body and for every one that takes an Idempotency-Key. */
+/** Adds the tag, and the header and the error responses that all routes with a body or an Idempotency-Key have. */
 function documented(contract: RouteConfig, tag: string | undefined): RouteConfig {
   const { operationId, ...rest } = contract;
   const takesKey = isIdempotent(contract);

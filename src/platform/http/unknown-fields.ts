@@ -3,13 +3,13 @@ import type { z } from "@hono/zod-openapi";
 /** The response header that names the fields of a request that the operation does not know. */
 export const UNKNOWN_FIELDS = "X-Unknown-Fields";
 
-/** Enough to find a misspelt name; a response must not grow with the request. */
+/** This is enough to find a misspelt name. A response must not grow with the request. */
 const MAX_NAMED = 20;
 const MAX_NAME_LENGTH = 100;
 
 export type FieldPath = (string | number)[];
 
-/** The part of zod's definition of a schema that tells which fields there are. */
+/** The part of zod's definition of a schema that lists its fields. */
 interface Definition {
   type: string;
   shape?: Record<string, z.ZodType>;
@@ -21,7 +21,7 @@ interface Definition {
   options?: z.ZodType[];
 }
 
-/** The paths of the fields in a value that its schema ignores. A strict schema refuses them itself; a record knows all. */
+/** The paths of the fields in a value that its schema ignores. A strict schema refuses them itself, and a record accepts any field. */
 export function unknownFields(schema: z.ZodType, value: unknown): FieldPath[] {
   const def = schema.def as unknown as Definition;
   if (Array.isArray(value))
@@ -34,7 +34,7 @@ export function unknownFields(schema: z.ZodType, value: unknown): FieldPath[] {
   );
 }
 
-/** The same for a schema around another one, such as an optional or a transformed one. */
+/** Like `unknownFields`, for a schema that wraps another one, such as an optional or transformed schema. */
 function inner({ innerType, in: input, out, options }: Definition, value: unknown): FieldPath[] {
   if (innerType) return unknownFields(innerType, value);
   // One side of a pipe may be a check or a transform; the other one has the fields.

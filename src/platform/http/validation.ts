@@ -4,7 +4,7 @@ import type { FieldPath } from "./unknown-fields.ts";
 
 /** A larger input is left out of the error: a response must not be as large as the request. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
-/** Bounds the response to a list of a hundred thousand invalid entries. */
+/** Bounds the response to a request with a hundred thousand invalid entries. */
 const MAX_ITEMS = 100;
 
 /** Fields that hold the caller's secrets: inputs with them are not echoed. */
@@ -39,14 +39,14 @@ export function toItems(target: Target, issues: readonly Issue[], raw: unknown):
   });
 }
 
-/** Parameters that are given twice: choosing one of the values silently would mislead the caller. */
+/** Reports parameters that are given twice, since choosing one of the values silently would mislead the caller. */
 export function repeatedItems(query: z.ZodType, given: Record<string, string[]>): ValidationItem[] {
   const known = "shape" in query ? Object.keys(query.shape as object) : [];
   const repeated = known.filter((name) => (given[name]?.length ?? 0) > 1);
   return repeated.map((name) => ({ loc: ["query", name], ...valueError("give this parameter once"), input: given[name] }));
 }
 
-/** Fields of a body that the operation does not know, where it refuses them. */
+/** Reports the fields of a body that the operation does not know. */
 export function extraItems(paths: readonly FieldPath[], raw: unknown): ValidationItem[] {
   return paths.slice(0, MAX_ITEMS).map((path) => {
     const item: ValidationItem = { loc: ["body", ...path], msg: "Extra inputs are not permitted", type: "extra_forbidden" };
@@ -54,7 +54,7 @@ export function extraItems(paths: readonly FieldPath[], raw: unknown): Validatio
   });
 }
 
-/** The first failed check of each field; for a number, the field's own bound before the range of safe integers. */
+/** The first failed check of each field. For a number, the field's own bound takes precedence over the range of safe integers. */
 function firstPerPath(issues: readonly Issue[]): Issue[] {
   const byPath = Map.groupBy(issues, (issue) => JSON.stringify(issue.path));
   return [...byPath.values()].map((same) => same.find((issue) => !isSafeRange(issue)) ?? same[0]!);

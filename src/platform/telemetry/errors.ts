@@ -7,7 +7,7 @@ export class Fault extends Error {
 const MAX_FRAMES = 8;
 /** The starts of messages of the runtime, the platform and D1. Each pattern ends before a quotation, which may be personal data. */
 const LOGGED_MESSAGES = [
-  // Their apostrophes quote nothing.
+  // The apostrophes in these messages do not start a quotation.
   /^(?:D1_\w*ERROR: )?(?:Can't read from request stream because client disconnected|D1 DB's isolate exceeded its memory limit and was reset)/,
   /^D1_\w*ERROR: [^"'`]*/,
   /^Cannot read properties of (?:undefined|null)/,

@@ -3,7 +3,7 @@ import { describeError } from "./errors.ts";
 /** The fields of a log line: ids, numbers and words of this code, never personal data or secrets. */
 export type Fields = Record<string, string | number | boolean | null | undefined | readonly string[]>;
 
-/** During an outage every request would log the same event. */
+/** How often `logRarely` logs an event at most. During an outage every request would log the same one. */
 const RARELY_INTERVAL_MS = 60_000;
 
 const loggedAtMs = new Map<string, number>();

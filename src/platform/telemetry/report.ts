@@ -143,7 +143,7 @@ export function toDataPoint(reported: Report): AnalyticsEngineDataPoint {
   };
 }
 
-/** What is known of a job before it starts. */
+/** The description of a job before it starts. */
 export interface JobContext {
   job: Job;
   workspaceId?: string | null;
@@ -157,7 +157,7 @@ export interface JobContext {
 /** What a finished job adds to its report. */
 export interface JobResult {
   outcome?: string;
-  /** If it was unknown before. */
+  /** Given if it was unknown before the job. */
   workspaceId?: string;
   fields?: Fields;
 }
@@ -165,7 +165,7 @@ export interface JobResult {
 /**
  * Runs a job and reports it, whether it returns or throws.
  * @param meter counts its cost; a caller that needs the cost passes its own.
- * @throws what the work throws, once it is reported.
+ * @throws the work's error, after it is reported.
  */
 export async function measureJob<Result>(
   env: Env,

@@ -586,7 +586,7 @@ describe("valid inputs", () => {
     const workspace = await createWorkspace();
     for (const list of ["/conversations", "/leads"]) {
       const answer = await workspace.call("GET", `${list}?offset=100001`);
-      const msg = "Input should be less than or equal to 100000: read on with cursor, the next_cursor of the page before";
+      const msg = "Input should be less than or equal to 100000: instead, send the next_cursor of the previous page as cursor";
       expect([answer.status, answer.body.detail]).toEqual([422, [{ ...above("query.offset", "100001", 100_000), msg }]]);
       expect((await workspace.call("GET", `${list}?offset=100000`)).status).toBe(200);
     }
