@@ -157,6 +157,8 @@ export interface Schemas {
       team_messages_today: number;
       /** Cases of the evaluations that were started on this UTC day. */
       evaluation_cases_today: number;
+      /** Erasures of persons that were started on this UTC day. */
+      erasures_today: number;
       /** Agents now. */
       agents: number;
       /** API keys that are not revoked. */
@@ -184,7 +186,7 @@ export interface Schemas {
     messages: number;
     /** Messages of one conversation, all authors together. */
     messages_per_conversation: number;
-    /** Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers. */
+    /** Messages of visitors in a UTC day. Over the API, only those count that do not use the quota, such as those to a human. */
     visitor_messages_per_day: number;
     /** Leads of all agents in a UTC day. */
     leads_per_day: number;
@@ -192,6 +194,8 @@ export interface Schemas {
     team_messages_per_day: number;
     /** Cases of evaluations in a UTC day. */
     evaluation_cases_per_day: number;
+    /** Erasures of persons that are started in a UTC day. */
+    erasures_per_day: number;
     /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */

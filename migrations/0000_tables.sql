@@ -155,10 +155,12 @@ CREATE TABLE `audit_log` (
 	`action` text NOT NULL,
 	`subject_hash` text,
 	`detail` text,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`expires_at` integer
 );
 --> statement-breakpoint
 CREATE INDEX `audit_log_workspace` ON `audit_log` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE INDEX `audit_log_expires` ON `audit_log` (`expires_at`) WHERE expires_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `conversation_counts` (
 	`workspace_id` text NOT NULL,
 	`agent_id` text NOT NULL,
@@ -259,16 +261,6 @@ CREATE TABLE `delivery_attempts` (
 );
 --> statement-breakpoint
 CREATE INDEX `delivery_attempts_workspace` ON `delivery_attempts` (`workspace_id`,`delivery_id`);--> statement-breakpoint
-CREATE TABLE `inbound_emails` (
-	`workspace_id` text NOT NULL,
-	`mail_key` text NOT NULL,
-	`sender_key` text NOT NULL,
-	`created_at` integer NOT NULL,
-	PRIMARY KEY(`workspace_id`, `mail_key`)
-);
---> statement-breakpoint
-CREATE INDEX `inbound_emails_sender` ON `inbound_emails` (`workspace_id`,`sender_key`,`created_at`);--> statement-breakpoint
-CREATE INDEX `inbound_emails_created` ON `inbound_emails` (`created_at`);--> statement-breakpoint
 CREATE TABLE `email_directory` (
 	`address` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -395,6 +387,16 @@ CREATE TABLE `idempotency_records` (
 --> statement-breakpoint
 CREATE INDEX `idempotency_records_created` ON `idempotency_records` (`created_at`);--> statement-breakpoint
 CREATE INDEX `idempotency_records_conversation` ON `idempotency_records` (`workspace_id`,`conversation_id`);--> statement-breakpoint
+CREATE TABLE `inbound_emails` (
+	`workspace_id` text NOT NULL,
+	`mail_key` text NOT NULL,
+	`sender_key` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`workspace_id`, `mail_key`)
+);
+--> statement-breakpoint
+CREATE INDEX `inbound_emails_sender` ON `inbound_emails` (`workspace_id`,`sender_key`,`created_at`);--> statement-breakpoint
+CREATE INDEX `inbound_emails_created` ON `inbound_emails` (`created_at`);--> statement-breakpoint
 CREATE TABLE `lead_counts` (
 	`workspace_id` text NOT NULL,
 	`agent_id` text NOT NULL,

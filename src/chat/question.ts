@@ -48,7 +48,7 @@ export interface Question {
   quota: { period: string; limit: number };
   /** How many messages a conversation may have. */
   maxMessages: number;
-  /** How many messages visitors may send; undefined for questions over the API. */
+  /** How many messages visitors may send; undefined if their number is not limited. */
   messageLimit?: VisitorLimit;
   /** How many leads the agent's tool may add. */
   leadLimit: VisitorLimit;

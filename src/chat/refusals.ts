@@ -1,3 +1,4 @@
+import { isForHumans } from "../conversations/status.ts";
 import { ApiError, type ErrorCode, notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -38,8 +39,10 @@ export function refusalOf(question: Question, { agent, continued, full, stored }
   }
   // The only other condition is that the visitor was not erased.
   if (ignoresLimits) return { outcome: "conversation_not_found" };
+  // The quota and the agent matter only to questions for the agent.
+  if (full && continued && isForHumans(continued.status)) return { outcome: "rate_limited", full };
   if (agent.status === "paused") return { outcome: "agent_paused" };
-  return full ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
+  return full && !question.messageLimit?.onlyOutsideQuota ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
 }
 
 /** Whether a limit or a pause of the agent is the reason, so that the question may be stored nevertheless. */

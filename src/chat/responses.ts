@@ -34,6 +34,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     ...(settings && { settings }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
+    messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },
     leadLimit: visitorLimitOf(limits, "leads", null),
     questionId: newId(),
     answerId: newId(),

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
 import {
   conversationExists,
@@ -58,7 +58,7 @@ export async function beginTurn(
   { isSmallTalk = false, ...conditions }: StoreConditions & { isSmallTalk?: boolean } = {},
 ) {
   const { workspaceId, nowMs, visitor } = question;
-  const windows = question.messageLimit ? windowsOf(question.messageLimit, nowMs) : [];
+  const windows = windowsFor(question);
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const checked = { ...storedPart(question), ...conditions };
   const values = { question: checked, windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
@@ -79,6 +79,11 @@ export async function beginTurn(
     stored,
     written: ran.written,
   };
+}
+
+/** The windows in which a question is counted. A new conversation over the API is for the agent, so that its question uses the quota. */
+function windowsFor({ messageLimit, isNew, nowMs }: Question): VisitorWindow[] {
+  return messageLimit && !(messageLimit.onlyOutsideQuota && isNew) ? windowsOf(messageLimit, nowMs) : [];
 }
 
 /** Leaves out fields that no statement uses. Statements are compiled for each shape of their values, and callers choose these shapes. */
@@ -109,7 +114,12 @@ function buildBegin(db: Database, { question, windows, emailKey, eventId }: Begi
       ...(visitor ? upsertVisitor(db, question, { ...visitor, emailKey }, admitted) : []),
       ...(isNew ? [createConversation(db, question, admitted)] : continueConversation(db, question, admitted)),
       addQuestion(db, question, admitted),
-      ...countSent(db, workspaceId, windows, IF_CHANGED),
+      ...countSent(
+        db,
+        workspaceId,
+        windows,
+        question.messageLimit?.onlyOutsideQuota ? sql`${IF_CHANGED} AND ${isOutsideQuota(question)}` : IF_CHANGED,
+      ),
       ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
     ],
     after: { stored: listTurnMessages(db, question) },
@@ -222,9 +232,6 @@ function continueConversation(db: Database, question: Question, isAdmitted: SQL)
  */
 function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
   const { workspaceId, conversationId, visitor, nowMs } = question;
-  const status = sql`(SELECT status FROM ${conversations} WHERE id = ${conversationId})`;
-  const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(question)} NOT IN ${SILENCING_REASONS}`;
-  const isCounted = sql`(${status} NOT IN ${HUMAN_STATUSES} OR coalesce(${isWaiting}, FALSE)) AND ${mayBeAnswered(question)}`;
   const row = {
     id: question.questionId,
     workspaceId,
@@ -234,10 +241,22 @@ function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
     authorId: visitorIdOf(question),
     authorName: visitor?.name ?? null,
     content: question.message,
-    quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${question.quota.period} END`,
+    quotaPeriod: sql`CASE WHEN ${usesQuota(question)} THEN ${question.quota.period} END`,
     createdAt: question.isNew ? nowMs : messageTime(question, nowMs),
   };
   return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
+}
+
+/** SQL condition: the agent is to answer the question, so that it uses the quota. */
+function usesQuota(question: Question): SQL {
+  const status = sql`(SELECT status FROM ${conversations} WHERE id = ${question.conversationId})`;
+  const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(question)} NOT IN ${SILENCING_REASONS}`;
+  return sql`((${status} NOT IN ${HUMAN_STATUSES} OR coalesce(${isWaiting}, FALSE)) AND ${mayBeAnswered(question)})`;
+}
+
+/** SQL condition: the question is stored, and does not use the quota. */
+function isOutsideQuota({ workspaceId, questionId }: Question): SQL {
+  return exists(messages, isOwn(messages, workspaceId, questionId), isNull(messages.quotaPeriod));
 }
 
 /** Lists the turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
@@ -271,7 +290,7 @@ export async function finishTurn(
     first,
     ...rest,
     ...(isWaiting ? handOff(db, question, handoff, nowMs) : []),
-    ...(handoff?.reason === "model_failure" ? [refundQuota(db, question)] : []),
+    ...(handoff?.reason === "model_failure" ? refundQuota(db, { ...question, nowMs }) : []),
   ]);
   // Another attempt has stored the answer, or the conversation is erased.
   const [conversation] = written[0].length > 0 ? written[0] : (await db.batch([findConversationState(db, question)]))[0];
@@ -324,12 +343,19 @@ function handOff(db: Database, question: Question, handoff: NonNullable<Answer["
   return createHandoff(db, { ...question, nowMs }, { ...handoff, triggerMessageId: question.questionId, questionKey });
 }
 
-/** Takes a question out of the quota, since the service failed to answer it or a human does. */
-export function refundQuota(db: Database, { workspaceId, questionId }: Question) {
-  return db
-    .update(messages)
-    .set({ quotaPeriod: null })
-    .where(isOwn(messages, workspaceId, questionId));
+/**
+ * Takes a question out of the quota, since the service failed to answer it or a human does. Over the API it then counts among the day's
+ * messages, and where these have no room, it stays in the quota: a model whose name the workspace has misspelled fails each question.
+ */
+export function refundQuota(db: Database, { workspaceId, questionId, messageLimit, nowMs }: Question) {
+  const windows = messageLimit?.onlyOutsideQuota ? windowsOf(messageLimit, nowMs) : [];
+  return [
+    db
+      .update(messages)
+      .set({ quotaPeriod: null })
+      .where(and(isOwn(messages, workspaceId, questionId), isNotNull(messages.quotaPeriod), mayBeSent(workspaceId, windows))),
+    ...countSent(db, workspaceId, windows, IF_CHANGED),
+  ] as const;
 }
 
 /** SQL condition: the agent is active, and the month's quota is not used up. */
@@ -344,13 +370,16 @@ function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]
   const { workspaceId, agentId, conversationId } = question;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  const isWithin = sql`${question.ignoresLimits ? sql`TRUE` : mayBeSent(workspaceId, windows)} AND ${isNotErased(question)}`;
+  const isSent = mayBeSent(workspaceId, windows);
+  const { onlyOutsideQuota } = question.messageLimit ?? {};
+  const hasRoomToday = onlyOutsideQuota ? sql`(c.status NOT IN ${HUMAN_STATUSES} OR ${usesQuota(question)} OR ${isSent})` : isSent;
+  const isWithin = sql`${question.ignoresLimits ? sql`TRUE` : question.isNew ? isSent : hasRoomToday} AND ${isNotErased(question)}`;
   const mayBeAsked = question.ignoresLimits ? sql`TRUE` : mayBeAnswered(question);
   if (question.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${question.channel}
       AND ${belongsToVisitor(question, sql`c.visitor_id`)} AND ${hasRoom(question, sql`c.message_count`)}
-      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked})) AND ${isWithin}`;
+      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked}) AND ${isWithin})`;
 }
 
 /** SQL condition: the visitor was not erased while the question waited. */

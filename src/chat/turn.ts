@@ -166,7 +166,7 @@ export class TurnRunner {
         return toChatAnswer(turn.answered, turn.conversation.status);
       case "keepForHuman":
         // An attempt that was interrupted before a human took over may have counted the question.
-        if (turn.asked?.quotaPeriod) await op.db.batch([refundQuota(op.db, question)]);
+        if (turn.asked?.quotaPeriod) await op.db.batch(refundQuota(op.db, question));
         return silentAnswer(turn, question);
       case "handOff":
         return this.storeAnswer(turn, attempt, failureAnswer({ ...turn, question }));

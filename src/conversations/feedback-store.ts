@@ -20,15 +20,24 @@ export interface Rating {
   comment: string | null;
 }
 
-/** Rates an answer of the conversation, and replaces the author's earlier rating. Returns no row if there is no such answer. */
+/** How many API keys may rate an answer: as many as the largest plan has. Each new key could otherwise add a rating. */
+const MAX_KEYS = 200;
+
+/**
+ * Rates an answer of the conversation, and replaces the author's earlier rating. Returns no row if there is no such answer or
+ * too many keys have rated it.
+ */
 export const setFeedback = compiled((db, { workspaceId, conversationId }: ConversationKey, given: Rating, nowMs: number) => {
-  const { rating, comment } = given;
+  const { author, rating, comment } = given;
   const agentId = sql`(SELECT agent_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
   const isAnswer = sql`EXISTS (SELECT 1 FROM ${messages} WHERE id = ${given.messageId} AND workspace_id = ${workspaceId}
     AND conversation_id = ${conversationId} AND role = 'assistant')`;
+  const byOthers = sql`(SELECT count(*) FROM ${messageFeedback} WHERE workspace_id = ${workspaceId}
+    AND conversation_id = ${conversationId} AND message_id = ${given.messageId} AND author <> ${author})`;
+  const hasRoom = sql`(${author} = ${BY_VISITOR} OR ${byOthers} < ${MAX_KEYS})`;
   const row = { ...given, workspaceId, conversationId, agentId, createdAt: nowMs, updatedAt: nowMs };
   const target = [messageFeedback.workspaceId, messageFeedback.conversationId, messageFeedback.messageId, messageFeedback.author];
-  return insertWhere(db, messageFeedback, row, isAnswer)
+  return insertWhere(db, messageFeedback, row, sql`${isAnswer} AND ${hasRoom}`)
     .onConflictDoUpdate({ target, set: { rating, comment, updatedAt: nowMs } })
     .returning();
 });

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
-import { notFound, unavailable } from "../platform/http/errors.ts";
+import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
@@ -11,7 +11,7 @@ import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { countNotes } from "./note-store.ts";
 import { findConversations } from "./search.ts";
-import { findConversationRecord, findMessageCount, listTranscript } from "./store.ts";
+import { findConversationRecord, findMessage, findMessageCount, listTranscript } from "./store.ts";
 import {
   conversationColumns,
   conversationPageSchema,
@@ -164,7 +164,11 @@ conversationRoutes.openapi(rateAnswer, async (c) => {
   const { rating, comment = null } = c.req.valid("json");
   const given = { id: newId(), messageId, author: c.get("caller").key.id, rating, comment };
   const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
-  if (!rated) throw notFound("message");
+  if (!rated) {
+    const [[message]] = await db.batch([findMessage(db, workspaceId, messageId)]);
+    if (message?.conversationId !== conversationId || message.role !== "assistant") throw notFound("message");
+    throw new ApiError("conflict", "This answer has ratings of 200 API keys. Use one of these keys to change its rating.");
+  }
   c.set("conversationId", conversationId);
   return c.json(toFeedback(rated), 200);
 });

@@ -11,6 +11,11 @@ export const HANDOFF_SUMMARY_LENGTH = 500;
 /** The statuses in which a human handles the conversation or is asked to. */
 export const HUMAN_STATUSES = ["needs_human", "human_active"] as const satisfies ConversationStatus[];
 
+/** Returns whether a human handles the conversation or is asked to. */
+export function isForHumans(status: ConversationStatus): boolean {
+  return (HUMAN_STATUSES as readonly ConversationStatus[]).includes(status);
+}
+
 /** The events that change a conversation's status. A caller can also set it. */
 export const TRIGGERS = ["visitor_wrote", "agent_answered", "agent_handed_off", "team_replied", "team_resolved", "idled"] as const;
 

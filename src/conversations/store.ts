@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { appendEvent } from "../events/outbox.ts";
+import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -8,7 +8,7 @@ import { agents, auditLog, conversations, handoffs, messages, notes } from "../p
 import { exists, findOwn, importCompleted, insertWhere, isOfConversation, isOwn, jsonIds, type Page } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { mayBeSent } from "../workspaces/visitor-store.ts";
+import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -201,14 +201,23 @@ interface HandoffCause {
   failure?: string | null;
 }
 
-/** Creates a hand-off and its event, unless the conversation has one already or a human has taken over. */
-export function createHandoff(db: Database, { workspaceId, conversationId, agentId, nowMs }: HandoffKey, cause: HandoffCause) {
+/**
+ * Creates a hand-off and its event, unless the conversation has one already or a human has taken over.
+ * @param windows the windows that need room and in which the hand-off is counted.
+ */
+export function createHandoff(
+  db: Database,
+  { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
+  cause: HandoffCause,
+  windows: readonly VisitorWindow[] = [],
+) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = exists(conversations, isOwn(conversations, workspaceId, conversationId), eq(conversations.status, "needs_human"));
   const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
   return [
-    insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
+    insertWhere(db, handoffs, row, sql`${isWaiting} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing(),
+    ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
   ] as const;
 }

@@ -8,14 +8,16 @@ import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { emailOfAnonId } from "../platform/text.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { dayWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import {
   createErasure,
   type DeletedCounts,
-  deleteErasure,
   eraseConversationRows,
   eraseLeadEvents,
   eraseThreadsWith,
   findAudit,
+  finishErasure,
   updateDeleted,
 } from "./erasure-store.ts";
 import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
@@ -24,6 +26,9 @@ import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVi
 export const RECORDS_PER_STEP = 50;
 /** How many rows of each kind one step deletes: well below the limits of a D1 query. */
 const ROWS_PER_STEP = 2_000;
+
+/** How long the record of an erasure is kept that found nothing to delete. */
+const EMPTY_RECORD_MS = 30 * DAY_MS;
 
 /** The kinds of records that are counted. A response names all of them. */
 const KINDS = [
@@ -43,15 +48,15 @@ const KINDS = [
   "idempotency_records",
 ];
 
+/** The result of an erasure: `rate_limited` if it was not started, because the day's erasures are used up. */
+type ErasureResult = { outcome: "erased"; auditId: string; deleted: DeletedCounts } | { outcome: "rate_limited"; full: VisitorWindow };
+
 /**
  * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first, so that the sweep resumes it if it is
  * interrupted. Repeating it is safe.
+ * @param perDay how many erasures the workspace may start in a day.
  */
-export async function erasePerson(
-  op: Operation,
-  person: PersonIdentifier,
-  actor: string,
-): Promise<{ auditId: string; deleted: DeletedCounts }> {
+export async function erasePerson(op: Operation, person: PersonIdentifier, actor: string, perDay: number): Promise<ErasureResult> {
   const { env, db, workspaceId, nowMs } = op;
   const auditId = newId(shardOf(workspaceId), nowMs);
   const hashOf = (one: PersonIdentifier) => subjectHashOf(secretValues(env.KEY_SECRET)[0], workspaceId, one);
@@ -62,8 +67,10 @@ export async function erasePerson(
   const detail = { deleted: zeroCounts(), visitors: visitorHashes };
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail, createdAt: nowMs };
   const identifier = await encryptSecret(env, JSON.stringify(person), erasureContext(auditId));
-  await db.batch(createErasure(db, audit, identifier));
-  return { auditId, deleted: await runSteps(op, auditId, person, zeroCounts()) };
+  const day = dayWindow("erasures", perDay, nowMs);
+  const [[created]] = await db.batch(createErasure(db, audit, identifier, [day]));
+  if (!created) return { outcome: "rate_limited", full: day };
+  return { outcome: "erased", auditId, deleted: await runSteps(op, auditId, person, zeroCounts()) };
 }
 
 /**
@@ -87,7 +94,8 @@ async function runSteps(op: Operation, auditId: string, person: PersonIdentifier
   for (const step of [erasePersonConversations, erasePersonThreads, eraseLeadsByVisitor, erasePersonVisitors, erasePersonLeads]) {
     while (await step(op, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
   }
-  await db.batch([updateDeleted(db, auditId, deleted), deleteErasure(db, auditId)]);
+  const isEmpty = Object.values(deleted).every((count) => count === 0);
+  await db.batch([updateDeleted(db, auditId, deleted), ...finishErasure(db, auditId, isEmpty ? op.nowMs + EMPTY_RECORD_MS : null)]);
   return deleted;
 }
 

@@ -1,4 +1,5 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
@@ -16,16 +17,25 @@ import {
   notes,
   privacyErasures,
 } from "../platform/db/schema.ts";
-import { deleteSome, findOwn, importCompleted, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
+import { deleteSome, findOwn, importCompleted, insertWhere, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 
 /** How many records of each kind an erasure deleted. */
 export type DeletedCounts = Record<string, number>;
 
-/** Creates an erasure: its audit record, which holds no personal data, and the work in progress with the encrypted identifier. */
-export function createErasure(db: Database, audit: typeof auditLog.$inferInsert, identifier: string) {
+/**
+ * Creates an erasure if each window has room: its audit record, which holds no personal data, and the work in progress with the
+ * encrypted identifier. Returns the id of the record if it was created.
+ */
+export function createErasure(db: Database, audit: typeof auditLog.$inferInsert, identifier: string, windows: readonly VisitorWindow[]) {
   const { id, workspaceId, createdAt } = audit;
-  return [db.insert(auditLog).values(audit), db.insert(privacyErasures).values({ id, workspaceId, identifier, createdAt })] as const;
+  return [
+    insertWhere(db, auditLog, audit, mayBeSent(workspaceId, windows)).returning({ id: auditLog.id }),
+    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    insertWhere(db, privacyErasures, { id, workspaceId, identifier, createdAt }, IF_CHANGED),
+  ] as const;
 }
 
 /** Lists unfinished erasures that started before `beforeMs`. The workspaces take turns. */
@@ -49,9 +59,20 @@ export function updateDeleted(db: Database, id: string, deleted: DeletedCounts) 
   return db.update(auditLog).set({ detail }).where(eq(auditLog.id, id));
 }
 
-/** Finishes an erasure by deleting the person's identifier. */
-export function deleteErasure(db: Database, id: string) {
-  return db.delete(privacyErasures).where(eq(privacyErasures.id, id));
+/**
+ * Finishes an erasure by deleting the person's identifier.
+ * @param expiresAt when its audit record is deleted, in Unix milliseconds; null if the record is kept.
+ */
+export function finishErasure(db: Database, id: string, expiresAt: number | null) {
+  return [
+    db.update(auditLog).set({ expiresAt }).where(eq(auditLog.id, id)),
+    db.delete(privacyErasures).where(eq(privacyErasures.id, id)),
+  ] as const;
+}
+
+/** Deletes up to `limit` expired records of erasures. */
+export function pruneErasureRecords(db: Database, nowMs: number, limit: number) {
+  return deleteSome(db, auditLog, and(lt(auditLog.expiresAt, nowMs), importCompleted(auditLog.workspaceId)), limit);
 }
 
 /**

@@ -3,7 +3,7 @@ import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { erasePerson } from "./erase.ts";
 import { exportPerson } from "./export.ts";
 import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";
@@ -47,8 +47,11 @@ const eraseRoute = createRoute({
 
 privacyRoutes.openapi(eraseRoute, async (c) => {
   const op = operationOf(c);
-  const { auditId, deleted } = await erasePerson(op, toIdentifier(c.req.valid("query")), `key/${c.get("caller").key.id}`);
-  return c.json({ audit_id: auditId, erased_at: toTimestamp(Date.now()), deleted }, 200);
+  const { key, workspace } = c.get("caller");
+  const person = toIdentifier(c.req.valid("query"));
+  const result = await erasePerson(op, person, `key/${key.id}`, workspace.limits.erasures_per_day);
+  if (result.outcome === "rate_limited") throw flowLimited(result.full, op.nowMs);
+  return c.json({ audit_id: result.auditId, erased_at: toTimestamp(Date.now()), deleted: result.deleted }, 200);
 });
 
 const exportRoute = createRoute({

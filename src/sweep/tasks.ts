@@ -20,7 +20,7 @@ import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { resumeErasure } from "../privacy/erase.ts";
-import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
+import { listUnfinishedErasures, pruneErasureRecords } from "../privacy/erasure-store.ts";
 import { claimDueWorkspaces } from "../privacy/retention-store.ts";
 import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
@@ -108,6 +108,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     [pruneInboundEmails(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneAudit(db, nowMs),
+    [pruneErasureRecords(db, nowMs, MAX_PRUNED_PER_RUN)],
     [pruneBackoffs(db, nowMs)],
   ];
 }

@@ -154,10 +154,10 @@ export async function openConversation<const Queries extends readonly Statement[
     after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim), findOwnConversation(db, claim, conversationId)],
   });
   const [[found], [visitor], [conversation]] = after;
-  const { agent, op } = requireAgent(c, found);
-  if (visitor) requireLive(claim, agent, visitor);
+  const opened = requireAgent(c, found);
+  if (visitor) requireLive(claim, opened.agent, visitor);
   if (!visitor || !conversation) throw conversationNotFound();
-  return { agent, op, conversation, claim, visitor, read };
+  return { ...opened, conversation, claim, visitor, read };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { visitorLanguage } from "../chat/answer.ts";
 import { notifyVisitor } from "../chat/visitor-sockets.ts";
 import type { ConversationOperation } from "../conversations/conversations.ts";
-import { transitionOn } from "../conversations/status.ts";
+import { isForHumans, transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
@@ -14,7 +14,9 @@ import { transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/checks.ts";
-import { startOfDay, visitorLimitOf } from "../workspaces/visitor-limits.ts";
+import type { Limits } from "../workspaces/plans.ts";
+import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
+import { listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
@@ -68,26 +70,32 @@ export function requestedHandoffMessage(agent: AgentRow, lastMessages: readonly 
 
 /**
  * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, and a
- * resolved one is reopened.
+ * resolved one is reopened. A new hand-off counts as one of the day's messages of visitors.
  * @param message the message that the visitor then reads.
+ * @throws ApiError rate_limited.
  */
-export async function requestHandoff(op: ConversationOperation, agentId: string, message: string) {
+export async function requestHandoff(op: ConversationOperation, agentId: string, message: string, limits: Limits) {
   const { db, workspaceId, conversationId, nowMs } = op;
+  const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
+  const where = mayBeSent(workspaceId, windows);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message, nowMs };
   const question = lastQuestion(op);
   const writes = [
-    transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs }),
-    transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs }),
+    transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs, where }),
+    transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs, where }),
     addHandoffNotice(db, op, notice),
-    ...createHandoff(db, { ...op, agentId }, { reason: "customer_request", questionKey: null, ...question }),
+    ...createHandoff(db, { ...op, agentId }, { reason: "customer_request", questionKey: null, ...question }, windows),
   ];
-  const { written, after } = await transact(db, {
+  const { before, written, after } = await transact(db, {
+    before: [listSent(db, workspaceId, windows)],
     writes,
     after: [findConversation(db, workspaceId, conversationId), findLatestHandoff(db, workspaceId, conversationId)],
   });
+  const [[conversation], [handoff]] = after;
+  const full = fullWindow(windows, before[0]);
+  if (full && conversation && !isForHumans(conversation.status)) throw flowLimited(full, nowMs);
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  const [[conversation], [handoff]] = after;
   if (conversation) notifyVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff };
 }

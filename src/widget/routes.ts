@@ -191,9 +191,11 @@ const handOff = createRoute({
 
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { agent, op, read } = await openConversation(c, conversationId, (db, claim) => [listLastWritten(db, claim, conversationId)]);
+  const { agent, op, limits, read } = await openConversation(c, conversationId, (db, claim) => [
+    listLastWritten(db, claim, conversationId),
+  ]);
   const message = requestedHandoffMessage(agent, read[0]);
-  const { handoff, status } = await requestHandoff({ ...op, conversationId }, agent.id, message);
+  const { handoff, status } = await requestHandoff({ ...op, conversationId }, agent.id, message, limits);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
 });
 

@@ -205,6 +205,7 @@ const FULL_REASONS = {
   leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
   evaluation_cases: { all: "That would be more evaluation cases than the plan allows in a day.", one: "" },
   team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },
+  erasures: { all: "The workspace has started as many erasures as the plan allows in a day.", one: "" },
 } as const;
 
 /** Returns the 429 error for a limit of a day or of a sender's hour. */

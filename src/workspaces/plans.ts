@@ -7,7 +7,7 @@ export interface Limits {
   messages: number;
   /** Messages of one conversation, all authors together. */
   messages_per_conversation: number;
-  /** Messages of visitors on every channel but the API in a UTC day. */
+  /** Messages of visitors in a UTC day; over the API only those that do not use the quota. */
   visitor_messages_per_day: number;
   /** Leads of all agents in a UTC day. */
   leads_per_day: number;
@@ -15,6 +15,8 @@ export interface Limits {
   team_messages_per_day: number;
   /** Cases of evaluations in a UTC day. */
   evaluation_cases_per_day: number;
+  /** Erasures of persons that are started in a UTC day. */
+  erasures_per_day: number;
   agents: number;
   /** API keys that are not revoked. */
   api_keys: number;
@@ -38,6 +40,7 @@ const PLANS = {
     leads_per_day: 50,
     team_messages_per_day: 50,
     evaluation_cases_per_day: 50,
+    erasures_per_day: 50,
     agents: 1,
     api_keys: 10,
     sources: 5,
@@ -54,6 +57,7 @@ const PLANS = {
     leads_per_day: 500,
     team_messages_per_day: 500,
     evaluation_cases_per_day: 500,
+    erasures_per_day: 500,
     agents: 3,
     api_keys: 20,
     sources: 20,
@@ -70,6 +74,7 @@ const PLANS = {
     leads_per_day: 5_000,
     team_messages_per_day: 3_000,
     evaluation_cases_per_day: 2_000,
+    erasures_per_day: 2_000,
     agents: 10,
     api_keys: 50,
     sources: 100,
@@ -86,6 +91,7 @@ const PLANS = {
     leads_per_day: 50_000,
     team_messages_per_day: 30_000,
     evaluation_cases_per_day: 10_000,
+    erasures_per_day: 10_000,
     agents: 50,
     api_keys: 200,
     sources: 1_000,

@@ -6,8 +6,8 @@ const HOUR_MS = 60 * 60 * 1000;
 /** What visitors send: messages on every channel but the API, and leads. */
 export type VisitorFlow = "messages" | "leads";
 
-/** What is counted by the day. The last two are counted for the whole team, not for each sender. */
-export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases"] as const;
+/** What is counted by the day. The last three are counted for the whole team, not for each sender. */
+export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases", "erasures"] as const;
 export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
@@ -17,6 +17,9 @@ const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10 };
 /** On larger plans a sender may use this share of a day's limit in an hour: many people may share an address. */
 const SENDER_SHARE = 1 / 10;
 
+/** The share of a day's limit that a group may use. All staff of a company may write to one helpdesk. */
+const GROUP_SHARE = 1 / 2;
+
 /** The sender under which all visitors of a workspace are counted together. */
 export const ALL_SENDERS = "";
 
@@ -24,8 +27,12 @@ export const ALL_SENDERS = "";
 export interface VisitorLimit {
   flow: VisitorFlow;
   perDay: number;
-  /** A hash of the address or the verified person; null if no single sender is limited. */
+  /** A hash of the address, the verified person or the group; null if no single sender is limited. */
   sender: string | null;
+  /** Whether the sender may be many people, such as the domain of a mail address, so that it is limited by the day alone. */
+  isGroup?: true;
+  /** Whether only messages that do not use the monthly quota count, as over the API: the quota limits the others. */
+  onlyOutsideQuota?: true;
 }
 
 /** A period in which a sender may send up to a limit. */
@@ -46,10 +53,11 @@ export function visitorLimitOf(limits: Limits, flow: VisitorFlow, sender: string
 }
 
 /** The windows that a time falls into: all senders' UTC day, and the sender's hour. */
-export function windowsOf({ flow, perDay, sender }: VisitorLimit, nowMs: number): VisitorWindow[] {
+export function windowsOf({ flow, perDay, sender, isGroup }: VisitorLimit, nowMs: number): VisitorWindow[] {
   const perHour = Math.max(SENDER_MINIMUM[flow], Math.ceil(perDay * SENDER_SHARE));
   const day = dayWindow(flow, perDay, nowMs);
   if (sender === null) return [day];
+  if (isGroup) return [day, { ...day, sender, limit: Math.ceil(perDay * GROUP_SHARE) }];
   const hourMs = nowMs - (nowMs % HOUR_MS);
   return [day, { flow, sender, startMs: hourMs, endMs: hourMs + HOUR_MS, limit: perHour }];
 }

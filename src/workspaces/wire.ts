@@ -37,12 +37,13 @@ export const limitsSchema = z
     requests_per_minute: z.int().meta({ description: "Requests of all keys together in any 60 seconds." }),
     messages: z.int().meta({ description: "Questions that agents are asked to answer in a calendar month." }),
     messages_per_conversation: z.int().meta({ description: "Messages of one conversation, all authors together." }),
-    visitor_messages_per_day: z
-      .int()
-      .meta({ description: "Messages of visitors in a UTC day on every channel but the API, whether the agent or a human answers." }),
+    visitor_messages_per_day: z.int().meta({
+      description: "Messages of visitors in a UTC day. Over the API, only those count that do not use the quota, such as those to a human.",
+    }),
     leads_per_day: z.int().meta({ description: "Leads of all agents in a UTC day." }),
     team_messages_per_day: z.int().meta({ description: "Messages that your team writes in a UTC day." }),
     evaluation_cases_per_day: z.int().meta({ description: "Cases of evaluations in a UTC day." }),
+    erasures_per_day: z.int().meta({ description: "Erasures of persons that are started in a UTC day." }),
     agents: z.int().meta({ description: "Agents of the workspace." }),
     api_keys: z.int().meta({ description: "API keys that are not revoked." }),
     sources: z.int().meta({ description: "Knowledge sources for each agent." }),
@@ -70,6 +71,7 @@ export const usageSchema = z
         leads_today: z.int().meta({ description: "Leads on this UTC day." }),
         team_messages_today: z.int().meta({ description: "Messages that your team wrote on this UTC day." }),
         evaluation_cases_today: z.int().meta({ description: "Cases of the evaluations that were started on this UTC day." }),
+        erasures_today: z.int().meta({ description: "Erasures of persons that were started on this UTC day." }),
         agents: z.int().meta({ description: "Agents now." }),
         api_keys: z.int().meta({ description: "API keys that are not revoked." }),
         sources: z.int().meta({ description: "Knowledge sources now." }),
@@ -102,6 +104,7 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     leads_today: sentToday("leads"),
     team_messages_today: sentToday("team_messages"),
     evaluation_cases_today: sentToday("evaluation_cases"),
+    erasures_today: sentToday("erasures"),
     agents,
     api_keys: keys,
     sources,

@@ -418,7 +418,7 @@ describe("without the old key", () => {
       const id = newId(shardOf(workspace.id), atMs);
       const identifier = await encryptSecret(envWith(bindings), JSON.stringify({ type: "anon_id", value: id }), `privacy/${id}`);
       const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "h", createdAt: atMs };
-      await db.batch(createErasure(db, audit, identifier));
+      await db.batch(createErasure(db, audit, identifier, []));
       return id;
     };
     const unfinished = async () => {

@@ -14,6 +14,7 @@ const FREE = {
   leads_per_day: 50,
   team_messages_per_day: 50,
   evaluation_cases_per_day: 50,
+  erasures_per_day: 50,
   agents: 1,
   api_keys: 10,
   sources: 5,

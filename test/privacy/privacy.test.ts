@@ -182,7 +182,7 @@ test("the sweep finishes a dead erasure of a long history, in bounded steps", as
   const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
   const { db } = newOperation(env, new Meter(), workspace.id);
   const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "hash", createdAt: nowMs };
-  await db.batch(createErasure(db, audit, identifier));
+  await db.batch(createErasure(db, audit, identifier, []));
   await sweep(env, nowMs + 10 * 60_000);
   expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts.messages).toBe(0);
   expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);

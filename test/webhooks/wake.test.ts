@@ -9,6 +9,7 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
 import { requestHandoff } from "../../src/widget/lead-and-handoff.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 
 /** A queue that notes what it is sent. */
@@ -36,7 +37,10 @@ function operationOf({ workspace, conversationId }: Fixture, bindings: Env) {
 
 const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<unknown>][] = [
   ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],
-  ["a visitor's wish for a human", (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, "Wait.")],
+  [
+    "a visitor's wish for a human",
+    (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, "Wait.", limitsOf("enterprise", {})),
+  ],
   ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
   [
     "a lead",

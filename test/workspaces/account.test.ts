@@ -30,6 +30,7 @@ const NUMBERS = [
   "leads_per_day",
   "team_messages_per_day",
   "evaluation_cases_per_day",
+  "erasures_per_day",
   "agents",
   "api_keys",
   "sources",
@@ -40,10 +41,10 @@ const NUMBERS = [
 
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: planOf([60, 100, 500, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10], false),
-  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100], false),
-  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 10, 50, 100, 5_000, 2_000, 500], true),
-  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 50, 200, 1_000, 10_000, 5_000, 2_000], true),
+  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100], false),
+  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 10, 50, 100, 5_000, 2_000, 500], true),
+  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 50, 200, 1_000, 10_000, 5_000, 2_000], true),
 };
 
 function planOf(numbers: number[], webhooks: boolean) {
@@ -57,6 +58,7 @@ const NOTHING_USED = {
   leads_today: 0,
   team_messages_today: 0,
   evaluation_cases_today: 0,
+  erasures_today: 0,
   agents: 0,
   api_keys: 1,
   sources: 0,

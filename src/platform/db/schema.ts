@@ -193,13 +193,13 @@ export const usagePeriods = sqliteTable(
 
 /**
  * Counts for the limits of workspaces/visitor-limits.ts: what all visitors together sent in a UTC day, what each sender sent in an hour,
- * and what the team wrote and evaluated in a day. The sweep deletes old counts.
+ * and what the team wrote, evaluated and erased in a day. The sweep deletes old counts.
  */
 export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases"] }).notNull(),
+    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures"] }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
@@ -218,8 +218,13 @@ export const auditLog = sqliteTable(
     subjectHash: text("subject_hash"),
     detail: text("detail", { mode: "json" }).$type<Record<string, unknown>>(),
     createdAt: createdAt(),
+    /** When the record is deleted; null if it is kept: an erasure that deleted something. */
+    expiresAt: integer("expires_at"),
   },
-  (t) => [index("audit_log_workspace").on(t.workspaceId, t.id)],
+  (t) => [
+    index("audit_log_workspace").on(t.workspaceId, t.id),
+    partialIndex("audit_log_expires", [t.expiresAt], sql`expires_at IS NOT NULL`),
+  ],
 );
 
 export const idempotencyRecords = sqliteTable(
