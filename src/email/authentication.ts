@@ -1,4 +1,5 @@
 import type { Email } from "postal-mime";
+import { domainOf, isSameOwner } from "./domains.ts";
 
 /*
  * Whether a mail comes from the domain of its From address. Email Routing checks SPF, DKIM and DMARC when it receives a mail,
@@ -35,28 +36,16 @@ export function authenticationOf({ headers }: Pick<Email, "headers">, fromAddres
   const domain = domainOf(fromAddress);
   const ofMethod = (name: string) => results.filter(({ method }) => method === name);
   const [dmarc] = ofMethod("dmarc");
-  if (dmarc?.result === "pass") return isOfDomain(dmarc.properties["header.from"] ?? domain, domain) ? "pass" : "fail";
+  if (dmarc?.result === "pass") return isSameOwner(dmarc.properties["header.from"] ?? domain, domain) ? "pass" : "fail";
   if (dmarc?.result === "fail") return "fail";
   // The domain has no readable DMARC record, so SPF or DKIM must confirm the same domain.
   const others = [
     ...ofMethod("spf").map((spf) => ({ ...spf, domain: spf.properties["smtp.mailfrom"] })),
     ...ofMethod("dkim").map((dkim) => ({ ...dkim, domain: dkim.properties["header.d"] })),
   ];
-  if (others.some((one) => one.result === "pass" && one.domain !== undefined && isOfDomain(one.domain, domain))) return "pass";
+  if (others.some((one) => one.result === "pass" && one.domain !== undefined && isSameOwner(one.domain, domain))) return "pass";
   if ([...others, ...ofMethod("dmarc")].some(({ result }) => result === "temperror")) return "unavailable";
   return dmarc || others.length > 0 ? "fail" : "none";
-}
-
-/** Whether two domains are equal, or one is a subdomain of the other. */
-function isOfDomain(confirmed: string, domain: string): boolean {
-  const [one, other] = [domainOf(confirmed), domainOf(domain)];
-  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
-}
-
-/** The domain of an address, or a domain itself, in ASCII form. */
-function domainOf(address: string): string {
-  const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
-  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
 }
 
 /** The results in a header; undefined if Email Routing did not write it. */

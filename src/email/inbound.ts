@@ -12,11 +12,22 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
-import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
+import {
+  ALL_SENDERS,
+  fullWindow,
+  startOfDay,
+  type VisitorCount,
+  type VisitorLimit,
+  visitorLimitOf,
+  type VisitorWindow,
+  windowsOf,
+} from "../workspaces/visitor-limits.ts";
+import { listSent } from "../workspaces/visitor-store.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
+import { groupOf } from "./domains.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
-import { countInboundEmails, eraseThread, findInboundEmail, findMailbox, upsertThread, listThreads, recordInboundEmail } from "./store.ts";
+import { deleteInboundEmail, eraseThread, findInboundEmail, findMailbox, upsertThread, listThreads, recordInboundEmail } from "./store.ts";
 
 /** The platform accepts mails up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
@@ -31,6 +42,7 @@ const UNREADABLE = "This mail could not be read. Send it again as plain text.";
 const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
 const UNAUTHENTICATED =
   "This mail cannot be verified: neither SPF, DKIM nor DMARC confirms that it comes from its sender's domain. Ask your mail provider.";
+const MANY_TODAY = "This mailbox has received many mails from you or your organization today. Send it again tomorrow.";
 const UNAVAILABLE = "This mailbox does not accept mail at the moment. Try again later.";
 
 /** A mail to an agent. */
@@ -95,11 +107,11 @@ async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message:
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
   if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
   const result = await acceptMail({ ...target, mail, sender });
-  if (result.outcome === "refused") refuse(message, UNAVAILABLE, result.reason!);
+  if (result.outcome === "refused") refuse(message, result.reason === "too_many_of_sender" ? MANY_TODAY : UNAVAILABLE, result.reason!);
   return { ...result, authentication };
 }
 
-/** Records the mail, and asks the agent unless the sender has sent too many mails. */
+/** Records the mail, and asks the agent unless too many mails were sent. A mail that is refused leaves no record. */
 async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   const { op, mail, sender } = incoming;
   const { env, db, workspaceId, nowMs } = op;
@@ -108,27 +120,68 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   // The key includes the sender, since others may know the id of a mail, and some programs give every mail the same id.
   const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
   // The hash is keyed, since these rows are kept for days after the sender's data is erased.
-  const senderKey = await keyedHash(secretValues(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
-  const [, [recorded], [recent], [agent]] = await db.batch([
-    recordInboundEmail(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
-    findInboundEmail(db, workspaceId, mailKey),
-    countInboundEmails(db, workspaceId, senderKey, nowMs - HOUR_MS),
-    findAgentWithPlan(db, agentId),
+  const hashOf = (name: string) => keyedHash(secretValues(env.KEY_SECRET)[0], name);
+  const [senderKey, group] = await Promise.all([
+    hashOf(`email-sender/${agentId}/${from}`),
+    hashOf(`email-group/${workspaceId}/${groupOf(from)}`),
   ]);
-  if (!agent) return { outcome: "refused", reason: "no_agent" };
-  if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
-  const ids = await questionIds(workspaceId, mailKey, recorded!.createdAt);
-  const limits = limitsOf(agent.plan, agent.overrides);
-  const result = await askAgent(incoming, ids, limits, await findConversation(incoming));
+  const record = { workspaceId, mailKey, senderKey, createdAt: nowMs };
+  const days = [ALL_SENDERS, group].map((one) => ({ flow: "messages" as const, sender: one, startMs: startOfDay(nowMs) }));
+  const [, [recorded], [agent], sent] = await db.batch([
+    recordInboundEmail(db, record, { limit: MAX_MAILS_PER_HOUR, sinceMs: nowMs - HOUR_MS }),
+    findInboundEmail(db, workspaceId, mailKey),
+    findAgentWithPlan(db, agentId),
+    listSent(db, workspaceId, days),
+  ]);
+  if (!recorded) return { outcome: "ignored", reason: "too_many" };
+  const result = agent
+    ? await askInTime(incoming, { mailKey, atMs: recorded.createdAt, limits: limitsOf(agent.plan, agent.overrides), group, sent })
+    : refusal("no_agent");
+  if (result.outcome === "refused") await db.batch([deleteInboundEmail(db, workspaceId, mailKey)]);
+  return result;
+}
+
+/** A mail as it was recorded, and the limits of its workspace. */
+interface RecordedMail {
+  mailKey: string;
+  /** When it was first delivered, in Unix milliseconds. */
+  atMs: number;
+  limits: Limits;
+  /** A hash of the sender's domain or, at a mailbox provider, of the address. */
+  group: string;
+  /** What was sent today, by all visitors and by the group. */
+  sent: readonly VisitorCount[];
+}
+
+/** Asks the agent, unless the day's messages are used up. */
+async function askInTime(incoming: IncomingMail, { mailKey, atMs, limits, group, sent }: RecordedMail): Promise<MailResult> {
+  const { workspaceId, nowMs } = incoming.op;
+  const messageLimit: VisitorLimit = { ...visitorLimitOf(limits, "messages", group), isGroup: true };
+  // What is sent is counted where it is stored. A flood of mails ends here, before it costs more. A repeated delivery may be counted already.
+  const full = atMs === nowMs ? fullWindow(windowsOf(messageLimit, nowMs), sent) : undefined;
+  if (full) return refusal(full);
+  const ids = await questionIds(workspaceId, mailKey, atMs);
+  const result = await askAgent(incoming, { ids, limits, messageLimit }, await findConversation(incoming));
   // If the conversation is full, the mail starts another one.
-  return result.reason === "conversation_full" ? askAgent(incoming, ids, limits) : result;
+  return result.reason === "conversation_full" ? askAgent(incoming, { ids, limits, messageLimit }) : result;
+}
+
+/** The result for a mail that is not accepted. @param reason a reason, or the window that is full. */
+function refusal(reason: string | VisitorWindow): MailResult {
+  if (typeof reason === "string") return { outcome: "refused", reason };
+  return { outcome: "refused", reason: reason.sender === ALL_SENDERS ? "rate_limited" : "too_many_of_sender" };
+}
+
+interface AskOptions {
+  ids: Awaited<ReturnType<typeof questionIds>>;
+  limits: Limits;
+  messageLimit: VisitorLimit;
 }
 
 /** Asks the agent the question of a mail. @param continued the id of the conversation that the mail continues. */
 async function askAgent(
   { op, mailbox, mail, sender }: IncomingMail,
-  ids: Awaited<ReturnType<typeof questionIds>>,
-  limits: Limits,
+  { ids, limits, messageLimit }: AskOptions,
   continued?: string,
 ): Promise<MailResult> {
   const { env, meter, db, workspaceId, nowMs } = op;
@@ -150,14 +203,14 @@ async function askAgent(
     visitor: visitorOf(sender),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
-    messageLimit: visitorLimitOf(limits, "messages", null),
+    messageLimit,
     leadLimit: visitorLimitOf(limits, "leads", null),
     nowMs,
   });
   meter.add(cost);
   if (result.outcome !== "answered") {
     await db.batch([eraseThread(db, conversationId)]);
-    return { outcome: "refused", reason: result.outcome };
+    return refusal(result.outcome === "rate_limited" ? result.full : result.outcome);
   }
   const { message_id: messageId } = result.answer;
   if (messageId) await wakeEmails(env, [{ messageId }]);

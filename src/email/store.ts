@@ -1,4 +1,4 @@
-import { and, count, eq, gte, inArray, lt, not, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, not, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import {
   agents,
@@ -10,7 +10,7 @@ import {
   messages,
   workspaces,
 } from "../platform/db/schema.ts";
-import { deleteSome, exists, importCompleted } from "../platform/db/sql.ts";
+import { deleteSome, exists, importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
 /** The mailbox that has one of these addresses. */
@@ -20,9 +20,19 @@ export function findMailbox(directory: Database, addresses: string[]) {
 
 // --- Inbound ---------------------------------------------------------------------------------------------------------
 
-/** Records an inbound mail. A mail that is delivered again keeps the time of its first delivery. */
-export function recordInboundEmail(db: Database, mail: typeof inboundEmails.$inferInsert) {
-  return db.insert(inboundEmails).values(mail).onConflictDoNothing();
+/**
+ * Records an inbound mail, unless its sender has sent `limit` mails since `sinceMs`. A mail that is delivered again keeps the time of its
+ * first delivery.
+ */
+export function recordInboundEmail(
+  db: Database,
+  mail: typeof inboundEmails.$inferInsert,
+  { limit, sinceMs }: { limit: number; sinceMs: number },
+) {
+  const { workspaceId, senderKey } = mail;
+  const recent = sql`(SELECT count(*) FROM ${inboundEmails}
+    WHERE workspace_id = ${workspaceId} AND sender_key = ${senderKey} AND created_at >= ${sinceMs})`;
+  return insertWhere(db, inboundEmails, mail, sql`${recent} < ${limit}`).onConflictDoNothing();
 }
 
 export function findInboundEmail(db: Database, workspaceId: string, mailKey: string) {
@@ -32,12 +42,9 @@ export function findInboundEmail(db: Database, workspaceId: string, mailKey: str
     .where(and(eq(inboundEmails.workspaceId, workspaceId), eq(inboundEmails.mailKey, mailKey)));
 }
 
-export function countInboundEmails(db: Database, workspaceId: string, senderKey: string, sinceMs: number) {
-  const ofSender = and(eq(inboundEmails.workspaceId, workspaceId), eq(inboundEmails.senderKey, senderKey));
-  return db
-    .select({ count: count() })
-    .from(inboundEmails)
-    .where(and(ofSender, gte(inboundEmails.createdAt, sinceMs)));
+/** Deletes the record of a mail that was refused. */
+export function deleteInboundEmail(db: Database, workspaceId: string, mailKey: string) {
+  return db.delete(inboundEmails).where(and(eq(inboundEmails.workspaceId, workspaceId), eq(inboundEmails.mailKey, mailKey)));
 }
 
 /** Deletes the records of up to `limit` old mails. */

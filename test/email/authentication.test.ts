@@ -9,9 +9,13 @@ const PASS = "dkim=pass header.d=example.net; dmarc=pass header.from=example.net
 const FAIL = "dkim=none; dmarc=fail header.from=example.net policy.dmarc=none; spf=pass smtp.mailfrom=eve@example.org";
 
 /** Reads the authentication results in the given headers of a mail from ada@example.net. */
-async function read(...headers: string[]) {
-  const mail = await PostalMime.parse(`${headers.join("\r\n")}\r\nFrom: Ada <ada@example.net>\r\n\r\nHello\r\n`);
-  return authenticationOf(mail, "ada@example.net");
+function read(...headers: string[]) {
+  return readFrom("ada@example.net", ...headers);
+}
+
+async function readFrom(from: string, ...headers: string[]) {
+  const mail = await PostalMime.parse(`${headers.join("\r\n")}\r\nFrom: Ada <${from}>\r\n\r\nHello\r\n`);
+  return authenticationOf(mail, from);
 }
 
 const results = (text: string) => `Authentication-Results: ${CLOUDFLARE}; ${text}`;
@@ -38,6 +42,27 @@ describe("what Email Routing found", () => {
     ["fail", 'spf=fail reason="\\"; dmarc=pass header.from=example.net"; dmarc=fail'],
     ["fail", "spf=fail (a (b) \\) ; dmarc=pass ); dmarc=fail"],
   ])("%s: %s", async (verdict, text) => expect(await read(results(text))).toBe(verdict));
+
+  test.each([
+    // Subdomains of the domain that somebody registered are theirs too.
+    ["pass", "victim.co.uk", "mail.victim.co.uk"],
+    ["pass", "mail.victim.co.uk", "victim.co.uk"],
+    ["pass", "shop.victim.co.uk", "mail.victim.co.uk"],
+    ["pass", "ada.github.io", "mail.ada.github.io"],
+    ["pass", "münchen.example", "mail.xn--mnchen-3ya.example"],
+    // Below a public suffix, anybody registers a domain.
+    ["fail", "victim.co.uk", "co.uk"],
+    ["fail", "co.uk", "attacker.co.uk"],
+    ["fail", "github.io", "attacker.github.io"],
+    ["fail", "victim.github.io", "attacker.github.io"],
+    ["fail", "victim.example", "example"],
+    ["fail", "victim.example", "attackervictim.example"],
+  ])("%s: a mail from %s that %s confirms", async (verdict, from, confirming) => {
+    const withoutDmarc = `dmarc=none; spf=none; dkim=pass header.d=${confirming}`;
+    expect(await readFrom(`ada@${from}`, results(withoutDmarc))).toBe(verdict);
+    expect(await readFrom(`ada@${from}`, results(`dmarc=none; spf=pass smtp.mailfrom=bounce@${confirming}; dkim=none`))).toBe(verdict);
+    expect(await readFrom(`ada@${from}`, results(`dmarc=pass header.from=${confirming}`))).toBe(verdict);
+  });
 
   test("the results in ARC count as well", async () => {
     expect(await read(`ARC-Authentication-Results: i=2; ${CLOUDFLARE};\r\n\tdmarc=fail header.from=example.net`)).toBe("fail");
