@@ -9,7 +9,7 @@ import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } fro
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
-import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
+import { beginSession, createLink, endSession, isOwnPage, openLink, type Session, sessionOf } from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -27,6 +27,8 @@ const signInBody = z
   })
   .refine(({ secret, link }) => (secret === undefined) !== (link === undefined), { message: "Send either secret or link." });
 
+const linkBody = z.strictObject({ link: z.string().min(1).max(MAX_SECRET_LENGTH) });
+
 const signIn = createRoute({
   method: "post",
   path: "/session",
@@ -43,7 +45,7 @@ consoleRoutes.use(checking(requireConfig));
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const { secret, link, name } = c.req.valid("json");
-  const credential = secret ?? (await credentialOf(c, link!));
+  const credential = secret ?? (await credentialOf(c, link!, "redeem"));
   await authenticate(c, credential.trim());
   return c.json(sessionRecord(c, await beginSession(c, credential.trim(), name)), 200);
 });
@@ -70,6 +72,22 @@ consoleRoutes.post("/links", async (c) => {
   return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
 });
 
+const readLink = createRoute({
+  method: "post",
+  path: "/links/read",
+  operationId: "readSignInLink",
+  hide: true,
+  request: { body: { required: true, content: { "application/json": { schema: linkBody } } } },
+  responses: { 200: { description: "Where the link signs in." } },
+});
+
+/** Says where a link signs in, without using it up: the console asks the person first. */
+consoleRoutes.openapi(readLink, async (c) => {
+  if (!isOwnPage(c)) throw notThisPage();
+  await authenticate(c, await credentialOf(c, c.req.valid("json").link, "read"));
+  return c.json(signInTarget(c), 200);
+});
+
 /** The scope that a key needs to be notified of each kind of change. */
 const READ_SCOPES = {
   conversation: "conversations:read",
@@ -93,9 +111,9 @@ consoleRoutes.get("/live", async (c) => {
 });
 
 /** The credential of a sign-in link. The address is rate-limited first, since every guessed link would create an object. */
-async function credentialOf(c: AppContext, link: string): Promise<string> {
+async function credentialOf(c: AppContext, link: string, action: "read" | "redeem"): Promise<string> {
   requireAddressLimit(c);
-  const credential = await redeemLink(c.env, link);
+  const credential = await openLink(c.env, link, action);
   if (credential !== undefined) return credential;
   throw new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {
     headers: { "WWW-Authenticate": "Bearer" },
@@ -117,17 +135,16 @@ async function requireSession(c: AppContext): Promise<Session> {
 
 /** Who is signed in, and what the key may do. */
 function sessionRecord(c: AppContext, { name, expiresAtMs }: Session) {
-  const common = { name, expires_at: new Date(expiresAtMs).toISOString() };
+  return { ...signInTarget(c), name, expires_at: new Date(expiresAtMs).toISOString() };
+}
+
+/** Where an authenticated credential signs in, and what it may do there. */
+function signInTarget(c: AppContext) {
   const { caller } = c.var as Partial<AppContext["var"]>;
-  if (!caller) return { kind: "operator" as const, ...common };
-  const { id, name: workspaceName, slug, plan } = caller.workspace;
+  if (!caller) return { kind: "operator" as const };
+  const { id, name, slug, plan } = caller.workspace;
   const { id: keyId, name: keyName, scopes } = caller.key;
-  return {
-    kind: "workspace" as const,
-    ...common,
-    workspace: { id, name: workspaceName, slug, plan },
-    key: { id: keyId, name: keyName, scopes },
-  };
+  return { kind: "workspace" as const, workspace: { id, name, slug, plan }, key: { id: keyId, name: keyName, scopes } };
 }
 
 function notThisPage(): ApiError {

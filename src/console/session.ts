@@ -66,9 +66,13 @@ export async function createLink(env: Env, credential: string): Promise<{ token:
   return { token, expiresAtMs };
 }
 
-/** Uses up a link. @returns its credential; undefined if the link was used or has expired, or never existed. */
-export async function redeemLink(env: Env, token: string): Promise<string | undefined> {
-  const sealed = await linkOf(env, await sha256Hex(token)).end();
+/**
+ * The credential of a link; undefined if the link was used or has expired, or never existed.
+ * @param action whether the link is used up.
+ */
+export async function openLink(env: Env, token: string, action: "read" | "redeem"): Promise<string | undefined> {
+  const link = linkOf(env, await sha256Hex(token));
+  const sealed = await (action === "redeem" ? link.end() : link.held());
   return sealed === undefined ? undefined : decryptSecret(env, sealed, LINK_CONTEXT);
 }
 

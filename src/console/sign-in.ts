@@ -12,7 +12,12 @@ export class SignIn extends DurableObject<Env> {
   }
 
   isActive(): boolean {
-    return this.ctx.storage.kv.get("held") !== undefined;
+    return this.held() !== undefined;
+  }
+
+  /** Returns the value held; undefined if the sign-in has ended. */
+  held(): string | undefined {
+    return this.ctx.storage.kv.get<string>("held");
   }
 
   /** Ends the sign-in. @returns the value held; undefined if it has already ended, so that a link works only once. */

@@ -143,14 +143,41 @@ test("a sign-in link signs in once", async () => {
   expect((await send("POST", "/console/links", { token: "sk_live_wrong" })).status).toBe(401);
 });
 
+test("a sign-in link says where it signs in, as often as it is asked, and only to a page of the console", async () => {
+  const workspace = await createWorkspace();
+  const { body } = await send("POST", "/console/links", { token: workspace.key });
+  const link = new URL(body.url).hash.replace("#sign-in=", "");
+  const browser = openBrowser();
+  for (let at = 0; at < 2; at++) {
+    const read = await browser.call("POST", "/console/links/read", { link });
+    expect(read).toMatchObject({ status: 200, body: { kind: "workspace", workspace: { id: workspace.id, name: "Test" } } });
+    expect(read.headers.getSetCookie()).toEqual([]);
+    expect(JSON.stringify(read.body)).not.toContain(workspace.key);
+  }
+  const foreign = await browser.call(
+    "POST",
+    "/console/links/read",
+    { link },
+    { Origin: "https://evil.test", "Sec-Fetch-Site": "cross-site" },
+  );
+  expect([foreign.status, foreign.body.error.code]).toEqual([403, "origin_not_allowed"]);
+  expect((await browser.call("POST", "/console/links/read", { link: "made-up" })).status).toBe(401);
+  expect((await browser.call("POST", "/console/session", { link, name: "Ada" })).status).toBe(200);
+  expect((await browser.call("POST", "/console/links/read", { link })).status).toBe(401);
+  const { body: operators } = await send("POST", "/console/links", { token: env.OPERATOR_TOKEN });
+  const read = await browser.call("POST", "/console/links/read", { link: new URL(operators.url).hash.replace("#sign-in=", "") });
+  expect(read.body).toEqual({ kind: "operator" });
+});
+
 test("sign-in links are rate limited by address before any object is called", async () => {
   const headers = { ...newAddress(), "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json" };
   let asked = 0;
-  const links = { getByName: () => ({ end: async () => void asked++ }) };
+  const links = { getByName: () => ({ end: async () => void asked++, held: async () => void asked++ }) };
   const context = { waitUntil: () => undefined, passThroughOnException: () => undefined } as unknown as ExecutionContext;
   const signIn = async (at: number) => {
     const init = { method: "POST", headers, body: JSON.stringify({ link: `made-up-${at}` }) };
-    return (await app.fetch(new Request("https://service.test/console/session", init), envWith({ SIGN_IN: links }), context)).status;
+    const path = at % 2 === 0 ? "session" : "links/read";
+    return (await app.fetch(new Request(`https://service.test/console/${path}`, init), envWith({ SIGN_IN: links }), context)).status;
   };
   const statuses: number[] = [];
   for (let at = 0; at < 65; at++) statuses.push(await signIn(at));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openPage, operate, send, serveSite, service } from "./browser.ts";
-import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
   const workspace = await createWorkspace();
@@ -57,13 +57,63 @@ test("a lead that comes in while later ones are shown pushes none out of the lis
   await page.getByRole("cell", { name: "Visitor 2." }).waitFor();
 });
 
+/** Creates a sign-in link for a workspace. */
+async function linkTo({ key }: { key: string }): Promise<string> {
+  return (await send<{ url: string }>("POST", "/console/links", key)).url;
+}
+
+test("a sign-in link asks before it replaces a session, and names both workspaces", async () => {
+  const [own, other] = await Promise.all([createWorkspace(), createWorkspace()]);
+  const slugOf = async (workspace: ConsoleWorkspace) =>
+    (await workspace.call<{ workspace: { slug: string } }>("GET", "/me")).workspace.slug;
+  const [ownSlug, otherSlug] = await Promise.all([slugOf(own), slugOf(other)]);
+  const { page } = await openPage();
+  await signIn(page, own.key);
+  const sessionSlug = () =>
+    page.evaluate(async () => {
+      const response = await fetch("/console/session", { headers: { "X-Support-Agent-Console": "1" } });
+      return ((await response.json()) as { workspace: { slug: string } }).workspace.slug;
+    });
+  const url = `${await linkTo(other)}&name=Grace`;
+  const open = async () => {
+    // The address differs only in its fragment, with which a page is not loaded again.
+    await page.goto("about:blank");
+    await page.goto(url);
+    await page.getByText(`a link that signs you in to Acme (${otherSlug})`).waitFor();
+  };
+  await open();
+  await page.getByText(`It replaces your session in Acme (${ownSlug})`).waitFor();
+  expect(await page.getByRole("navigation", { name: "Console" }).count()).toBe(0);
+  expect(await sessionSlug()).toBe(ownSlug);
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Keep my session" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  expect(await sessionSlug()).toBe(ownSlug);
+  await open();
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  expect(await sessionSlug()).toBe(otherSlug);
+  // A link that has been used leaves the session as it is, and says why.
+  await page.goto("about:blank");
+  await page.goto(url);
+  await page.getByText("This link has been used").waitFor();
+  expect(await sessionSlug()).toBe(otherSlug);
+});
+
+test("a sign-in link asks in a browser without a session too", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage();
+  await page.goto(`${await linkTo(workspace)}&name=Grace`);
+  await page.getByText("a link that signs you in to Acme").waitFor();
+  expect(await page.getByLabel("Your name").inputValue()).toBe("Grace");
+  await page.getByRole("button", { name: "Use an API key instead" }).click();
+  await page.getByLabel("API key or operator token").waitFor();
+});
+
 test("a sign-in link without a name asks for it, and signs in once", async () => {
   const workspace = await createWorkspace();
-  const headers = { Authorization: `Bearer ${workspace.key}` };
-  const link = async () =>
-    ((await (await fetch(`${service.url}/console/links`, { method: "POST", headers })).json()) as { url: string }).url;
   const [{ page }, { page: late }] = await Promise.all([openPage(), openPage()]);
-  const url = await link();
+  const url = await linkTo(workspace);
   for (const opened of [page, late]) {
     await opened.goto(url);
     await opened.getByLabel("Your name").fill("Grace Hopper");

@@ -7,7 +7,7 @@ import { Icon } from "./ui/icon.tsx";
 import { shortcuts, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
 import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
-import { hasEnded, hasScope, session, signOut } from "./session.ts";
+import { hasEnded, hasScope, session, signInLink, signOut } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { IconButton } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
@@ -16,7 +16,7 @@ import { showError, Toasts } from "./ui/toast.tsx";
 
 /** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
-  if (!session.value) return <SignIn problem={problem} />;
+  if (!session.value || signInLink.value) return <SignIn problem={problem} />;
   return (
     <Router hook={useHashLocation}>
       <Console pages={session.value.kind === "operator" ? OPERATOR_PAGES : WORKSPACE_PAGES} />

@@ -3,13 +3,15 @@ import { App } from "./app.tsx";
 import { errorText } from "./api.ts";
 import { startShortcuts } from "./keyboard.ts";
 import { startLive } from "./live.ts";
-import { loadSession } from "./session.ts";
+import { loadSession, session } from "./session.ts";
+import { showError } from "./ui/toast.tsx";
 
 let problem: string | undefined;
 try {
   await loadSession();
 } catch (error) {
-  problem = errorText(error);
+  if (session.value) showError(error);
+  else problem = errorText(error);
 }
 startLive();
 startShortcuts();

@@ -4,21 +4,16 @@ import { request, whenRefused } from "./api.ts";
 
 export type Scope = Schemas["KeyIntrospection"]["api_key"]["scopes"][number];
 
-interface WorkspaceSession {
-  kind: "workspace";
-  name: string;
-  expires_at: string;
-  workspace: { id: string; name: string; slug: string; plan: string };
-  key: { id: string; name: string; scopes: Scope[] };
-}
+/** Where a key, the operator's token or a sign-in link signs in. */
+type Target =
+  | {
+      kind: "workspace";
+      workspace: { id: string; name: string; slug: string; plan: string };
+      key: { id: string; name: string; scopes: Scope[] };
+    }
+  | { kind: "operator" };
 
-interface OperatorSession {
-  kind: "operator";
-  name: string;
-  expires_at: string;
-}
-
-export type Session = WorkspaceSession | OperatorSession;
+export type Session = Target & { name: string; expires_at: string };
 
 /** The key in localStorage for the name of the user. */
 export const NAME = "console.name";
@@ -28,48 +23,47 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Whether the session has ended while a page was open. The page stays open, so that unsent text is not lost. */
 export const hasEnded = signal(false);
 
-/** A sign-in link whose user has yet to enter a name. */
-export const namelessLink = signal<string>();
-
-/** Reads a sign-in link and the name that it proposes from the address bar, and removes them there. */
-function takeLink(): { link: string; name: string } | undefined {
-  const parameters = new URLSearchParams(location.hash.slice(1));
-  const link = parameters.get("sign-in");
-  if (link === null) return undefined;
-  history.replaceState(null, "", location.pathname);
-  return { link, name: localStorage.getItem(NAME) ?? parameters.get("name") ?? "" };
+interface SignInLink {
+  token: string;
+  /** The proposed name of the user. */
+  name: string;
+  target: Target;
 }
 
-/** Loads the session, or signs in with a link in the address bar. @throws ApiError if the link is refused. */
+/** A sign-in link that the user has yet to confirm: a link from a stranger would otherwise replace the session unnoticed. */
+export const signInLink = signal<SignInLink>();
+
+/** Reads a sign-in link and the name that it proposes from the address bar, and removes them there. */
+function takeLink(): Omit<SignInLink, "target"> | undefined {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const token = parameters.get("sign-in");
+  if (token === null) return undefined;
+  history.replaceState(null, "", location.pathname);
+  return { token, name: localStorage.getItem(NAME) ?? parameters.get("name") ?? "" };
+}
+
+/** Loads the session, and what a sign-in link in the address bar signs in to. @throws ApiError if the link is refused. */
 export async function loadSession(): Promise<void> {
   const link = takeLink();
-  if (link?.name === "") {
-    namelessLink.value = link.link;
-    session.value = null;
-    return;
-  }
-  try {
-    session.value = link === undefined ? await request<Session>("GET", "/console/session") : await signInWith(link);
-  } catch (error) {
-    session.value = null;
-    if (link !== undefined) throw error;
-  }
+  session.value = await request<Session>("GET", "/console/session").catch(() => null);
+  if (link) signInLink.value = { ...link, target: await request<Target>("POST", "/console/links/read", { link: link.token }) };
+}
+
+/** The name of a workspace with the slug, which no other workspace has; "the operator's console" for the operator. */
+export function nameOf(target: Target): string {
+  return target.kind === "operator" ? "the operator's console" : `${target.workspace.name} (${target.workspace.slug})`;
 }
 
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
-  const next = await signInWith({ ...credential, name });
-  namelessLink.value = undefined;
+  const next = await request<Session>("POST", "/console/session", { ...credential, name });
+  signInLink.value = undefined;
   localStorage.setItem(NAME, name);
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;
   // Another key may not see what this page shows.
   if (!isSame && location.hash !== "") location.hash = "";
-}
-
-function signInWith(credential: ({ secret: string } | { link: string }) & { name: string }): Promise<Session> {
-  return request<Session>("POST", "/console/session", credential);
 }
 
 function keyOf(of: Session): string {

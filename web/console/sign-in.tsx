@@ -1,18 +1,22 @@
 import { ApiError } from "../../client/index.ts";
-import { NAME, namelessLink, session, signIn } from "./session.ts";
+import { NAME, nameOf, session, signIn, signInLink } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
 import { useForm } from "./ui/form.ts";
+import { showError } from "./ui/toast.tsx";
 
 function SignInForm({ problem }: { problem?: string | undefined }) {
-  const link = namelessLink.value;
+  const link = signInLink.value;
   const { error, isBusy, onSubmit } = useForm(async ({ text }) => {
     try {
-      await signIn(link === undefined ? { secret: text("secret") } : { link }, text("name"));
+      await signIn(link === undefined ? { secret: text("secret") } : { link: link.token }, text("name"));
     } catch (failure) {
-      // A link that was refused cannot be used again, so that the form asks for the key instead.
-      if (failure instanceof ApiError) namelessLink.value = undefined;
+      // A link that was refused cannot be used again, so that the form asks for the key instead, or the session goes on.
+      if (link !== undefined && failure instanceof ApiError) {
+        signInLink.value = undefined;
+        if (session.value) showError(failure);
+      }
       throw failure;
     }
   }, problem);
@@ -38,12 +42,15 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
         error={link === undefined ? undefined : error}
         autoFocus={link !== undefined}
         required={link !== undefined}
-        defaultValue={session.value?.name ?? localStorage.getItem(NAME) ?? ""}
+        defaultValue={link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
         hint="Your colleagues and the visitors you reply to see it."
       />
       <Button variant="primary" type="submit" isBusy={isBusy}>
         Sign in
       </Button>
+      {link !== undefined && (
+        <Button onClick={() => (signInLink.value = undefined)}>{session.value ? "Keep my session" : "Use an API key instead"}</Button>
+      )}
     </form>
   );
 }
@@ -53,6 +60,17 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
   return (
     <main class="sign-in">
       <h1>Support Agent Service</h1>
+      {signInLink.value && (
+        <p>
+          You opened a link that signs you in to <strong>{nameOf(signInLink.value.target)}</strong>.{" "}
+          {session.value && (
+            <>
+              It replaces your session in <strong>{nameOf(session.value)}</strong>.{" "}
+            </>
+          )}
+          Continue only if you know who made the link: its maker sees what you write there.
+        </p>
+      )}
       <SignInForm problem={problem} />
     </main>
   );
