@@ -1,4 +1,5 @@
 // A part of `npm run build`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
+// The weights of the sentence encoder are there too, since a Worker of this size could not be uploaded.
 // wrangler runs it before `dev` and `deploy`, and when a file changes; the tests run it too.
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
@@ -204,7 +205,8 @@ function checkSizes(sizes: readonly Size[]): void {
 export async function buildWeb(): Promise<Record<string, number>> {
   const icon: OutputFile = { path: "icon.svg", contents: readFileSync(join(ROOT, "web/shared/icon.svg")) };
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
-  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), icon, headers];
+  const encoder: OutputFile = { path: "encoder/minilm-l6.bin", contents: readFileSync(join(ROOT, "encoder/minilm-l6.bin")) };
+  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), encoder, icon, headers];
   const sizes = Object.entries(LIMITS).map(([path, limit]): Size => [path, gzippedBytes(files.find((file) => file.path === path)!), limit]);
   checkSizes(sizes);
   writeOutput(OUTPUT, files);

@@ -50,7 +50,7 @@ export async function buildWorker(folder = FOLDER): Promise<Metafile> {
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*", "node:*"],
     define: { "process.env.NODE_ENV": '"production"' },
-    loader: { ".bin": "copy", ".browser.js": "text" },
+    loader: { ".bin": "copy", ".wasm": "copy", ".browser.js": "text" },
     chunkNames: "chunks/[name]-[hash]",
     assetNames: "[name]-[hash]",
     // Names stay, since the log says in which function an error was thrown.
