@@ -10,7 +10,7 @@ import { createApiSurface, createSurface } from "./surface.ts";
  * The surfaces by the first segment of their paths. Each is loaded with the first request for it. Of the integrators' API, a request
  * loads only the features at the place of its path. The empty segment stands for the home page, the health check, and every unknown path.
  */
-const SURFACES: Readonly<Record<string, (place: string) => Promise<Hono<AppEnv>>>> = {
+export const SURFACES: Readonly<Record<string, (place: string) => Promise<Hono<AppEnv>>>> = {
   "": async () => createSurface("/", (await import("../docs/home.ts")).homeRoutes),
   api: loadApi,
   widget: async () => createApiSurface("/widget/v1", [(await import("../widget/routes.ts")).widgetRoutes]),

@@ -143,6 +143,15 @@ test("a failing model in a new conversation leaves the last message of the quota
   expect((await ask()).status).toBe(402);
 });
 
+test("a message that is refunded counts among the day's messages; where those have no room, it is not refunded", async () => {
+  const { workspace, agent } = await createAgentWithQuota({ messages: 10 });
+  const messageLimit = { flow: "messages" as const, perDay: 2, sender: null, onlyOutsideQuota: true as const };
+  for (let asked = 0; asked < 5; asked++) {
+    await new TurnRunner(env, BROKEN).run(knownQuestion(workspace, agent.id, { messageLimit }), new Meter());
+  }
+  expect((await usageOf(workspace)).usage).toMatchObject({ messages: 3, visitor_messages_today: 2 });
+});
+
 test("a repeated second batch changes nothing, and refunds a message once", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 10 });
   const { db } = newOperation(env, new Meter(), workspace.id);

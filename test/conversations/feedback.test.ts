@@ -43,6 +43,21 @@ test("each API key rates an answer once, and its last rating counts", async () =
   expect((await workspace.call("GET", "/analytics/overview?days=1")).body.feedback).toEqual({ up: 1, down: 1 });
 });
 
+test("an answer takes ratings of 200 API keys, and of its visitor", async () => {
+  const { workspace, agent, answer, rate } = await createFixture();
+  const answered = await answer();
+  await rate(answered, { rating: "down" });
+  const others = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
+    INSERT INTO message_feedback (id, workspace_id, agent_id, conversation_id, message_id, author, rating, created_at, updated_at)
+    SELECT ? || i, ?, ?, ?, ?, 'key-' || i, 'up', 1, 1 FROM n`;
+  await query(workspace.id, others, workspace.id, workspace.id, agent.id, answered.conversationId, answered.messageId);
+  const { key } = await createKey(workspace, ["conversations:write"]);
+  const refused = await rate(answered, { rating: "up" }, key);
+  expect([refused.status, refused.body.error.code]).toEqual([409, "conflict"]);
+  expect((await rate(answered, { rating: "up" })).status).toBe(200);
+  expect((await rate(await answer(), { rating: "up" }, key)).status).toBe(200);
+});
+
 test("only answers of the agent are rated, and only as up or down", async () => {
   const { workspace, answer, rate, list } = await createFixture();
   const answered = await answer();

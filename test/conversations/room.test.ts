@@ -109,6 +109,53 @@ test("a question that an earlier attempt stored is answered, whatever room is le
   expect((await read(conversationId)).message_count).toBe(4);
 });
 
+test("over the API, only messages that humans are to answer count among the day's messages of visitors", async () => {
+  const { workspace, agentId, ask, read } = await createFixture(100);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: 2 } });
+  const usage = async () => (await workspace.call("GET", "/usage")).body.usage;
+  const { conversation_id: withAgent } = (await ask()).body;
+  for (let asked = 0; asked < 3; asked++) expect((await ask(withAgent)).status).toBe(200);
+  const { conversation_id: withHuman } = (await ask()).body;
+  await workspace.call("PATCH", `/conversations/${withHuman}`, { status: "human_active" });
+  expect(await usage()).toMatchObject({ messages: 5, visitor_messages_today: 0 });
+
+  const written = await Promise.all([ask(withHuman), ask(withHuman), ask(withHuman)]);
+  expect(written.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
+  const refused = await ask(withHuman);
+  expect(refused.body.error).toMatchObject({
+    code: "rate_limited",
+    message: expect.stringContaining("No more messages can be taken today."),
+  });
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+  expect((await read(withHuman)).message_count).toBe(4);
+  expect(await usage()).toMatchObject({ messages: 5, visitor_messages_today: 2 });
+
+  // The agent goes on answering: these messages use the quota.
+  expect((await ask(withAgent)).status).toBe(200);
+  expect((await ask()).status).toBe(200);
+  await workspace.call("PATCH", `/conversations/${withHuman}`, { status: "open" });
+  expect((await ask(withHuman)).status).toBe(200);
+  const asVisitor = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
+  expect(asVisitor.status).toBe(429);
+});
+
+test("on a full day a visitor's wish for a human is refused, unless a human has the conversation", async () => {
+  const { workspace, agentId, read } = await createFixture(100);
+  const asked = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
+  const { conversation_id: id, visitor_token: token } = asked.body;
+  const handOff = () => send("POST", `/widget/v1/conversations/${id}/handoff`, { token });
+  const setLimit = (perDay: number) => operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: perDay } });
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
+  await setLimit(1);
+  const refused = await handOff();
+  expect([refused.status, refused.body.error?.code]).toEqual([429, "rate_limited"]);
+  expect(await read(id)).toMatchObject({ status: "resolved", reopened_count: 0, handoff: null, message_count: 2 });
+  await setLimit(2);
+  expect(await handOff()).toMatchObject({ status: 200, body: { status: "needs_human", handoff: { reason: "customer_request" } } });
+  expect((await workspace.call("GET", "/usage")).body.usage.visitor_messages_today).toBe(2);
+  expect(await handOff()).toMatchObject({ status: 200, body: { status: "needs_human" } });
+});
+
 test("the team writes as many messages a day as the plan allows, in all conversations together", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 22) });
   const { workspace, ask, read } = await createFixture(100);

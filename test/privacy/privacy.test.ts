@@ -111,6 +111,35 @@ test("an erased person is found nowhere, and the others stay", async () => {
   expect(audits[0]!.hash).toBe(audits[1]!.hash);
 });
 
+test("the record of an erasure is kept if it deleted something, and otherwise for 30 days", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN, user: { id: "u-1" } });
+  const erase = async (id: string) => (await workspace.call("DELETE", `/privacy/visitors${by({ external_id: id })}`)).body.audit_id;
+  const [found, empty] = [await erase("u-1"), await erase("u-1")];
+  const recorded = async () =>
+    (await query<{ id: string }>(workspace.id, "SELECT id FROM audit_log WHERE workspace_id = ? ORDER BY id", workspace.id)).map(
+      ({ id }) => id,
+    );
+  const days = 24 * 60 * 60_000;
+  await sweep(env, Date.now() + 29 * days);
+  expect(await recorded()).toEqual([found, empty]);
+  await sweep(env, Date.now() + 31 * days);
+  expect(await recorded()).toEqual([found]);
+});
+
+test("beyond the day's erasures nothing is erased", async () => {
+  const workspace = await createWorkspace({ limits: { erasures_per_day: 1 } });
+  const agent = await createAgent(workspace);
+  for (const id of ["u-1", "u-2"]) await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN, user: { id } });
+  const erase = (id: string) => workspace.call("DELETE", `/privacy/visitors${by({ external_id: id })}`);
+  expect(await erase("u-1")).toMatchObject({ status: 200, body: { deleted: { visitors: 1 } } });
+  const refused = await erase("u-2");
+  expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
+  expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: "u-2" })}`)).body.counts.messages).toBe(2);
+  expect((await workspace.call("GET", "/usage")).body.usage.erasures_today).toBe(1);
+});
+
 test("find counts the records of each identifier", async () => {
   const { workspace, mark, email } = await live();
   const find = async (given: Record<string, string>) => (await workspace.call("GET", `/privacy/visitors${by(given)}`)).body;
