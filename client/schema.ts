@@ -2359,7 +2359,7 @@ export interface Operations {
     input: {};
     answer: Schemas["ModelList"];
   };
-  /** List and search conversations, by last activity. With `Accept: text/csv`, all matching conversations as a CSV file, without their messages. Scope: `conversations:read`. */
+  /** List and search conversations, by last activity. With `Accept: text/csv`, the matching conversations as a CSV file, in parts, without their messages. Scope: `conversations:read`. */
   listConversations: {
     input: {
       /** How many records a page holds at most. */
@@ -2468,7 +2468,7 @@ export interface Operations {
     };
     answer: Schemas["FeedbackPage"];
   };
-  /** List and search leads, newest first. With `Accept: text/csv`, all matching leads as a CSV file. Scope: `leads:read`. */
+  /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
     input: {
       /** How many records a page holds at most. */

@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import type { Page } from "../platform/db/sql.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -10,7 +11,7 @@ import { needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { countNotes } from "./note-store.ts";
-import { findConversations } from "./search.ts";
+import { findConversations, listConversationRows } from "./search.ts";
 import { findConversationRecord, findMessage, findMessageCount, listTranscript } from "./store.ts";
 import {
   conversationColumns,
@@ -44,7 +45,7 @@ const listConversations = createRoute({
   method: "get",
   path: "/conversations",
   summary: "List and search conversations, by last activity",
-  description: "With `Accept: text/csv`, all matching conversations as a CSV file, without their messages.",
+  description: "With `Accept: text/csv`, the matching conversations as a CSV file, in parts, without their messages.",
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
   responses: {
@@ -56,21 +57,26 @@ const listConversations = createRoute({
 conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
   const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
-  const readPage = async (asked: typeof page) => {
-    const found = await findConversations(operationOf(c), { ...filter, ...asked, q });
-    if (!found)
-      throw unavailable("The workspace's conversations are being indexed for the first search. Try again in a moment.", INDEXING_SECONDS);
-    const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
-      ...record,
-      last_message_role: lastMessageRole,
-      question_preview: questionPreview,
-      match: found.matches.get(record.id) ?? null,
-    });
-    const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
-    return toCursorPage(found.rows, found.total, asked, positionOf, toItem);
-  };
-  return wantsCsv(c) ? csvResponse(c, "conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
+  const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
+  if (wantsCsv(c)) {
+    const readRows = async (asked: Page) => (await listConversationRows(operationOf(c), { ...filter, ...asked, q })) ?? refuseIndexing();
+    const toItem = ({ record }: ListedRow) => record;
+    return csvResponse(c, { name: "conversations", columns: conversationColumns, cursor: page.cursor, readRows, positionOf, toItem });
+  }
+  const { rows, total, matches } = (await findConversations(operationOf(c), { ...filter, ...page, q })) ?? refuseIndexing();
+  const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({
+    ...record,
+    last_message_role: lastMessageRole,
+    question_preview: questionPreview,
+    match: matches.get(record.id) ?? null,
+  });
+  return c.json(toCursorPage(rows, total, page, positionOf, toItem), 200);
 });
+
+/** 503 while the index of the workspace is being built. */
+function refuseIndexing(): never {
+  throw unavailable("The workspace's conversations are being indexed for the first search. Try again in a moment.", INDEXING_SECONDS);
+}
 
 const getConversation = createRoute({
   operationId: "getConversation",

@@ -32,8 +32,7 @@ export async function findConversations(op: Operation, { q, ...query }: MaybeSea
     const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, { limit, offset, cursor }));
     return { rows, matches: new Map(), total: counted?.total ?? 0 };
   }
-  const { cost, ...result } = await conversationIndexOf(op).search({ ...query, q });
-  op.meter.add(cost);
+  const result = await search(op, { ...query, q });
   if (result.outcome === "indexing") return undefined;
   const { hits, total } = result;
   if (hits.length === 0) return { rows: [], matches: new Map(), total };
@@ -52,4 +51,24 @@ export async function findConversations(op: Operation, { q, ...query }: MaybeSea
     return row ? [{ row, match: matchOf(row, recordId) }] : [];
   });
   return { rows: shown.map(({ row }) => row), matches: new Map(shown.map(({ row, match }) => [row.record.id, match])), total };
+}
+
+/** Reads one page of conversations like `findConversations`, without the total and the texts that match. */
+export async function listConversationRows(op: Operation, { q, ...query }: MaybeSearch): Promise<ListedRow[] | undefined> {
+  const { db, workspaceId } = op;
+  if (!q) {
+    const { limit, offset, cursor, ...filter } = query;
+    const [page] = pageConversations(db, workspaceId, filter, { limit, offset, cursor });
+    return (await db.batch([page]))[0];
+  }
+  const result = await search(op, { ...query, q });
+  if (result.outcome === "indexing") return undefined;
+  const ids = result.hits.map(({ id }) => id);
+  return ids.length === 0 ? [] : (await db.batch([listConversations(db, workspaceId, ids)]))[0];
+}
+
+async function search(op: Operation, query: ConversationQuery) {
+  const { cost, ...result } = await conversationIndexOf(op).search(query);
+  op.meter.add(cost);
+  return result;
 }

@@ -43,6 +43,14 @@ export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q
   return { rows: ids.flatMap((id) => byId.get(id) ?? []), total };
 }
 
+/** Reads one page of leads like `findLeads`, without the total. */
+export async function listLeadRows(op: Operation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }): Promise<LeadRow[]> {
+  if (query.q) return (await findLeads(op, query)).rows;
+  const { db, workspaceId } = op;
+  const [page] = pageLeads(db, workspaceId, query, query);
+  return (await db.batch([page]))[0];
+}
+
 /** The outcome of adding a lead. */
 type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "agent_not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
 

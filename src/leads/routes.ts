@@ -1,10 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
+import type { Page } from "../platform/db/sql.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { findLeads, type LeadRow } from "./leads.ts";
+import { findLeads, type LeadRow, listLeadRows } from "./leads.ts";
 import { leadColumns, leadPageSchema, leadQuery, toLead } from "./wire.ts";
 
 export const leadRoutes = createRouter("Leads");
@@ -14,7 +15,7 @@ const listLeadsRoute = createRoute({
   method: "get",
   path: "/leads",
   summary: "List and search leads, newest first",
-  description: "With `Accept: text/csv`, all matching leads as a CSV file.",
+  description: "With `Accept: text/csv`, the matching leads as a CSV file, in parts.",
   ...needsScope("leads:read"),
   request: { query: leadQuery },
   responses: { 200: orCsv(jsonResponse(leadPageSchema, "A page of leads, newest first.")), ...errorResponses(403, 422) },
@@ -24,9 +25,11 @@ leadRoutes.openapi(listLeadsRoute, async (c) => {
   const { agent_id: agentId, q, created_since: sinceMs, ...page } = c.req.valid("query");
   const op = operationOf(c);
   const positionOf = (row: LeadRow) => ({ atMs: row.createdAt, id: row.id });
-  const readPage = async (asked: typeof page) => {
-    const { rows, total } = await findLeads(op, { agentId, q, sinceMs, ...asked });
-    return toCursorPage(rows, total, asked, positionOf, toLead);
-  };
-  return wantsCsv(c) ? csvResponse(c, "leads", leadColumns, readPage) : c.json(await readPage(page), 200);
+  const filter = { agentId, q, sinceMs };
+  if (wantsCsv(c)) {
+    const readRows = (asked: Page) => listLeadRows(op, { ...filter, ...asked });
+    return csvResponse(c, { name: "leads", columns: leadColumns, cursor: page.cursor, readRows, positionOf, toItem: toLead });
+  }
+  const { rows, total } = await findLeads(op, { ...filter, ...page });
+  return c.json(toCursorPage(rows, total, page, positionOf, toLead), 200);
 });

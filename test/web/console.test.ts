@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { openPage, operate, send, serveSite, service } from "./browser.ts";
 import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
@@ -452,4 +453,32 @@ test("a phone shows the list, then the conversation, and nothing wider than itse
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
   await page.getByRole("button", { name: "Back to the list" }).click();
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
+});
+
+test("leads are exported as one file, whose parts are read one after the other", async () => {
+  const workspace = await createWorkspace();
+  const body = { name: "Ada", email: "ada@example.com" };
+  await fetch(`${service.url}/widget/v1/agents/${workspace.agentId}/leads`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const { page } = await openPage();
+  // A stand-in for a list of several parts, where the rate limit refuses the second one at first.
+  const asked: (string | null)[] = [];
+  await page.route("**/api/v1/leads?*", async (route) => {
+    if (route.request().headers()["accept"] !== "text/csv") return route.continue();
+    const cursor = new URL(route.request().url()).searchParams.get("cursor");
+    asked.push(cursor);
+    if (asked.length === 2)
+      return route.fulfill({ status: 429, headers: { "Retry-After": "1" }, json: { error: { code: "rate_limited" } } });
+    const headers = { "Content-Type": "text/csv", ...(cursor === null && { "X-Next-Cursor": "second" }) };
+    return route.fulfill({ headers, body: cursor === null ? "name\r\nAda\r\n" : "Grace\r\n" });
+  });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/leads`);
+  await page.getByRole("cell", { name: "Ada", exact: true }).waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
+  expect(await readFile(await file.path(), "utf8")).toBe("name\r\nAda\r\nGrace\r\n");
+  expect(asked).toEqual([null, "second", "second"]);
 });

@@ -28,9 +28,23 @@ export async function request<Answer>(method: string, path: string, body?: unkno
   return response.status === 204 ? (undefined as Answer) : ((await response.json()) as Answer);
 }
 
-/** Downloads a file. @throws ApiError */
-export async function download(path: string, accept: string): Promise<Blob> {
-  return (await send("GET", path, undefined, accept)).blob();
+/** Downloads a whole list as CSV, which the service sends in parts. @throws ApiError */
+export async function downloadCsv(path: string, query: Record<string, string>): Promise<Blob> {
+  const parts: Blob[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const parameters = new URLSearchParams({ ...query, ...(cursor && { cursor }) });
+    const read = () => send("GET", `${path}?${parameters}`, undefined, "text/csv");
+    // A long list takes as many requests as the rate limit allows, which a second attempt waits for.
+    const response: Response = await read().catch(async (error: unknown) => {
+      if (!(error instanceof ApiError) || error.retryAfter === null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, error.retryAfter! * 1_000));
+      return read();
+    });
+    parts.push(await response.blob());
+    cursor = response.headers.get("X-Next-Cursor");
+  }
+  return new Blob(parts, { type: "text/csv;charset=utf-8" });
 }
 
 async function send(method: string, path: string, body?: unknown, accept = "application/json"): Promise<Response> {

@@ -1,14 +1,21 @@
 import { z } from "@hono/zod-openapi";
 import { type Cell, csvLine } from "../csv.ts";
-import type { AppContext } from "./context.ts";
-import type { jsonResponse } from "./responses.ts";
 import type { Page, Position } from "../db/sql.ts";
-import { decodeCursor } from "./page.ts";
+import type { AppContext } from "./context.ts";
+import { encodeCursor } from "./page.ts";
+import type { jsonResponse } from "./responses.ts";
 
-/** The number of records that one read gets. More would need more memory; fewer would need more trips to the database. */
-const PAGE_SIZE = 500;
+/** The records that one query reads. Together they take 25 MB at most. */
+const PAGE_SIZE = 1_000;
+/**
+ * The records of one response, which take 41 queries. The platform allows an invocation 1,000 queries, and 50 in its free plan. The
+ * number also bounds the CPU time of an invocation.
+ */
+const MAX_RECORDS = 40_000;
 
-/** The columns of a list as CSV: each name with a function that returns the cell of a record. */
+const NEXT_CURSOR = "X-Next-Cursor";
+
+/** The columns of a list as CSV: the name of each, and what a record has in it. */
 export type CsvColumns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
 /** Whether the caller asks for a list as CSV. */
@@ -18,33 +25,63 @@ export function wantsCsv(c: AppContext): boolean {
 
 /** Documents CSV as a further format of a list. */
 export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
-  const schema = z.string().meta({ description: "The whole list, with `Accept: text/csv`. The parameters limit and offset are ignored." });
-  return { ...response, content: { ...response.content, "text/csv": { schema } } };
+  const records = MAX_RECORDS.toLocaleString("en");
+  const schema = z.string().meta({
+    description: `With \`Accept: text/csv\`: up to ${records} records from the start of the list, or after \`cursor\`; limit and offset are ignored. Only the part from the start begins with the names of the columns, so that the parts can be joined to one file.`,
+  });
+  const next = {
+    description: "Only of CSV: the `cursor` with which the next part is read. The last part has no such header.",
+    schema: { type: "string" as const },
+  };
+  return { ...response, headers: { ...response.headers, [NEXT_CURSOR]: next }, content: { ...response.content, "text/csv": { schema } } };
+}
+
+/** A list that can be read as CSV. */
+interface CsvList<Row, Item> {
+  /** The name of the file, without its ending. */
+  name: string;
+  columns: CsvColumns<Item>;
+  /** The position after which the caller continues; undefined for the start of the list. */
+  cursor: Position | undefined;
+  /** Reads the rows of a page, newest first, and one more if there is another page. */
+  readRows: (page: Page) => Promise<Row[]>;
+  positionOf: (row: Row) => Position;
+  toItem: (row: Row) => Item;
 }
 
 /**
- * A whole list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A failure aborts the response.
- * @param readPage reads a page of the list.
+ * A part of a list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A header has the cursor of the next part. A
+ * failure aborts the response.
  */
-export async function csvResponse<Item>(
-  c: AppContext,
-  name: string,
-  columns: CsvColumns<Item>,
-  readPage: (page: Page & { cursor: Position | undefined }) => Promise<{ data: Item[]; next_cursor: string | null }>,
-): Promise<Response> {
-  const read = (cursor?: string | null) => readPage({ limit: PAGE_SIZE, offset: 0, cursor: cursor ? decodeCursor(cursor) : undefined });
-  // The first page is read before the response starts, so that an invalid query gets an error and not a broken file.
-  let page: Awaited<ReturnType<typeof read>> | undefined = await read();
-  let head = csvLine(Object.keys(columns));
+export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, Item>): Promise<Response> {
+  const { columns, cursor, readRows, positionOf, toItem } = list;
+  const readAfter = (position: Position | undefined) => readRows({ limit: PAGE_SIZE, offset: 0, cursor: position });
+  // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.
+  let rows = await readAfter(cursor);
+  // The end of the part is found before its records are read, since the headers of a response are sent first.
+  const lastOfPart = rows.length > PAGE_SIZE ? await readRows({ limit: 1, offset: MAX_RECORDS - 1, cursor }) : [];
+  const end = lastOfPart.length > 1 ? positionOf(lastOfPart[0]!) : undefined;
+  if (end) c.header(NEXT_CURSOR, encodeCursor(end));
+  let head = cursor ? "" : csvLine(Object.keys(columns));
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    if (!page) return controller.close();
-    const lines = page.data.map((item) => csvLine(Object.values(columns).map((cell) => cell(item))));
-    controller.enqueue(new TextEncoder().encode(head + lines.join("")));
+    const page = rows.slice(0, PAGE_SIZE);
+    const items = page.filter((row) => !end || !isBelow(positionOf(row), end)).map(toItem);
+    const lines = items.map((item) => csvLine(Object.values(columns).map((cell) => cell(item))));
+    const text = head + lines.join("");
     head = "";
-    page = page.next_cursor === null ? undefined : await read(page.next_cursor);
+    if (text !== "") controller.enqueue(new TextEncoder().encode(text));
+    const last = page.at(-1);
+    const isAtEnd = rows.length <= PAGE_SIZE || !last || (end && !isBelow(end, positionOf(last)));
+    if (isAtEnd) controller.close();
+    else rows = await readAfter(positionOf(last));
   };
   const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
   c.header("Content-Type", "text/csv; charset=utf-8");
-  c.header("Content-Disposition", `attachment; filename="${name}.csv"`);
+  c.header("Content-Disposition", `attachment; filename="${list.name}.csv"`);
   return c.body(body);
+}
+
+/** Whether a position comes after another one in a list, which begins with the newest record. */
+function isBelow(one: Position, other: Position): boolean {
+  return one.atMs === other.atMs ? one.id < other.id : one.atMs < other.atMs;
 }

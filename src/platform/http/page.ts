@@ -86,16 +86,17 @@ export function toCursorPage<Row, Item>(
     limit,
     offset,
     has_more: hasMore,
-    next_cursor: hasMore && last ? encode(positionOf(last)) : null,
+    next_cursor: hasMore && last ? encodeCursor(positionOf(last)) : null,
   };
 }
 
-function encode({ atMs, id }: Position): string {
+/** The cursor with which a list continues after the record at a position. */
+export function encodeCursor({ atMs, id }: Position): string {
   return new TextEncoder().encode(JSON.stringify([atMs, id])).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** Returns the position that a cursor encodes; undefined if the text is not a cursor. */
-export function decodeCursor(text: string): Position | undefined {
+function decodeCursor(text: string): Position | undefined {
   try {
     const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
     const [atMs, id] = positionSchema.parse(JSON.parse(json));

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
-import { api, download } from "../api.ts";
+import { api, downloadCsv } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { usePages } from "../lists.ts";
 import { Button } from "../ui/button.tsx";
@@ -22,8 +22,7 @@ export function Leads() {
   useShortcuts({ "/": ["Search", focusSearch] });
   const exportAll = async () => {
     setExporting(true);
-    const path = `/api/v1/leads${q && `?q=${encodeURIComponent(q)}`}`;
-    await attempt(async () => saveFile("leads.csv", await download(path, "text/csv")));
+    await attempt(async () => saveFile("leads.csv", await downloadCsv("/api/v1/leads", q ? { q } : {})));
     setExporting(false);
   };
   return (
