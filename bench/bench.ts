@@ -26,8 +26,10 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many questions a second the gate, the index and the database of one workspace take
   --vectors      how long a search of an agent's vectors takes, and what it misses
-  --abuse        what a stranger and a tenant can do to others at most; about three minutes
-                 (with --only writes, neighbours or memory: this part)
+  --abuse        what a stranger and a tenant can do to others at most; about fifteen minutes
+                 (with --only writes, neighbours, memory or files: this part); it fails when a file breaks a bound
+  --file TEXT    only its hostile files with this text in their names
+  --seed N       the seed of its random files (1)
   --world        how long requests take far from the data, with and without a region; about four minutes
   --scale        a large workspace against a small one; about fifteen minutes
   --chunks       a search of a large agent's knowledge against one of a small one's; about ten minutes
@@ -64,6 +66,8 @@ const OPTIONS = {
   json: { type: "string" },
   small: { type: "string", default: "1000" },
   large: { type: "string", default: "1000000" },
+  file: { type: "string", default: "" },
+  seed: { type: "string", default: "1" },
   help: { type: "boolean", short: "h" },
 } as const;
 
@@ -73,6 +77,8 @@ export interface Flags {
   only: string[] | undefined;
   small: number;
   large: number;
+  file: string;
+  seed: number;
 }
 
 async function main(): Promise<void> {
@@ -84,7 +90,9 @@ async function main(): Promise<void> {
   if (!Object.values(sizes).every((size) => Number.isInteger(size) && size >= MIN_CONVERSATIONS)) {
     throw new UserError(`--small and --large take a number of conversations or chunks, at least ${MIN_CONVERSATIONS}.`);
   }
-  const flags: Flags = { ...sizes, seconds, only: values.only?.flatMap((names) => names.split(",")) };
+  const seed = Number(values.seed);
+  if (!Number.isInteger(seed)) throw new UserError("--seed takes a whole number.");
+  const flags: Flags = { ...sizes, seconds, seed, file: values.file, only: values.only?.flatMap((names) => names.split(",")) };
   const chosen = NAMES.find((name) => values[name]);
   useTemporaryFolder();
   console.error("Building …");

@@ -52,15 +52,24 @@ const PAGE_BYTES = 4096;
 /** Linux counts CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
+/** Returns the ids of the workerd processes that this process started; none where the system has no /proc. */
+export function workerdPids(): string[] {
+  return workerds().map(({ pid }) => pid);
+}
+
 /** Adds up a value of each workerd process that this process started, from the fields of /proc/PID/stat that follow the name. */
 function sumOfWorkerds(valueOf: (fields: string[]) => number): number {
-  if (!existsSync("/proc")) return Number.NaN;
+  return existsSync("/proc") ? workerds().reduce((sum, { fields }) => sum + valueOf(fields), 0) : Number.NaN;
+}
+
+function workerds(): { pid: string; fields: string[] }[] {
+  if (!existsSync("/proc")) return [];
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.reduce((sum, pid) => {
+  return pids.flatMap((pid) => {
     const [, name, rest = ""] = /\((.*)\) (.*)/s.exec(readStat(pid)) ?? [];
     const fields = rest.split(" ");
-    return name === "workerd" && fields[1] === String(process.pid) ? sum + valueOf(fields) : sum;
-  }, 0);
+    return name === "workerd" && fields[1] === String(process.pid) ? [{ pid, fields }] : [];
+  });
 }
 
 function readStat(pid: string): string {

@@ -16,6 +16,8 @@ export function numbers(seed: number): (below: number) => number {
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
+const hexOf = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
 /** Repeats a text up to a number of bytes. */
 function filled(text: string, bytes: number): Uint8Array {
   const unit = bytesOf(text);
@@ -46,7 +48,7 @@ function pdf(pages: number, add: (writer: PdfWriter) => string, trailer = ""): U
 export const FILTERS = {
   FlateDecode: (bytes: Uint8Array) => zlibSync(bytes, { level: 9 }),
   LZWDecode: packLzw,
-  ASCIIHexDecode: (bytes: Uint8Array) => bytesOf(`${bytes.toHex()}>`),
+  ASCIIHexDecode: (bytes: Uint8Array) => bytesOf(`${hexOf(bytes)}>`),
   ASCII85Decode: packAscii85,
   RunLengthDecode: packRuns,
 };
@@ -115,6 +117,16 @@ ${codes} beginbfchar\n${rows}\nendbfchar 1 beginbfrange <00000000> <ffffffff> <0
   });
 }
 
+/** A PDF of a page, and a picture of so many bytes that is not shown. */
+export function largePdf(bytes: number): Uint8Array {
+  const next = numbers(1);
+  const picture = Uint8Array.from({ length: bytes }, () => next(256));
+  return pdf(1, (writer) => {
+    writer.stream("/Type /XObject /Subtype /Image", picture);
+    return `/Contents ${writer.stream("", bytesOf(OPERATORS.repeat(10)))} 0 R /Resources << ${FONT} >>`;
+  });
+}
+
 /** A PDF of plain pages, whose cross-reference table is damaged in a way. */
 export function brokenPdf(pages: number, damage: "offsets" | "missing" | "loop" | "kids"): Uint8Array {
   const whole = pdf(pages, (writer) => `/Contents ${writer.stream("", bytesOf(OPERATORS))} 0 R /Resources << ${FONT} >>`);
@@ -138,8 +150,8 @@ export async function encryptedPdf({ bytes, pages }: { bytes: number; pages: num
   const fileKey = filled("k", 32);
   const salts = { validation: filled("v", 8), key: filled("s", 8) };
   const hashOf = async (salt: Uint8Array) => new Uint8Array(await crypto.subtle.digest("SHA-256", salt.slice()));
-  const user = [await hashOf(salts.validation), salts.validation, salts.key].map((part) => part.toHex()).join("");
-  const userKey = (await encrypt(await hashOf(salts.key), fileKey, filled("\0", 16))).subarray(0, 32).toHex();
+  const user = [await hashOf(salts.validation), salts.validation, salts.key].map(hexOf).join("");
+  const userKey = hexOf((await encrypt(await hashOf(salts.key), fileKey, filled("\0", 16))).subarray(0, 32));
   const iv = filled("i", 16);
   const packed = await encrypt(fileKey, zlibSync(filled(OPERATORS, bytes), { level: 9 }), iv);
   const content = new Uint8Array([...iv, ...packed]);
