@@ -33,6 +33,8 @@ const LIMITS = {
   sources: ENOUGH,
   team_messages_per_day: ENOUGH,
   visitor_messages_per_day: ENOUGH,
+  deliveries_per_day: ENOUGH,
+  delivery_log_mb: 1_000,
 };
 
 /** Creates a workspace through the service's API: unless told otherwise, without limits that a bench comes near. */

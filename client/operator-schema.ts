@@ -59,6 +59,10 @@ export interface Schemas {
       knowledge_mb_per_agent?: number | undefined;
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | undefined;
+      /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count. */
+      deliveries_per_day?: number | undefined;
+      /** Megabytes of the delivery log. */
+      delivery_log_mb?: number | undefined;
     };
     retention: Schemas["Retention"];
     /** When it was created. */
@@ -98,6 +102,10 @@ export interface Schemas {
     knowledge_mb_per_agent: number;
     /** Whether events are sent to webhook endpoints. */
     webhooks: boolean;
+    /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count. */
+    deliveries_per_day: number;
+    /** Megabytes of the delivery log. */
+    delivery_log_mb: number;
   };
   /** How long records are kept. */
   Retention: {
@@ -184,6 +192,10 @@ export interface Schemas {
       knowledge_mb_per_agent?: number | null | undefined;
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
+      /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count. */
+      deliveries_per_day?: number | null | undefined;
+      /** Megabytes of the delivery log. */
+      delivery_log_mb?: number | null | undefined;
     } | undefined;
     /** How long records are kept. The value null restores the default. */
     retention?: {
@@ -245,6 +257,10 @@ export interface Schemas {
       knowledge_mb_per_agent?: number | null | undefined;
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
+      /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count. */
+      deliveries_per_day?: number | null | undefined;
+      /** Megabytes of the delivery log. */
+      delivery_log_mb?: number | null | undefined;
     } | undefined;
     /** How long records are kept. The value null restores the default. */
     retention?: {
@@ -723,6 +739,10 @@ export interface Schemas {
       answers: number;
       /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
       knowledge_mb_per_agent: number;
+      /** Deliveries of events to webhook endpoints on this UTC day. */
+      deliveries_today: number;
+      /** Megabytes of the delivery log now. */
+      delivery_log_mb: number;
     };
     /** What the workspace may still use. */
     remaining: {

@@ -171,6 +171,10 @@ export interface Schemas {
       answers: number;
       /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
       knowledge_mb_per_agent: number;
+      /** Deliveries of events to webhook endpoints on this UTC day. */
+      deliveries_today: number;
+      /** Megabytes of the delivery log now. */
+      delivery_log_mb: number;
     };
     /** What the workspace may still use. */
     remaining: {
@@ -210,6 +214,10 @@ export interface Schemas {
     knowledge_mb_per_agent: number;
     /** Whether events are sent to webhook endpoints. */
     webhooks: boolean;
+    /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count. */
+    deliveries_per_day: number;
+    /** Megabytes of the delivery log. */
+    delivery_log_mb: number;
   };
   AgentPage: {
     /** The records of this page. */
@@ -1949,6 +1957,8 @@ export interface Schemas {
     failure_streak: number;
     /** When it last answered with a 2xx. */
     last_success_at: string | null;
+    /** When an event was last not delivered, because the plan's deliveries of the day were used up. GET /events lists it. */
+    last_skipped_at: string | null;
     /** When it was created. */
     created_at: string;
     /** When it was last changed. */
@@ -2189,9 +2199,9 @@ export interface Schemas {
     duration_ms: number;
     /** The HTTP status; null without a response. */
     response_status: number | null;
-    /** The first 8 KiB of the response body; null without a response, and if the key may not read the event. */
+    /** The first 8 KiB of the response body. Null without a response, if the log has no room for it, a day after a success, and if the key may not read the event. */
     response_body: string | null;
-    /** Whether the body was longer. */
+    /** Whether the body was longer than what is kept of it. */
     response_truncated: boolean;
     /** Why the attempt failed; null if it succeeded. */
     error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | "secret_unreadable" | "endpoint_disabled" | null;

@@ -261,6 +261,7 @@ CREATE TABLE `delivery_attempts` (
 );
 --> statement-breakpoint
 CREATE INDEX `delivery_attempts_workspace` ON `delivery_attempts` (`workspace_id`,`delivery_id`);--> statement-breakpoint
+CREATE INDEX `delivery_attempts_answered` ON `delivery_attempts` (`started_at`) WHERE error IS NULL AND response_body IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `email_directory` (
 	`address` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -614,6 +615,7 @@ CREATE TABLE `webhook_endpoints` (
 	`failure_streak` integer DEFAULT 0 NOT NULL,
 	`failing_since` integer,
 	`last_success_at` integer,
+	`last_skipped_at` integer,
 	`last_duration_ms` integer,
 	`secret` text NOT NULL,
 	`rotation_id` text,
@@ -663,6 +665,7 @@ CREATE TABLE `workspaces` (
 	`sources_count` integer DEFAULT 0 NOT NULL,
 	`pages_count` integer DEFAULT 0 NOT NULL,
 	`kept_response_bytes` integer DEFAULT 0 NOT NULL,
+	`delivery_log_bytes` integer DEFAULT 0 NOT NULL,
 	`events_read_at` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,

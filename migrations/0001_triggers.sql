@@ -450,12 +450,15 @@ END;
 
 -- deliveries
 
--- Keeps the counts of deliveries by status of their endpoint.
+-- Keeps the counts of deliveries by status of their endpoint, and the deliveries of the day in `visitor_counts`.
 CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries BEGIN
   UPDATE webhook_endpoints
      SET pending_count = pending_count + (NEW.status = 'pending'), succeeded_count = succeeded_count + (NEW.status = 'succeeded'),
          failed_count = failed_count + (NEW.status = 'failed')
    WHERE id = NEW.webhook_id;
+  INSERT INTO visitor_counts (workspace_id, flow, starts_at, sender, count)
+    VALUES (NEW.workspace_id, 'deliveries', NEW.created_at / 86400000 * 86400000, '', 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
 END;
 --> statement-breakpoint
 -- Keeps the counts of the endpoint when a delivery changes its status.
@@ -473,6 +476,32 @@ CREATE TRIGGER deliveries_uncounted AFTER DELETE ON deliveries BEGIN
      SET pending_count = pending_count - (OLD.status = 'pending'), succeeded_count = succeeded_count - (OLD.status = 'succeeded'),
          failed_count = failed_count - (OLD.status = 'failed')
    WHERE id = OLD.webhook_id;
+END;
+--> statement-breakpoint
+
+-- delivery_attempts
+
+-- Keeps `workspaces.delivery_log_bytes`, which bounds the delivery log of a workspace: an attempt has the bytes of the response's body,
+-- those of the address, and 200 for its other columns.
+CREATE TRIGGER delivery_log_counted AFTER INSERT ON delivery_attempts BEGIN
+  UPDATE workspaces
+     SET delivery_log_bytes = delivery_log_bytes + 200 + octet_length(NEW.url) + coalesce(octet_length(NEW.response_body), 0)
+   WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+-- Takes a body that is deleted off `workspaces.delivery_log_bytes`.
+CREATE TRIGGER delivery_log_recounted AFTER UPDATE OF response_body ON delivery_attempts
+WHEN NEW.response_body IS NOT OLD.response_body BEGIN
+  UPDATE workspaces
+     SET delivery_log_bytes = delivery_log_bytes + coalesce(octet_length(NEW.response_body), 0) - coalesce(octet_length(OLD.response_body), 0)
+   WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+-- Takes a deleted attempt off `workspaces.delivery_log_bytes`.
+CREATE TRIGGER delivery_log_uncounted AFTER DELETE ON delivery_attempts BEGIN
+  UPDATE workspaces
+     SET delivery_log_bytes = delivery_log_bytes - 200 - octet_length(OLD.url) - coalesce(octet_length(OLD.response_body), 0)
+   WHERE id = OLD.workspace_id;
 END;
 --> statement-breakpoint
 

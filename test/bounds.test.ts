@@ -57,7 +57,7 @@ const elsewhere = (why: string): Bound => ({ kind: "elsewhere", why });
 
 /** The operator's token manages the deployment. The audit log has a largest size. */
 const BY_OPERATOR = elsewhere("only the operator's token may do it");
-const DELIVERY_LOG = elsewhere("the delivery log has bounds of its own, see test/webhooks");
+const DELIVERY_LOG = elsewhere("the delivery log has bounds of its own, see test/webhooks/bounds.test.ts");
 
 const TOOL = {
   name: "hours",
@@ -184,7 +184,9 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /api/v1/webhooks/:webhook_id/rotate-secret": inPlace(async (fixture) =>
     fixture.call("POST", `/webhooks/${await once(fixture, addWebhook)}/rotate-secret`),
   ),
-  "POST /api/v1/webhooks/:webhook_id/test": DELIVERY_LOG,
+  "POST /api/v1/webhooks/:webhook_id/test": upTo("deliveries_per_day", 2, async (fixture) =>
+    fixture.call("POST", `/webhooks/${await once(fixture, addWebhook)}/test`),
+  ),
   "POST /api/v1/webhooks/deliveries/:delivery_id/redeliver": DELIVERY_LOG,
 
   "POST /widget/v1/agents/:agent_id/messages": upTo("visitor_messages_per_day", 2, ({ agentId }) =>

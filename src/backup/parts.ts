@@ -57,7 +57,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.auditLog, "id"),
   rows(schema.webhookErasures, "id"),
   rows(schema.privacyErasures, "id"),
-  rows(schema.visitorCounts, "flow", "startsAt", "sender"),
+  counts(schema.visitorCounts, "flow", "startsAt", "sender"),
   counts(schema.usagePeriods, "period"),
   counts(schema.analyticsDays, "agentId", "day"),
   counts(schema.unansweredQuestions, "agentId", "questionKey"),

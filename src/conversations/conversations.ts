@@ -9,7 +9,7 @@ import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
-import { conversationRecord, messageRecord } from "./payloads.ts";
+import { messageRecord, resolvedRecord } from "./payloads.ts";
 import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
   createReply,
@@ -37,7 +37,8 @@ interface Changes {
 }
 
 /**
- * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the present status sends no event.
+ * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the present status sends no event, and
+ * nor does resolving it again before anybody has written.
  * @returns its wire record, or undefined if the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
@@ -144,7 +145,7 @@ const compiledNote = compiled(
 export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
     transitionConversation(db, key, transitionOn("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
-    ...appendEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", conversationRecord(key.conversationId)),
+    ...appendEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", resolvedRecord(key.conversationId)),
   ];
 }
 
@@ -162,9 +163,7 @@ function transitionWrites(
   return [
     transitionHandoff(db, op, transition, { nowMs, messageId }),
     transitionConversation(db, op, transition, { nowMs, by, messageId }),
-    ...(transition("open") === "resolved"
-      ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId))
-      : []),
+    ...(transition("open") === "resolved" ? appendEvent(db, eventOf(op), "conversation.resolved", resolvedRecord(op.conversationId)) : []),
   ];
 }
 

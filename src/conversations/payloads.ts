@@ -44,6 +44,18 @@ export function conversationRecord(id: string): SQL {
   return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id})`;
 }
 
+/**
+ * The same for the event of a resolution: null while nobody has written since the conversation was reopened, so that a status that is
+ * set back and forth sends one event. Each further one takes a message, which the plan limits.
+ */
+export function resolvedRecord(id: string): SQL {
+  const lastMessage = sql`(SELECT m.id FROM ${messages} m WHERE m.workspace_id = c.workspace_id AND m.conversation_id = c.id
+    ORDER BY m.created_at DESC, m.id DESC LIMIT 1)`;
+  // Reopening sets `context_after` to the message that is the last one then.
+  const hasNews = sql`(c.reopened_count = 0 OR c.context_after IS NOT ${lastMessage})`;
+  return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id} AND ${hasNews})`;
+}
+
 /** The alias of `conversations` in a statement that selects `CONVERSATION_RECORD`. */
 export const c = alias(conversations, "c");
 

@@ -1,11 +1,11 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
+import { deliveries, events, visitorCounts, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { limitsOf } from "../workspaces/plans.ts";
+import { limitSql } from "../workspaces/store.ts";
+import { ALL_SENDERS } from "../workspaces/visitor-limits.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
 /** An event to be written in the batch that causes it. */
@@ -26,9 +26,10 @@ export const IF_CHANGED = sql`changes() = 1`;
 export const RECORDED_DAYS = 7;
 
 /**
- * Appends an event to the outbox: two statements that must follow the statement that causes the event, and write nothing if that
+ * Appends an event to the outbox: three statements that must follow the statement that causes the event, and write nothing if that
  * changed no row. The first writes the event if an enabled endpoint is subscribed to its type or events are read over the API; the
- * second writes a delivery to each such endpoint. Pass the batch's results to `wakeDeliveries`.
+ * second writes a delivery to each such endpoint, as far as the plan allows more deliveries on that day; the third notes on the other
+ * endpoints that they were skipped. Pass the batch's results to `wakeDeliveries`.
  *
  * Every delivery sends the payload that is written here. The trigger `events_cut` shortens long texts.
  * @param record a subquery that gives the wire record as JSON text.
@@ -48,6 +49,7 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
       sql`${IF_CHANGED} AND (${hasSubscribers} OR ${hasReaders}) AND ${record} IS NOT NULL`,
     ).onConflictDoNothing(),
     fanOut(db, event, type),
+    noteSkipped(db, event, type),
   ] as const;
 }
 
@@ -61,7 +63,7 @@ export function nextSequence(workspaceId: string): SQL {
   return sql`coalesce((SELECT max(sequence) + 1 FROM ${events} WHERE workspace_id = ${workspaceId} AND sequence >= ${now}), ${now})`;
 }
 
-/** Adds a delivery to each subscribed endpoint, if the previous statement wrote the event. */
+/** Adds a delivery to each subscribed endpoint for which the day has room, if the previous statement wrote the event. */
 function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventType) {
   const row = {
     id: newIdSql(workspaceId, nowMs),
@@ -74,32 +76,42 @@ function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventT
     nextAttemptAt: nowMs,
     createdAt: nowMs,
   };
-  const condition = sql`${IF_CHANGED} AND ${isSubscribed(workspaceId, type)}`;
+  // The limit is the number of rows, since the statement adds one for each endpoint.
+  const condition = sql`${IF_CHANGED} AND ${isSubscribed(workspaceId, type)} LIMIT ${deliveriesLeft(workspaceId, nowMs)}`;
   return insertWhere(db, deliveries, row, condition, SUBSCRIBERS).returning({ deliveryId: deliveries.id });
+}
+
+/** Notes that an event was not delivered to the subscribed endpoints that have no delivery of it. Its id is in `GET /events`. */
+function noteSkipped(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventType) {
+  const isDelivered = sql`EXISTS (SELECT 1 FROM ${deliveries} d WHERE d.workspace_id = ${workspaceId} AND d.event_id = ${id} AND d.webhook_id = e.id)`;
+  const skipped = sql`(SELECT e.id FROM ${SUBSCRIBERS} WHERE ${isSubscribed(workspaceId, type)} AND NOT ${isDelivered})`;
+  // Most days are never full: this is one search of an index then.
+  return db
+    .update(webhookEndpoints)
+    .set({ lastSkippedAt: sql`${nowMs}` })
+    .where(
+      sql`${deliveriesLeft(workspaceId, nowMs)} = 0 AND EXISTS (SELECT 1 FROM ${events} WHERE id = ${id}) AND ${webhookEndpoints.id} IN ${skipped}`,
+    );
+}
+
+/** SQL: how many deliveries the plan still allows on the day of a time. The trigger `deliveries_counted` counts them. */
+function deliveriesLeft(workspaceId: string, nowMs: number): SQL {
+  const made = sql`(SELECT count FROM ${visitorCounts} WHERE workspace_id = ${workspaceId} AND flow = 'deliveries'
+    AND starts_at = ${nowMs} - ${nowMs} % ${DAY_MS} AND sender = ${ALL_SENDERS})`;
+  return sql`coalesce((SELECT max(0, ${limitSql("w", "deliveries_per_day")} - coalesce(${made}, 0)) FROM ${workspaces} w WHERE w.id = ${workspaceId}), 0)`;
 }
 
 const SUBSCRIBERS = sql`${webhookEndpoints} e JOIN ${workspaces} w ON w.id = e.workspace_id`;
 
 /** SQL condition: the endpoint is enabled and subscribed to the type, and its workspace may use webhooks. */
 function isSubscribed(workspaceId: string, type: EventType): SQL {
-  return sql`e.workspace_id = ${workspaceId} AND e.enabled AND w.deleted_at IS NULL AND ${hasWebhooks("w")}
+  return sql`e.workspace_id = ${workspaceId} AND e.enabled AND w.deleted_at IS NULL AND ${limitSql("w", "webhooks")}
     AND EXISTS (SELECT 1 FROM json_each(e.events) WHERE value IN (${type}, ${ALL_EVENTS}))`;
 }
 
 /** SQL condition: events were read over the API lately, and the workspace's plan allows it. */
 function isRecording(nowMs: number): SQL {
-  return sql`w.events_read_at > ${nowMs} - ${RECORDED_DAYS * DAY_MS} AND w.deleted_at IS NULL AND ${hasWebhooks("w")}`;
-}
-
-const PLANS_WITH_WEBHOOKS = PLAN_NAMES.filter((plan) => limitsOf(plan, {}).webhooks);
-
-/**
- * SQL condition: the workspace may use webhooks, by its plan or the operator's override (`limitsOf` in SQL).
- * @param alias the statement's alias of `workspaces`.
- */
-export function hasWebhooks(alias: string): SQL {
-  const of = sql.identifier(alias);
-  return sql`coalesce(json_extract(${of}.limits, '$.webhooks'), ${of}.plan IN ${PLANS_WITH_WEBHOOKS})`;
+  return sql`w.events_read_at > ${nowMs} - ${RECORDED_DAYS * DAY_MS} AND w.deleted_at IS NULL AND ${limitSql("w", "webhooks")}`;
 }
 
 /** A wake-up for a delivery. Everything else is in its row. */

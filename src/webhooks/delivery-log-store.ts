@@ -4,6 +4,8 @@ import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
 import { exists, insertWhere, isOwn, jsonIds } from "../platform/db/sql.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { mayBeSent } from "../workspaces/visitor-store.ts";
 
 type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
@@ -50,12 +52,16 @@ export function findDelivery(db: Database, workspaceId: string, deliveryId: stri
     .where(isOwn(deliveries, workspaceId, deliveryId));
 }
 
-/** Adds a new delivery of a finished delivery's event, if its endpoint is enabled and its type is not one of the `unreadable` ones. */
+/**
+ * Adds a new delivery of a finished delivery's event, if its endpoint is enabled, its type is not one of the `unreadable` ones, and each
+ * rate-limit window has room.
+ */
 export function createRedelivery(
   db: Database,
   workspaceId: string,
   deliveryId: string,
   redelivery: { id: string; nowMs: number; unreadable: readonly string[] },
+  windows: readonly VisitorWindow[],
 ) {
   const row = {
     id: redelivery.id,
@@ -69,7 +75,8 @@ export function createRedelivery(
     createdAt: redelivery.nowMs,
   };
   const condition = sql`d.id = ${deliveryId} AND d.workspace_id = ${workspaceId} AND d.status <> 'pending' AND d.event_type <> ${TEST_EVENT}
-    AND d.event_type NOT IN ${jsonIds(redelivery.unreadable)} AND e.enabled AND EXISTS (SELECT 1 FROM ${events} WHERE id = d.event_id)`;
+    AND d.event_type NOT IN ${jsonIds(redelivery.unreadable)} AND e.enabled AND EXISTS (SELECT 1 FROM ${events} WHERE id = d.event_id)
+    AND ${mayBeSent(workspaceId, windows)}`;
   const from = sql`${deliveries} d JOIN ${webhookEndpoints} e ON e.id = d.webhook_id`;
   return insertWhere(db, deliveries, row, condition, from).onConflictDoNothing();
 }
@@ -85,9 +92,14 @@ export interface NewTest {
   leaseUntil: number;
 }
 
-/** Adds a test's event and its delivery, already leased, if the workspace has the endpoint. A test with the same id stays as it is. */
-export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil }: NewTest) {
+/**
+ * Adds a test's event and its delivery, already leased, if the workspace has the endpoint and each rate-limit window has room. A test
+ * with the same id stays as it is.
+ */
+export function addTest(db: Database, test: NewTest, windows: readonly VisitorWindow[]) {
+  const { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil } = test;
   const endpointExists = exists(webhookEndpoints, isOwn(webhookEndpoints, workspaceId, webhookId));
+  const condition = sql`${endpointExists} AND ${mayBeSent(workspaceId, windows)}`;
   const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, sequence: nextSequence(workspaceId), createdAt: nowMs };
   const delivery = {
     id: deliveryId,
@@ -102,8 +114,8 @@ export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhoo
     createdAt: nowMs,
   };
   return [
-    insertWhere(db, events, event, endpointExists).onConflictDoNothing(),
-    insertWhere(db, deliveries, delivery, endpointExists).onConflictDoNothing(),
+    insertWhere(db, events, event, condition).onConflictDoNothing(),
+    insertWhere(db, deliveries, delivery, condition).onConflictDoNothing(),
   ] as const;
 }
 

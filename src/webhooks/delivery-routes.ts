@@ -4,7 +4,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
@@ -30,8 +30,10 @@ const testWebhook = createRoute({
 deliveryRoutes.openapi(testWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   await requireWebhooksPlan(c, webhookId);
-  const sent = await sendTest(operationOf(c), webhookId);
+  const op = operationOf(c);
+  const sent = await sendTest(op, webhookId, c.get("caller").workspace.limits.deliveries_per_day);
   if (!sent) throw notFound("webhook endpoint");
+  if ("full" in sent) throw flowLimited(sent.full, op.nowMs);
   return c.json(toDelivery(sent.delivery, sent.attempts), 200);
 });
 
@@ -76,7 +78,7 @@ const redeliverEvent = createRoute({
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
 });
 
-const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued" | "unreadable">, () => ApiError> = {
+const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued" | "unreadable" | "rate_limited">, () => ApiError> = {
   not_found: () => notFound("delivery"),
   endpoint_disabled: () => new ApiError("endpoint_disabled", "The endpoint is disabled. Enable it with PATCH, then redeliver."),
   pending: () => new ApiError("conflict", "This delivery is still pending: it is retried until it succeeds or fails. Redeliver it then."),
@@ -87,11 +89,13 @@ const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued" | "unreadable">, 
 deliveryRoutes.openapi(redeliverEvent, async (c) => {
   const op = operationOf(c);
   const { delivery_id: deliveryId } = c.req.valid("param");
-  if (!c.get("caller").workspace.limits.webhooks) {
+  const { webhooks, deliveries_per_day: perDay } = c.get("caller").workspace.limits;
+  if (!webhooks) {
     const [[delivery]] = await op.db.batch([findDelivery(op.db, op.workspaceId, deliveryId)]);
     throw delivery ? planRequired() : notFound("delivery");
   }
-  const redelivery = await redeliver(op, deliveryId, unreadableTypes(c));
+  const redelivery = await redeliver(op, deliveryId, { unreadable: unreadableTypes(c), perDay });
+  if (redelivery.outcome === "rate_limited") throw flowLimited(redelivery.full, op.nowMs);
   if (redelivery.outcome === "unreadable") throw notReadable(c, [redelivery.eventType]);
   if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
   return c.json(toDelivery(redelivery.delivery, []), 202);

@@ -1,10 +1,11 @@
-import { and, eq, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
-import { hasWebhooks } from "../events/outbox.ts";
+import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { exists, importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { MEGABYTE } from "../workspaces/plans.ts";
+import { limitSql } from "../workspaces/store.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, SLOW_MS } from "./retry-schedule.ts";
 
@@ -74,7 +75,7 @@ export function listPendingDeliveries(db: Database, ids: readonly string[]) {
       nextAttemptAt: deliveries.nextAttemptAt,
       leaseUntil: deliveries.leaseUntil,
       endpoint: endpointColumns,
-      hasPlan: sql<number>`${hasWebhooks("workspaces")} AND ${workspaces.deletedAt} IS NULL`,
+      hasPlan: sql<number>`${limitSql("workspaces", "webhooks")} AND ${workspaces.deletedAt} IS NULL`,
     })
     .from(deliveries)
     .leftJoin(webhookEndpoints, eq(webhookEndpoints.id, deliveries.webhookId))
@@ -217,11 +218,12 @@ export function recordFailure(db: Database, delivery: LeasedDelivery, result: At
       })
       .where(isStillLeased(delivery))
       .returning(),
+    ...(delivery.attemptCount === 0 ? [] : [dropEarlierAttempts(db, delivery)]),
     ...(delivery.trigger === "test" ? [] : cancelPendingDeliveries(db, delivery.workspaceId, delivery.webhookId, endedAt)),
   ] as const;
 }
 
-/** The attempt's row, as the delivery log shows it. */
+/** The attempt's row with the whole body that was read, which the log may have no room for. */
 export function attemptRow(delivery: LeasedDelivery, result: AttemptResult): typeof deliveryAttempts.$inferSelect {
   return {
     deliveryId: delivery.id,
@@ -238,8 +240,36 @@ export function attemptRow(delivery: LeasedDelivery, result: AttemptResult): typ
   };
 }
 
+/** Adds an attempt, without the response's body if the workspace's log has no room for it. */
 function addAttempt(db: Database, delivery: LeasedDelivery, result: AttemptResult) {
-  return insertWhere(db, deliveryAttempts, attemptRow(delivery, result), leaseHolds(delivery));
+  const row = attemptRow(delivery, result);
+  if (!row.responseBody) return insertWhere(db, deliveryAttempts, row, leaseHolds(delivery));
+  const isKept = sql`octet_length(body) <= ${logBytesLeft(delivery.workspaceId)}`;
+  const kept = {
+    ...row,
+    responseBody: sql`iif(${isKept}, body, NULL)`,
+    responseTruncated: sql`iif(${isKept}, ${row.responseTruncated}, TRUE)`,
+  };
+  return insertWhere(db, deliveryAttempts, kept, leaseHolds(delivery), sql`(SELECT ${row.responseBody} AS body)`);
+}
+
+/** Deletes the attempts before a delivery's latest one while the workspace's log is full, so that a retry takes no further room. */
+function dropEarlierAttempts(db: Database, { id, workspaceId, attemptCount }: LeasedDelivery) {
+  return db
+    .delete(deliveryAttempts)
+    .where(
+      and(
+        eq(deliveryAttempts.deliveryId, id),
+        lte(deliveryAttempts.number, attemptCount),
+        sql`${logBytesLeft(workspaceId)} <= 0`,
+        exists(deliveryAttempts, eq(deliveryAttempts.deliveryId, id), gt(deliveryAttempts.number, attemptCount)),
+      ),
+    );
+}
+
+/** SQL: how many bytes the delivery log of a workspace may still grow by; below 0 where attempts without a body exceeded it. */
+function logBytesLeft(workspaceId: string): SQL {
+  return sql`(SELECT ${limitSql("w", "delivery_log_mb")} * ${MEGABYTE} - w.delivery_log_bytes FROM ${workspaces} w WHERE w.id = ${workspaceId})`;
 }
 
 function countAttempt({ attemptCount }: LeasedDelivery) {
@@ -311,6 +341,17 @@ export function deleteWithAttempts(db: Database, ids: SQL) {
     db.delete(deliveryAttempts).where(sql`${deliveryAttempts.deliveryId} IN ${ids}`),
     db.delete(deliveries).where(sql`${deliveries.id} IN ${ids}`),
   ] as const;
+}
+
+/** Deletes the response bodies of up to `limit` successful attempts from before `beforeMs`. */
+export function pruneSuccessBodies(db: Database, beforeMs: number, limit: number) {
+  const { startedAt, error, responseBody, workspaceId } = deliveryAttempts;
+  const isOld = and(isNull(error), isNotNull(responseBody), lt(startedAt, beforeMs), importCompleted(workspaceId));
+  const oldest = sql`(SELECT rowid FROM ${deliveryAttempts} WHERE ${isOld} ORDER BY ${startedAt} LIMIT ${limit})`;
+  return db
+    .update(deliveryAttempts)
+    .set({ responseBody: null, responseTruncated: sql`${responseBody} <> ''` })
+    .where(sql`rowid IN ${oldest}`);
 }
 
 /** Deletes up to `limit` events from before `beforeMs` that have no deliveries. */

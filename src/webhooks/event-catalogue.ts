@@ -95,7 +95,8 @@ const EVENTS: { [Type in EventType]: { description: string; data: Extract<SentEv
     data: conversation,
   },
   "conversation.resolved": {
-    description: "A conversation was resolved: by the team, over the API or because it was idle. data is the conversation.",
+    description:
+      "A conversation was resolved: by the team, over the API or because it was idle. It is sent again only after somebody has written in the conversation. data is the conversation.",
     data: {
       ...conversation,
       status: "resolved",

@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { DEFAULT_RETENTION } from "../workspaces/retention.ts";
-import { pruneDeliveries, pruneEvents, rescueOrphans } from "./delivery-store.ts";
+import { pruneDeliveries, pruneEvents, pruneSuccessBodies, rescueOrphans } from "./delivery-store.ts";
 import { isSlow } from "./retry-schedule.ts";
 
 /** How many orphaned deliveries one run reads. */
@@ -15,8 +15,13 @@ const MAX_PER_SLOW_ENDPOINT = 10;
 
 /** How long the delivery log is kept, unless a workspace's retention is shorter. */
 const RETENTION_MS = DEFAULT_RETENTION.event_log_days * DAY_MS;
-/** This is more than a minute adds. Each delivery's attempts, up to nine, are deleted with it. */
-const MAX_PRUNED_PER_RUN = 1_000;
+/** How long the response to a successful attempt is kept: its status is enough once nobody is setting up the endpoint. */
+const SUCCESS_BODY_MS = DAY_MS;
+/**
+ * Deliveries, with up to nine attempts each, and events and bodies that one run prunes. With a run each minute these are 7,200,000 a
+ * day, as many as 144 workspaces of the largest plan may add. A database of 10 GB does not hold thirty days of a tenth of that.
+ */
+export const MAX_PRUNED_PER_RUN = 5_000;
 
 /** Finds deliveries that no wake-up reached. */
 export function rescueOrphanedDeliveries(db: Database, nowMs: number) {
@@ -40,8 +45,12 @@ function shareOfEndpoint(orphans: readonly OrphanedDelivery[]): { isSlow: boolea
   return { isSlow: slow, ids: ids.slice(0, slow ? MAX_PER_SLOW_ENDPOINT : MAX_PER_ENDPOINT) };
 }
 
-/** Deletes deliveries and events that are older than the delivery log's retention. */
+/** Deletes deliveries and events that are older than the delivery log's retention, and older responses to successful attempts. */
 export function pruneLog(db: Database, nowMs: number) {
   const beforeMs = nowMs - RETENTION_MS;
-  return [...pruneDeliveries(db, beforeMs, MAX_PRUNED_PER_RUN), pruneEvents(db, beforeMs, MAX_PRUNED_PER_RUN)] as const;
+  return [
+    ...pruneDeliveries(db, beforeMs, MAX_PRUNED_PER_RUN),
+    pruneEvents(db, beforeMs, MAX_PRUNED_PER_RUN),
+    pruneSuccessBodies(db, nowMs - SUCCESS_BODY_MS, MAX_PRUNED_PER_RUN),
+  ] as const;
 }

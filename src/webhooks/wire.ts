@@ -85,6 +85,9 @@ export const webhookSchema = z
     disabled_at: timestamp().nullable().meta({ description: "When it was disabled." }),
     failure_streak: z.int().meta({ description: "Failed attempts since the last success." }),
     last_success_at: timestamp().nullable().meta({ description: "When it last answered with a 2xx." }),
+    last_skipped_at: timestamp().nullable().meta({
+      description: "When an event was last not delivered, because the plan's deliveries of the day were used up. GET /events lists it.",
+    }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -221,10 +224,11 @@ const attemptSchema = z
     duration_ms: z.int().meta({ description: "The duration of the attempt in milliseconds.", example: 187 }),
     response_status: z.int().nullable().meta({ description: "The HTTP status; null without a response.", example: 200 }),
     response_body: z.string().nullable().meta({
-      description: "The first 8 KiB of the response body; null without a response, and if the key may not read the event.",
+      description:
+        "The first 8 KiB of the response body. Null without a response, if the log has no room for it, a day after a success, and if the key may not read the event.",
       example: "ok",
     }),
-    response_truncated: z.boolean().meta({ description: "Whether the body was longer." }),
+    response_truncated: z.boolean().meta({ description: "Whether the body was longer than what is kept of it." }),
     error: z
       .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
       .nullable()

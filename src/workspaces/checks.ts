@@ -204,6 +204,7 @@ const FULL_REASONS = {
   messages: { all: "No more messages can be taken today.", one: "You have sent many messages." },
   leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
   evaluation_cases: { all: "That would be more evaluation cases than the plan allows in a day.", one: "" },
+  deliveries: { all: "The workspace has made as many webhook deliveries as the plan allows in a day.", one: "" },
   team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },
   erasures: { all: "The workspace has started as many erasures as the plan allows in a day.", one: "" },
 } as const;

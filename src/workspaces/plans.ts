@@ -29,6 +29,10 @@ export interface Limits {
   /** Megabytes of text, extracted from the sources of one agent. */
   knowledge_mb_per_agent: number;
   webhooks: boolean;
+  /** Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. */
+  deliveries_per_day: number;
+  /** Megabytes of the delivery log. */
+  delivery_log_mb: number;
 }
 
 const PLANS = {
@@ -48,6 +52,8 @@ const PLANS = {
     answers_per_agent: 50,
     knowledge_mb_per_agent: 10,
     webhooks: false,
+    deliveries_per_day: 1_000,
+    delivery_log_mb: 10,
   },
   starter: {
     requests_per_minute: 120,
@@ -65,6 +71,8 @@ const PLANS = {
     answers_per_agent: 500,
     knowledge_mb_per_agent: 100,
     webhooks: false,
+    deliveries_per_day: 2_000,
+    delivery_log_mb: 20,
   },
   pro: {
     requests_per_minute: 300,
@@ -82,6 +90,8 @@ const PLANS = {
     answers_per_agent: 2_000,
     knowledge_mb_per_agent: 500,
     webhooks: true,
+    deliveries_per_day: 10_000,
+    delivery_log_mb: 100,
   },
   enterprise: {
     requests_per_minute: 1_200,
@@ -99,10 +109,12 @@ const PLANS = {
     answers_per_agent: 5_000,
     knowledge_mb_per_agent: 2_000,
     webhooks: true,
+    deliveries_per_day: 50_000,
+    delivery_log_mb: 1_000,
   },
 } as const satisfies Record<Plan, Limits>;
 
-/** The megabyte of `knowledge_mb_per_agent`, in bytes. */
+/** The megabyte of the limits, in bytes. */
 export const MEGABYTE = 1024 * 1024;
 
 /** Bytes as megabytes, to two digits after the point, rounded up, so that a small size is not shown as 0. */

@@ -1,8 +1,10 @@
 import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
+import { PLAN_NAMES } from "../platform/db/columns.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
+import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
 /** The number of a workspace's records of each kind, and of its questions in a period. */
@@ -26,11 +28,22 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
       answers: sums.answers,
       mostTextBytes: sums.mostTextBytes,
       keys: sql<number>`(${active})`.as("keys"),
+      deliveryLogBytes: workspaces.deliveryLogBytes,
     })
     .from(workspaces)
     .innerJoin(sums, sql`TRUE`)
     .where(eq(workspaces.id, workspaceId));
 });
+
+/**
+ * SQL: a limit of a workspace, by its plan or the operator's override (`limitsOf` in SQL). A condition is 0 or 1.
+ * @param alias the statement's alias of `workspaces`.
+ */
+export function limitSql(alias: string, name: keyof Limits): SQL<number> {
+  const of = sql.identifier(alias);
+  const byPlan = JSON.stringify(Object.fromEntries(PLAN_NAMES.map((plan) => [plan, limitsOf(plan, {})[name]])));
+  return sql`coalesce(${of}.limits ->> ${name}, ${byPlan} ->> ${of}.plan)`;
+}
 
 /** The workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {

@@ -51,6 +51,10 @@ export const limitsSchema = z
     answers_per_agent: z.int().meta({ description: "Curated answers of one agent." }),
     knowledge_mb_per_agent: z.int().meta({ description: "Megabytes of text, extracted from the sources of one agent." }),
     webhooks: z.boolean().meta({ description: "Whether events are sent to webhook endpoints." }),
+    deliveries_per_day: z
+      .int()
+      .meta({ description: "Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count." }),
+    delivery_log_mb: z.int().meta({ description: "Megabytes of the delivery log." }),
   })
   .openapi("Limits");
 
@@ -81,6 +85,8 @@ export const usageSchema = z
           description: "Megabytes of text of the agent that has the most, as of the last sync of each source.",
           example: 1.25,
         }),
+        deliveries_today: z.int().meta({ description: "Deliveries of events to webhook endpoints on this UTC day." }),
+        delivery_log_mb: z.number().meta({ description: "Megabytes of the delivery log now.", example: 0.75 }),
       })
       .meta({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z
@@ -92,11 +98,13 @@ export const usageSchema = z
 type Usage = z.infer<typeof usageSchema>;
 
 /** Usage as queries find it. A count that is not found is 0. */
-type FoundUsage = Partial<Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys", number>>;
+type FoundUsage = Partial<
+  Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "deliveryLogBytes", number>
+>;
 
 /** @param sent what was sent today, by flow. */
 export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
-  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, keys = 0 } = found;
+  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, keys = 0, deliveryLogBytes = 0 } = found;
   const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
   return {
     messages,
@@ -111,6 +119,8 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     pages,
     answers,
     knowledge_mb_per_agent: toMegabytes(mostTextBytes),
+    deliveries_today: sentToday("deliveries"),
+    delivery_log_mb: toMegabytes(deliveryLogBytes),
   };
 }
 

@@ -22,6 +22,8 @@ const FREE = {
   answers_per_agent: 50,
   knowledge_mb_per_agent: 10,
   webhooks: false,
+  deliveries_per_day: 1_000,
+  delivery_log_mb: 10,
 };
 
 /** The operator's call, whatever its answer. */

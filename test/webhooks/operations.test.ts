@@ -81,6 +81,7 @@ describe("POST /webhooks", () => {
       disabled_at: null,
       failure_streak: 0,
       last_success_at: null,
+      last_skipped_at: null,
       created_at: expect.any(String),
       updated_at: created.created_at,
     });

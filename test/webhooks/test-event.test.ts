@@ -75,7 +75,7 @@ test("a request that resumes a dead one finds its test and sends no second one",
   const run = (nowMs: number) => {
     const left = [...ids];
     const op = { ...newOperation(env, new Meter(), receiver.workspace.id, nowMs), newId: () => left.shift()! };
-    return sendTest(op, receiver.id);
+    return sendTest(op, receiver.id, 9);
   };
   const now = Date.now();
   const first = await run(now);

@@ -85,7 +85,7 @@ test("a redelivery is woken", async () => {
     workspaceId,
   );
   const { sent, bindings } = noteQueue();
-  const redelivery = await redeliver(operationOf(fixture, bindings), delivery!.id, []);
+  const redelivery = await redeliver(operationOf(fixture, bindings), delivery!.id, { unreadable: [], perDay: 9 });
   expect(redelivery).toMatchObject({ outcome: "queued", delivery: { trigger: "redelivery" } });
   expect(sent).toEqual([{ deliveryId: (redelivery as any).delivery.id }]);
 });

@@ -37,14 +37,19 @@ const NUMBERS = [
   "max_pages",
   "answers_per_agent",
   "knowledge_mb_per_agent",
+  "deliveries_per_day",
+  "delivery_log_mb",
 ] as const;
 
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10], false),
-  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100], false),
-  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 10, 50, 100, 5_000, 2_000, 500], true),
-  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 50, 200, 1_000, 10_000, 5_000, 2_000], true),
+  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10, 1_000, 10], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100, 2_000, 20], false),
+  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 10, 50, 100, 5_000, 2_000, 500, 10_000, 100], true),
+  enterprise: planOf(
+    [1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 50, 200, 1_000, 10_000, 5_000, 2_000, 50_000, 1_000],
+    true,
+  ),
 };
 
 function planOf(numbers: number[], webhooks: boolean) {
@@ -65,6 +70,8 @@ const NOTHING_USED = {
   pages: 0,
   answers: 0,
   knowledge_mb_per_agent: 0,
+  deliveries_today: 0,
+  delivery_log_mb: 0,
 };
 /** The usage of a text of some sentences. */
 const A_LITTLE = { knowledge_mb_per_agent: 0.01 };

@@ -127,6 +127,8 @@ export const workspaces = sqliteTable(
     pagesCount: count("pages_count"),
     /** The bytes of the responses in `idempotency_records`. */
     keptResponseBytes: count("kept_response_bytes"),
+    /** The bytes of the attempts in `delivery_attempts`. */
+    deliveryLogBytes: count("delivery_log_bytes"),
     /** When its events were last read over the API, to the hour. They are recorded for some days after that. */
     eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
@@ -199,7 +201,7 @@ export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures"] }).notNull(),
+    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "deliveries"] }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
@@ -921,6 +923,8 @@ export const webhookEndpoints = sqliteTable(
     failureStreak: count("failure_streak"),
     failingSince: integer("failing_since"),
     lastSuccessAt: integer("last_success_at"),
+    /** When an event was last not delivered, because the day's deliveries of the plan were used up. */
+    lastSkippedAt: integer("last_skipped_at"),
     /** How long its last request took, or has taken so far. */
     lastDurationMs: integer("last_duration_ms"),
     /** Encrypted, like the previous one, which also signs until its time. */
@@ -1015,5 +1019,9 @@ export const deliveryAttempts = sqliteTable(
     error: text("error"),
     url: text("url").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.deliveryId, t.number] }), index("delivery_attempts_workspace").on(t.workspaceId, t.deliveryId)],
+  (t) => [
+    primaryKey({ columns: [t.deliveryId, t.number] }),
+    index("delivery_attempts_workspace").on(t.workspaceId, t.deliveryId),
+    partialIndex("delivery_attempts_answered", [t.startedAt], sql`error IS NULL AND response_body IS NOT NULL`),
+  ],
 );

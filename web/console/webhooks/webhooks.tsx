@@ -75,7 +75,7 @@ function List({ list }: { list: Query<Schemas["WebhookList"]> }) {
 }
 
 function EndpointCard({ webhook }: { webhook: Webhook }) {
-  const { id, url, events, description, last_success_at: success } = webhook;
+  const { id, url, events, description, last_success_at: success, last_skipped_at: skipped } = webhook;
   return (
     <li class="card">
       <div class="card-top">
@@ -91,6 +91,12 @@ function EndpointCard({ webhook }: { webhook: Webhook }) {
           <>
             {" · last success "}
             <Time at={success} />
+          </>
+        )}
+        {skipped && (
+          <>
+            {" · an event was not delivered, since the day's deliveries were used up: "}
+            <Time at={skipped} />
           </>
         )}
       </p>
