@@ -79,11 +79,12 @@ const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
   unsupported_type:
     "This is not a PDF, Word document (DOCX), HTML, Markdown, text or CSV file. Save it as one of these and upload it again.",
   empty: "The file is empty. Upload one with text.",
-  pdf_encrypted: "The PDF is protected by a password. Remove the password and upload it again.",
-  pdf_damaged: "The PDF is damaged. Export it again and upload the new file.",
+  pdf_encrypted: "The PDF opens only with a password. Save it without a password and upload it again.",
+  pdf_damaged: "The PDF is damaged. Export it again, or print it to a new PDF, and upload that file.",
   pdf_without_text: "The PDF contains only images. Run text recognition (OCR) on it and upload it again.",
-  pdf_too_large: "The PDF is too large to read once it is unpacked. Split it and upload the parts.",
-  docx_damaged: "The Word document is damaged. Save it again and upload the new file.",
+  pdf_too_large:
+    "The PDF takes more memory or time to read than one file may. Split it, or print it to a new PDF, and upload the result. Leave out pages with very detailed drawings.",
+  docx_damaged: "The Word document is damaged. Save it again as DOCX and upload the new file.",
   docx_too_large: "The Word document is too large to read once it is unpacked. Split it and upload the parts.",
   not_readable:
     "Reading the file takes more time or memory than one file may take. Save it again in a simpler form, or split it, and upload the result.",

@@ -21,8 +21,8 @@ export function withoutLinkSign(heading: string): string {
   return heading.replace(/(?<!\s)\s*[#¶]$/, "");
 }
 
-/** The length of a book. */
-const MAX_TEXT_CHARS = 1024 * 1024;
+/** The most text of a page or file, the length of a book. */
+export const MAX_TEXT_CHARS = 1024 * 1024;
 
 /** Cuts a text that is too long at the end of a line. */
 export function truncateText(text: string): { text: string; truncated: boolean } {

@@ -39,7 +39,7 @@ export function docxStyles(xml: string): Map<string, DocxStyle> {
     else if (tag === "w:numId") style.listId = value;
     else if (tag === "w:ilvl") style.level = Number(value);
   };
-  xmlParser({ onopentag }).end(xml);
+  parse(xml, { onopentag });
   return new Map([...named.keys()].map((id) => [id, resolved(named, id)]));
 }
 
@@ -71,34 +71,67 @@ export function docxNumbering(xml: string): DocxNumbering {
     else if (tag === "w:num") listId = attribs["w:numId"] ?? "";
     else if (tag === "w:abstractNumId") abstractIds.set(listId, attribs["w:val"] ?? "");
   };
-  xmlParser({ onopentag }).end(xml);
+  parse(xml, { onopentag });
   return (id, at) => {
     const format = formats.get(`${abstractIds.get(id)} ${at}`) ?? "bullet";
     return format === "bullet" || format === "none" ? "bullet" : "number";
   };
 }
 
+function parse(xml: string, handler: Pick<Handler, "onopentag">): void {
+  const parser = new XmlParser(handler);
+  parser.write(xml);
+  parser.end();
+}
+
 /** Each end tag searches the open elements, so that their number multiplies the time that a document takes. */
 const MAX_OPEN_ELEMENTS = 1_000;
+/** The most attributes of a tag; the root of a Word document has 40. */
+const MAX_ATTRIBUTES = 500;
+/** The longest tag or comment, which the parser holds until it ends. Some word processors write a drawing into an attribute. */
+const MAX_TAG_CHARS = 2 * 1024 * 1024;
 
-/**
- * Creates an XML parser that expands only the entities of XML itself.
- * @throws Error while parsing where elements are nested too deeply.
- */
-export function xmlParser(handler: Pick<Handler, "onopentag"> & Partial<Handler>): Parser {
-  let depth = 0;
-  return new Parser(
-    {
-      onopentag(name, attribs, isImplied) {
-        if (++depth > MAX_OPEN_ELEMENTS) throw new Error("The XML is nested too deeply");
+/** An XML parser that expands only the entities of XML itself. Its methods throw an Error for XML that no word processor writes. */
+export class XmlParser {
+  private readonly parser: Parser;
+  private depth = 0;
+  private attributes = 0;
+  /** The characters since the last tag or text ended. */
+  private pendingChars = 0;
+
+  constructor(handler: Pick<Handler, "onopentag"> & Partial<Handler>) {
+    const events: Partial<Handler> = {
+      onattribute: () => {
+        if (++this.attributes > MAX_ATTRIBUTES) throw new Error("A tag has too many attributes");
+      },
+      onopentag: (name, attribs, isImplied) => {
+        if (++this.depth > MAX_OPEN_ELEMENTS) throw new Error("The XML is nested too deeply");
+        this.attributes = this.pendingChars = 0;
         handler.onopentag(name, attribs, isImplied);
       },
-      ontext: (text) => handler.ontext?.(text),
-      onclosetag(name, isImplied) {
-        depth--;
+      ontext: (text) => {
+        this.pendingChars = 0;
+        handler.ontext?.(text);
+      },
+      onclosetag: (name, isImplied) => {
+        this.depth--;
+        this.pendingChars = 0;
         handler.onclosetag?.(name, isImplied);
       },
-    },
-    { xmlMode: true },
-  );
+      oncomment: () => {
+        this.pendingChars = 0;
+      },
+    };
+    this.parser = new Parser(events, { xmlMode: true });
+  }
+
+  write(text: string): void {
+    this.pendingChars += text.length;
+    this.parser.write(text);
+    if (this.pendingChars > MAX_TAG_CHARS) throw new Error("A tag is too long");
+  }
+
+  end(): void {
+    this.parser.end();
+  }
 }

@@ -1,6 +1,6 @@
 import { type ChildNode, Element, Text } from "domhandler";
 import { Unzip, UnzipInflate } from "fflate";
-import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle, xmlParser } from "./docx-styles.ts";
+import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle, XmlParser } from "./docx-styles.ts";
 import { MarkdownRenderer } from "./html-text.ts";
 
 /*
@@ -34,7 +34,11 @@ export function readDocx(bytes: Uint8Array, maxChars: number): DocxReading {
     unpack(bytes, { "word/styles.xml": keep("styles"), "word/numbering.xml": keep("numbering") });
     const [styles, numbering] = [found.styles, found.numbering].map((xml) => xml.slice(0, MAX_DEFINITION_CHARS));
     tree.begin(docxStyles(styles!), docxNumbering(numbering!));
-    const parser = xmlParser(tree);
+    const parser = new XmlParser({
+      onopentag: (name, attribs) => tree.onopentag(name, attribs),
+      ontext: (text) => tree.ontext(text),
+      onclosetag: (name) => tree.onclosetag(name),
+    });
     const isFound = unpack(bytes, { document: (text) => parser.write(text) });
     if (!isFound) return { kind: "skipped", reason: "unsupported_type" };
     parser.end();

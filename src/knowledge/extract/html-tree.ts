@@ -16,6 +16,13 @@ const MAX_OPEN_ELEMENTS = 1_000;
 /** The content of deeper elements is added to the enclosing element, since functions that walk the tree are recursive. */
 const MAX_DEPTH = 200;
 const MAX_ATTRIBUTE_CHARS = 4_096;
+/** The most attributes of a tag; no site writes as many. */
+const MAX_ATTRIBUTES = 256;
+/** The attributes that are read anywhere. The tree has no others: a page can have a million, which would take 200 MB. */
+const KEPT_ATTRIBUTES = [
+  ..."alt aria-controls aria-expanded aria-hidden aria-label aria-level class colspan content for hidden href http-equiv".split(" "),
+  ..."id name property rel role rowspan start style title type width".split(" "),
+];
 
 /** Inline elements and parts of drawings of which the tree has only the text, which makes it a third smaller. */
 const TRANSPARENT = new Set([
@@ -59,21 +66,24 @@ class BoundedHandler extends DomHandler {
   isCut = false;
   onLimit: () => void = () => undefined;
   private elements = 0;
+  private attributes = 0;
   /** The elements that are open in the parser; null for one that is not in the tree. */
   private readonly open: (Element | null)[] = [];
 
+  /** Ends the page within a tag that has too many attributes. */
+  onattribute(): void {
+    if (++this.attributes > MAX_ATTRIBUTES) this.cut();
+  }
+
   override onopentag(name: string, attribs: Record<string, string>): void {
-    if (this.elements > MAX_ELEMENTS || this.open.length > MAX_OPEN_ELEMENTS) {
-      this.isCut = true;
-      return this.onLimit();
-    }
+    this.attributes = 0;
+    if (this.elements > MAX_ELEMENTS || this.open.length > MAX_OPEN_ELEMENTS) return this.cut();
     if (isTransparent(name, attribs)) return void this.open.push(null);
     this.elements++;
     this.endImplied(name);
-    for (const key in attribs) {
-      if (attribs[key]!.length > MAX_ATTRIBUTE_CHARS) attribs[key] = attribs[key]!.slice(0, MAX_ATTRIBUTE_CHARS);
-    }
-    super.onopentag(name, attribs);
+    const kept: Record<string, string> = {};
+    for (const key of KEPT_ATTRIBUTES) if (Object.hasOwn(attribs, key)) kept[key] = attribs[key]!.slice(0, MAX_ATTRIBUTE_CHARS);
+    super.onopentag(name, kept);
     this.open.push(this.tagStack.at(-1) as Element);
     if (this.tagStack.length > MAX_DEPTH && name !== "script" && name !== "style") this.tagStack.pop();
   }
@@ -90,6 +100,11 @@ class BoundedHandler extends DomHandler {
   override oncomment(): void {}
 
   override onprocessinginstruction(): void {}
+
+  private cut(): void {
+    this.isCut = true;
+    this.onLimit();
+  }
 
   private endImplied(name: string): void {
     const rule = IMPLIED_ENDS.get(name);

@@ -1,14 +1,16 @@
 import { getDocumentProxy } from "unpdf";
-import { cleanLine, truncateText } from "./clean.ts";
+import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { canonicalOfHeader, titleOfUrl } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import type { Extraction, FetchedResponse } from "./response.ts";
-import { decompressed } from "./unpack.ts";
+import { type PdfCopy, textCopy } from "./pdf/copy.ts";
+import { decryptStreams } from "./pdf/decrypt.ts";
+import { PdfFile } from "./pdf/file.ts";
+import { PdfTooLargeError } from "./pdf/values.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** So many pages take about ten seconds; the text of more would be truncated anyway. */
-const MAX_PAGES = 500;
+/** The most pieces of text that are read of a page. */
 const MAX_PAGE_ITEMS = 50_000;
 /** A file with fewer letters consists of scanned pages. */
 const MIN_LETTERS = 20;
@@ -16,30 +18,42 @@ const MIN_LETTERS = 20;
 const NO_TITLE =
   /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
 
-/** Reads a PDF's text, page by page. Encrypted, damaged, scanned and huge PDFs are skipped. */
+/**
+ * Reads a PDF's text, page by page, from a copy that has only what the text needs. Damaged and scanned PDFs, those that need a
+ * password, and those that take more work or memory than one file may are skipped.
+ */
 export async function extractPdf(response: FetchedResponse): Promise<Extraction> {
-  if (await isBomb(response.bytes)) return { kind: "skipped", reason: "pdf_too_large" };
-  let document: PdfDocument;
+  let document: PdfDocument | undefined;
   try {
-    // The parser detaches the buffer, so it gets a copy.
-    document = await getDocumentProxy(response.bytes.slice(), { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
+    const { bytes, isTruncated } = await copyOf(response.bytes);
+    document = await getDocumentProxy(bytes, { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
+    return await read(document, isTruncated, response);
   } catch (error) {
+    if (error instanceof PdfTooLargeError) return { kind: "skipped", reason: "pdf_too_large" };
     const isEncrypted = error instanceof Error && error.name === "PasswordException";
     return { kind: "skipped", reason: isEncrypted ? "pdf_encrypted" : "pdf_damaged" };
-  }
-  try {
-    return await read(document, response);
-  } catch {
-    return { kind: "skipped", reason: "pdf_damaged" };
   } finally {
-    await document.loadingTask.destroy();
+    await document?.loadingTask.destroy();
   }
 }
 
-async function read(document: PdfDocument, { url, headers }: FetchedResponse): Promise<Extraction> {
-  const count = Math.min(document.numPages, MAX_PAGES);
+/** Copies what the text needs. The rest of the file is released when this returns. */
+async function copyOf(bytes: Uint8Array): Promise<PdfCopy> {
+  const file = new PdfFile(bytes);
+  if (file.isEncrypted()) await decryptStreams(file);
+  return textCopy(file);
+}
+
+async function read(document: PdfDocument, isTruncated: boolean, { url, headers }: FetchedResponse): Promise<Extraction> {
   const pages: PdfLine[][] = [];
-  for (let number = 1; number <= count; number++) pages.push(await linesOfPage(document, number));
+  let chars = 0;
+  for (let number = 1; number <= document.numPages && chars <= 2 * MAX_TEXT_CHARS; number++) {
+    const lines = await linesOfPage(document, number);
+    for (const line of lines) chars += line.text.length;
+    pages.push(lines);
+    // Other work of the isolate gets its turn between two pages.
+    await scheduler.wait(0);
+  }
   const { text, truncated } = truncateText(paragraphsOf(withoutRunningHeads(pages)));
   if ((text.match(/\p{L}/gu)?.length ?? 0) < MIN_LETTERS) return { kind: "skipped", reason: "pdf_without_text" };
   return {
@@ -49,20 +63,29 @@ async function read(document: PdfDocument, { url, headers }: FetchedResponse): P
     ...directivesOfHeader(headers.get("x-robots-tag")),
     text,
     links: [],
-    truncated: truncated || document.numPages > count,
+    truncated: truncated || isTruncated,
   };
 }
 
 async function linesOfPage(document: PdfDocument, number: number): Promise<PdfLine[]> {
+  const items: PdfItem[] = [];
+  let chars = 0;
   try {
     const page = await document.getPage(number);
-    const { items } = await page.getTextContent();
+    const reader = page.streamTextContent().getReader();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      for (const item of next.value.items) {
+        if (!("str" in item)) continue;
+        items.push(itemOf(item));
+        chars += item.str.length;
+      }
+      if (items.length > MAX_PAGE_ITEMS || chars > MAX_TEXT_CHARS) await reader.cancel(new Error("The page has too many pieces of text"));
+    }
     page.cleanup();
-    return linesOf(items.slice(0, MAX_PAGE_ITEMS).flatMap((item) => ("str" in item ? [itemOf(item)] : [])));
   } catch {
     // The other pages may be readable.
-    return [];
   }
+  return linesOf(items);
 }
 
 function itemOf(item: { str: string; transform: number[]; height: number; hasEOL: boolean }): PdfItem {
@@ -76,74 +99,6 @@ async function titleOf(document: PdfDocument, url: string, text: string): Promis
   const named = typeof info === "object" && info !== null && "Title" in info && typeof info.Title === "string" ? cleanLine(info.Title) : "";
   if (named.length > 2 && !NO_TITLE.test(named)) return named.slice(0, 300).toWellFormed();
   return /^# (.+)/.exec(text)?.[1] ?? titleOfUrl(url);
-}
-
-/** The most bytes that all streams together may unpack to. A manual of a thousand pages has a tenth of it. */
-const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
-/** LZW expands up to a thousand times and cannot be measured cheaply, but it is obsolete and rare. */
-const MAX_LZW_BYTES = 64 * 1024;
-/** The pieces are small, since a failing stream loses the output of the last two. */
-const PIECE_BYTES = 512;
-/** The most bytes that two pieces unpack to, which are added for a damaged stream. */
-const LOST_BYTES = 2 * PIECE_BYTES * 1032;
-const DICTIONARY_REACH = 400;
-
-/** Whether a PDF's streams unpack to more than the limit. Takes time linear in the unpacked size, up to the limit. */
-async function isBomb(bytes: Uint8Array): Promise<boolean> {
-  // This encoding has one character for each byte.
-  const text = new TextDecoder("windows-1252").decode(bytes);
-  let unpacked = 0;
-  for (let at = text.indexOf("stream"); at >= 0; at = text.indexOf("stream", at + 6)) {
-    if (text.startsWith("end", at - 3)) continue;
-    const start = at + (text[at + 6] === "\r" ? 8 : 7);
-    const found = text.indexOf("endstream", start);
-    const end = found < 0 ? bytes.length : found;
-    if (isLzw(text, at) && end - start > MAX_LZW_BYTES) return true;
-    if (!isZlib(bytes, start)) continue;
-    unpacked += await unpackedSize(bytes, start, end, MAX_UNPACKED_BYTES - unpacked);
-    if (unpacked >= MAX_UNPACKED_BYTES) return true;
-    at = Math.max(at, end - 6);
-  }
-  return false;
-}
-
-/** Returns the unpacked size of a stream, up to `most`. The line break before its end may be part of it. */
-async function unpackedSize(bytes: Uint8Array, start: number, end: number, most: number): Promise<number> {
-  const last = bytes[end - 1] === 10 ? end - (bytes[end - 2] === 13 ? 2 : 1) : end;
-  for (const to of last === end ? [end] : [last, end]) {
-    const size = await sizeOf(bytes.subarray(start, to), most);
-    if (size !== null) return size;
-  }
-  // The end marker may be part of the data, so the rest of the file is unpacked as far as possible.
-  return LOST_BYTES + ((await sizeOf(bytes.subarray(start), most, true)) ?? 0);
-}
-
-/** Null for a damaged stream, unless `countsDamaged`: then its size up to the damage. A stream that is packed twice counts as `most`. */
-async function sizeOf(packed: Uint8Array, most: number, countsDamaged = false): Promise<number | null> {
-  let size = 0;
-  try {
-    for await (const piece of decompressed(pieces(packed), "deflate")) {
-      if (size === 0 && piece.length > PIECE_BYTES && isZlib(piece, 0)) return most;
-      size += piece.length;
-      if (size >= most) return most;
-    }
-    return size;
-  } catch {
-    return countsDamaged ? size : null;
-  }
-}
-
-async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
-}
-
-function isZlib(bytes: Uint8Array, at: number): boolean {
-  const method = bytes[at] ?? 0;
-  return (method & 0x0f) === 8 && method >> 4 <= 7 && (method * 256 + (bytes[at + 1] ?? 0)) % 31 === 0;
-}
-
-function isLzw(text: string, streamAt: number): boolean {
-  return /\/LZW(?:Decode)?\b/.test(text.slice(Math.max(0, streamAt - DICTIONARY_REACH), streamAt));
 }
 
 /** A piece of text with its position on the page. `y` grows upwards. */
@@ -211,31 +166,44 @@ export function withoutRunningHeads(pages: PdfLine[][]): PdfLine[][] {
 export function paragraphsOf(pages: PdfLine[][]): string {
   const body = bodySize(pages);
   const blocks: string[] = [];
+  /** The parts of the last block, since a string that grows line by line would be copied for each line. */
+  let parts: string[] = [];
   let last: PdfLine | undefined;
   let wasHeading = false;
+  const end = (): void => {
+    if (parts.length > 0) blocks.push(parts.join(""));
+    parts = [];
+  };
   for (const line of pages.flat()) {
     const isHeading = line.size > body * HEADING_RATIO && line.text.length <= MAX_HEADING_CHARS && /\p{L}/u.test(line.text);
-    const joins = last !== undefined && blocks.length > 0 && isHeading === wasHeading && continues(last, line, blocks.at(-1)!);
-    if (joins) blocks.push(joined(blocks.pop()!, line.text));
-    else blocks.push(isHeading ? `${line.size > body * 1.5 ? "#" : "##"} ${line.text}` : line.text);
+    if (last && isHeading === wasHeading && continues(last, line)) join(parts, line.text);
+    else {
+      end();
+      if (isHeading) parts.push(line.size > body * 1.5 ? "# " : "## ");
+      parts.push(line.text);
+    }
     last = line;
     wasHeading = isHeading;
   }
-  return blocks
-    .reduce((text, block) => text + (LIST_MARK.test(block) && LIST_MARK.test(lastLine(text)) ? "\n" : "\n\n") + block, "")
-    .trim();
+  end();
+  const isItem = (at: number) => LIST_MARK.test(blocks[at] ?? "");
+  return blocks.map((block, at) => (at === 0 ? block : `${isItem(at) && isItem(at - 1) ? "\n" : "\n\n"}${block}`)).join("");
 }
 
-function continues(last: PdfLine, line: PdfLine, block: string): boolean {
+function continues(last: PdfLine, line: PdfLine): boolean {
   if (LIST_MARK.test(line.text) || Math.abs(line.size - last.size) > 0.5) return false;
   const step = last.y - line.y;
   // In a new column or page, the paragraph continues if its sentence does.
-  if (step <= 0) return !/[.!?:。]["')\]]?$/.test(block) && /^[\p{Ll}\d(]/u.test(line.text);
+  if (step <= 0) return !/[.!?:。]["')\]]?$/.test(last.text.slice(-2)) && /^[\p{Ll}\d(]/u.test(line.text);
   return step <= Math.max(last.size, line.size) * PARAGRAPH_STEP;
 }
 
-function joined(block: string, line: string): string {
-  return /\p{L}-$/u.test(block) && /^\p{Ll}/u.test(line) ? block.slice(0, -1) + line : `${block} ${line}`;
+/** Adds a line to a block. A word that was divided becomes whole. */
+function join(parts: string[], line: string): void {
+  const before = parts.at(-1)!;
+  const isDivided = /\p{L}-$/u.test(before.slice(-3)) && /^\p{Ll}/u.test(line);
+  if (isDivided) parts[parts.length - 1] = before.slice(0, -1);
+  parts.push(isDivided ? line : ` ${line}`);
 }
 
 /** The font size of most characters. */
@@ -254,8 +222,4 @@ function edges(page: PdfLine[]): PdfLine[] {
 
 function headKey(text: string): string {
   return text.toLowerCase().replace(/\d+/g, "#");
-}
-
-function lastLine(text: string): string {
-  return text.slice(text.lastIndexOf("\n") + 1);
 }

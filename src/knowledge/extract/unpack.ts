@@ -15,7 +15,7 @@ export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: numb
   const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
   let left = maxBytes;
   try {
-    for await (const piece of isGzip ? decompressed(whole, "gzip") : whole) {
+    for await (const piece of isGzip ? decompressed(whole) : whole) {
       yield piece.subarray(0, left);
       left -= piece.length;
       if (left <= 0) return;
@@ -29,7 +29,7 @@ export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: numb
  * Decompresses bytes piece by piece.
  * @throws Error for damaged data. The output of the last two pieces is lost then, since a failing stream drops its buffer.
  */
-export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "gzip" | "deflate"): AsyncGenerator<Uint8Array> {
+async function* decompressed(packed: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const next = await packed.next();
@@ -38,7 +38,7 @@ export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "
     },
     cancel: async () => void (await packed.return?.(undefined)),
   });
-  yield* stream.pipeThrough(new DecompressionStream(format));
+  yield* stream.pipeThrough(new DecompressionStream("gzip"));
 }
 
 /** Splits a body; the first piece has at least two bytes if the body has. */

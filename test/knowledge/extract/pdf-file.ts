@@ -43,6 +43,22 @@ function operators(lines: PdfTextLine[]): string {
   return `BT ${shown.join("\n")} ET`;
 }
 
+/** A stream of a PDF: its dictionary without `/Length`, and its bytes. */
+export interface PdfStreamObject {
+  dictionary: string;
+  bytes: Uint8Array | string;
+}
+
+/** The bytes of a PDF with these objects, numbered from 1. The first one is the catalogue. */
+export function pdfOf(objects: readonly (string | PdfStreamObject)[], trailer = ""): Uint8Array<ArrayBuffer> {
+  const writer = new PdfWriter();
+  for (const object of objects) {
+    if (typeof object === "string") writer.object(object);
+    else writer.stream(object.dictionary, typeof object.bytes === "string" ? new TextEncoder().encode(object.bytes) : object.bytes);
+  }
+  return writer.end(`/Root 1 0 R ${trailer}`);
+}
+
 /** Writes the objects of a PDF one after the other, and then their cross-reference table. */
 export class PdfWriter {
   private readonly parts: Uint8Array[] = [];
@@ -75,7 +91,7 @@ export class PdfWriter {
   }
 
   /** Writes the table and the trailer, and returns the file. */
-  end(trailer: string): Uint8Array {
+  end(trailer: string): Uint8Array<ArrayBuffer> {
     const from = this.length;
     const rows = this.offsets.map((offset) => `${String(offset).padStart(10, "0")} 00000 n \n`).join("");
     const count = this.offsets.length + 1;

@@ -1,10 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { zlibSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { linesOf, paragraphsOf, type PdfLine, withoutRunningHeads } from "../../../src/knowledge/extract/pdf.ts";
 import type { Extraction } from "../../../src/knowledge/extract/response.ts";
+import { textContent } from "../../../src/knowledge/extract/pdf/content.ts";
+import { unpackStream } from "../../../src/knowledge/extract/pdf/streams.ts";
+import { PdfName } from "../../../src/knowledge/extract/pdf/values.ts";
+import { onePage } from "./hostile-pdf.ts";
 import { read } from "./page.ts";
-import { pdfFile, type PdfTextLine } from "./pdf-file.ts";
+import { pdfFile, pdfOf, type PdfTextLine } from "./pdf-file.ts";
 
 const MIB = 1024 * 1024;
 const readPdf = (bytes: Uint8Array, type = "application/pdf"): Promise<Extraction> =>
@@ -85,13 +90,110 @@ describe("PDF", () => {
     expect(await readPdf(pdfFile({ pages, content: twice }))).toEqual({ kind: "skipped", reason: "pdf_too_large" });
   });
 
-  test("is read where its content is packed", async () => {
-    const bytes = await deflated(new TextEncoder().encode("BT /F1 10 Tf 72 700 Td (Packed as every real document is.) Tj ET"));
-    expect(await readPdf(pdfFile({ pages: [[]], content: { dictionary: "/Filter /FlateDecode", bytes } }))).toMatchObject({
+  const shown = new TextEncoder().encode("BT /F1 10 Tf 72 700 Td (Packed as every real document is.) Tj ET");
+  /** The example of the specification for LZW shows a minus sign five times, A, three times, and B. */
+  const lzw = Uint8Array.of(0x80, 0x0b, 0x60, 0x50, 0x22, 0x0c, 0x0c, 0x85, 0x01);
+  const packings: [name: string, filter: string, bytes: Uint8Array | string][] = [
+    ["deflate", "/FlateDecode", zlibSync(shown)],
+    ["hexadecimal", "[/ASCIIHexDecode]", `${Array.from(shown, (byte) => byte.toString(16).padStart(2, "0")).join(" ")}>`],
+    ["ASCII85", "/A85", `${ascii85(shown)}~>`],
+    ["run lengths", "/RunLengthDecode", Uint8Array.of(shown.length - 1, ...shown, 128)],
+    ["two filters", "[/ASCII85Decode /FlateDecode]", `${ascii85(zlibSync(shown))}~>`],
+    ["deflate, cut at its end", "/FlateDecode", zlibSync(shown, { level: 0 }).subarray(0, -4)],
+  ];
+
+  test.each(packings)("is read where its content is packed with %s", async (_, filter, bytes) => {
+    expect(await readPdf(onePage([{ dictionary: `/Filter ${filter}`, bytes }]))).toMatchObject({
       text: "Packed as every real document is.",
     });
   });
+
+  test("unpacks LZW", () => {
+    const dict = new Map([["Filter", new PdfName("LZWDecode")]]);
+    const unpacked = unpackStream({ dict, packed: lzw }, (value) => value ?? null, MIB);
+    expect(new TextDecoder().decode(unpacked?.bytes)).toBe("-----A---B");
+  });
+
+  test("is read where its objects are in a stream with a predictor", async () => {
+    const objects = [
+      "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+      "<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+      "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ];
+    const places = objects.map((_, at) => `${at + 2} ${objects.slice(0, at).join(" ").length + (at > 0 ? 1 : 0)}`).join(" ");
+    const text = new TextEncoder().encode(`${places} ${objects.join(" ")}`.padEnd(400));
+    // Each row of ten bytes begins with the number of its predictor: 1 adds the byte to the left.
+    const rows = Array.from({ length: 40 }, (_, row) => [
+      1,
+      ...text.subarray(10 * row, 10 * row + 10).map((byte, at, bytes) => byte - (bytes[at - 1] ?? 0)),
+    ]);
+    const dictionary = `/Type /ObjStm /N 3 /First ${places.length + 1} /Filter /FlateDecode /DecodeParms << /Predictor 15 /Columns 10 >>`;
+    const bytes = pdfOf([
+      "<< /Type /Catalog /Pages 2 0 R >>",
+      "0",
+      "0",
+      "0",
+      { dictionary: "", bytes: shown },
+      { dictionary, bytes: zlibSync(Uint8Array.from(rows.flat())) },
+    ]);
+    expect(await readPdf(bytes)).toMatchObject({ text: "Packed as every real document is." });
+  });
+
+  test("is read without a cross-reference table, and in its last revision", async () => {
+    const changed =
+      "5 0 obj << /Length 70 >> stream\nBT /F1 10 Tf 72 700 Td (This is the text of the second revision.) Tj ET\nendstream endobj";
+    const whole = new TextDecoder("latin1").decode(onePage([{ dictionary: "", bytes: shown }]));
+    const revised = new TextEncoder().encode(`${whole.slice(0, whole.indexOf("xref"))}trailer << /Root 1 0 R >>\n${changed}`);
+    expect(await readPdf(revised)).toMatchObject({ text: "This is the text of the second revision." });
+  });
+
+  test("is read in its forms too, which use the page's fonts if they have none", async () => {
+    const form = {
+      dictionary: "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Matrix [1 0 0 1 0 -20]",
+      bytes: "BT /F1 10 Tf 72 700 Td (The form is below.) Tj ET",
+    };
+    const page = { dictionary: "", bytes: "BT /F1 10 Tf 72 700 Td (The page is above.) Tj ET q /X Do Q /I Do" };
+    const image = { dictionary: "/Type /XObject /Subtype /Image /Width 1 /Height 1 /Filter /DCTDecode", bytes: "not a picture" };
+    expect(await readPdf(onePage([page, form, image], "/Font << /F1 3 0 R >> /XObject << /X 6 0 R /I 7 0 R >>"))).toMatchObject({
+      text: "The page is above.\n\nThe form is below.",
+    });
+  });
 });
+
+describe("the content of a page", () => {
+  const reduced = (content: string) =>
+    new TextDecoder().decode(textContent(new TextEncoder().encode(content), { font: () => true, form: (name) => name === "X" }));
+
+  test("keeps what shows and places text, and loses drawings and images", () => {
+    const drawn = "0 0 m 5 5 l S /GS gs /Artifact << /MCID 1 >> BDC 0.5 g BI /W 1 /H 1 ID \u0001EI\u0002 Do EI Q EMC /I Do";
+    expect(reduced(`q 1 0 0 1 5 5 cm ${drawn} BT/F1 9 Tf % Do\n[(a\\) ( ) )-5<41>]TJ(Do)Tj T* ET /X Do`)).toBe(
+      "q\n1 0 0 1 5 5 cm\nQ\nBT\n/F1 9 Tf\n[(a\\) ( ) )-5<41>] TJ\n(Do) Tj\nT*\nET\n/X Do\n",
+    );
+  });
+
+  test("has no operator without its operands, and a bounded number of saved states", () => {
+    expect(reduced("5 Td Tj 1 2 3 Td [1 2 Tj")).toBe("2 3 Td\n");
+    expect(reduced(`${"q ".repeat(1_000)}${"Q ".repeat(1_000)}`)).toBe("q\n".repeat(64) + "Q\n".repeat(64));
+  });
+});
+
+/** Encodes bytes as ASCII85, without its shorthand for zeros. */
+function ascii85(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    let value = [0, 1, 2, 3].reduce((sum, index) => sum * 256 + (bytes[at + index] ?? 0), 0);
+    const digits = Array.from({ length: 5 }, () => {
+      const digit = value % 85;
+      value = Math.floor(value / 85);
+      return String.fromCharCode(33 + digit);
+    });
+    text += digits
+      .toReversed()
+      .join("")
+      .slice(0, Math.min(4, bytes.length - at) + 1);
+  }
+  return text;
+}
 
 describe("lines of a PDF", () => {
   const line = (text: string, y: number, size = 10): PdfLine => ({ text, y, size });
