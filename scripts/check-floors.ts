@@ -23,7 +23,15 @@ const FLOORS = [
 
 /** The floors within a folder that has subfolders, likewise. */
 const SUBFOLDERS: Record<string, string[]> = {
-  knowledge: ["knowledge", "knowledge/crawl", "knowledge/retrieval", "knowledge/vectors", "knowledge/indexing", "knowledge/extract"],
+  knowledge: [
+    "knowledge",
+    "knowledge/crawl",
+    "knowledge/retrieval",
+    "knowledge/vectors",
+    "knowledge/indexing",
+    "knowledge/extract",
+    "knowledge/pdf",
+  ],
   models: ["models", "models/encoder"],
   text: ["text", "text/languages"],
   platform: ["platform/http", "platform/egress", "platform/crypto", "platform", "platform/db", "platform/telemetry"],

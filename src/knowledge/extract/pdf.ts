@@ -3,10 +3,10 @@ import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { canonicalOfHeader, titleOfUrl } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import type { Extraction, FetchedResponse } from "./response.ts";
-import { type PdfCopy, textCopy } from "./pdf/copy.ts";
-import { decryptStreams } from "./pdf/decrypt.ts";
-import { PdfFile } from "./pdf/file.ts";
-import { PdfTooLargeError } from "./pdf/values.ts";
+import { type PdfCopy, textCopy } from "../pdf/copy.ts";
+import { decryptStreams } from "../pdf/decrypt.ts";
+import { PdfFile } from "../pdf/file.ts";
+import { PdfTooLargeError } from "../pdf/values.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 

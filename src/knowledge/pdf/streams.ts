@@ -1,5 +1,5 @@
 import { Inflate } from "fflate";
-import { joinedBytes } from "../../../platform/read-stream.ts";
+import { joinedBytes } from "../../platform/read-stream.ts";
 import { PdfName, PdfTooLargeError, type PdfDict, type PdfValue } from "./values.ts";
 
 /** A stream as the file has it. */

@@ -1,4 +1,4 @@
-import { joinedBytes } from "../../../platform/read-stream.ts";
+import { joinedBytes } from "../../platform/read-stream.ts";
 import { type PdfDict, PdfRef, type PdfValue, written } from "./values.ts";
 
 /** Writes the objects of a PDF, one after another, and its cross-reference table. */
