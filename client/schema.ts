@@ -484,7 +484,7 @@ export interface Schemas {
       headers?: Record<string, string | null> | undefined;
       /** Fields that the service adds to the body, such as {visitor.external_id}. */
       body?: Record<string, unknown> | undefined;
-      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
@@ -499,7 +499,7 @@ export interface Schemas {
       headers?: Record<string, string | null> | undefined;
       /** The names of the tools that the model may call; null for all that the server has now. */
       allowed_tools?: string[] | null | undefined;
-      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
@@ -596,7 +596,7 @@ export interface Schemas {
       headers?: Record<string, string | null> | undefined;
       /** Fields that the service adds to the body, such as {visitor.external_id}. */
       body?: Record<string, unknown> | undefined;
-      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
@@ -611,7 +611,7 @@ export interface Schemas {
       headers?: Record<string, string | null> | undefined;
       /** The names of the tools that the model may call; null for all that the server has now. */
       allowed_tools?: string[] | null | undefined;
-      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { modelName } from "../agents/mcp-pins.ts";
 import { findAgent } from "../agents/store.ts";
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
@@ -83,8 +84,16 @@ toolRoutes.openapi(testTool, async (c) => {
   );
   const tool = offered.find((one) => one.name === name);
   if (tool) return c.json(await call(tool, input), 200);
-  if (!agent.tools.some((one) => one.name === name)) throw notFound("tool of the agent that is on");
-  throw invalid([{ loc: ["body", "visitor"], msg: "give the visitor's external_id or email: the tool names them", type: "missing" }]);
+  const isOn = (one: AgentRow["tools"][number]) =>
+    one.type === "mcp" ? one.problem === null && one.tools.some((pinned) => modelName(one.name, pinned.name) === name) : one.name === name;
+  if (!agent.tools.some(isOn)) throw notFound("tool of the agent that is on");
+  throw invalid([
+    {
+      loc: ["body", "visitor"],
+      msg: "give the visitor's external_id or email: the tool names them, or requires a verified visitor",
+      type: "missing",
+    },
+  ]);
 });
 
 async function call(tool: Tool, input: Record<string, unknown>): Promise<z.output<typeof toolTestSchema>> {

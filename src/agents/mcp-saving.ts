@@ -55,7 +55,8 @@ async function pinServer(env: Env, agentId: string, server: UnlistedServer, tool
   if (tools.length > MAX_TOOLS) {
     return { refused: { toolIndex, field: "allowed_tools", problem: `allow at most ${MAX_TOOLS} of: ${names}` } };
   }
-  return { tool: { ...server, tools, problem: null } satisfies StoredMcpServer };
+  const requiresVerifiedVisitor = server.requiresVerifiedVisitor ?? tools.some(({ isReadOnly }) => !isReadOnly);
+  return { tool: { ...server, requiresVerifiedVisitor, tools, problem: null } satisfies StoredMcpServer };
 }
 
 /** A problem of the tools taken together: two with the same name, or too much text; undefined if there is none. */

@@ -44,7 +44,10 @@ export async function turnstileSecretOf(env: Env, { id, turnstileSecret }: Agent
 }
 
 /** An MCP server before its tools are listed. */
-export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem">;
+export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem" | "requiresVerifiedVisitor"> & {
+  /** Undefined if the team leaves it out: the tools of the server then decide. */
+  requiresVerifiedVisitor: boolean | undefined;
+};
 
 /** A tool as the operator sends it. A header with the value null keeps its stored value. Without `headers`, all stored values are kept. */
 export type GivenTool = Given<StoredHttpTool> | Given<UnlistedServer>;

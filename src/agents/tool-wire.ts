@@ -5,7 +5,7 @@ import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import type { GivenTool } from "./secrets.ts";
-import { hasBody } from "./tool-call.ts";
+import { hasBody, isChanging } from "./tool-call.ts";
 import { parametersSchema } from "./tool-parameters.ts";
 import { sampleUrl, templateProblem } from "./tool-url.ts";
 import { variableProblem } from "./tool-variables.ts";
@@ -69,10 +69,8 @@ const body = z
   )
   .superRefine((fields, ctx) => addProblem(ctx, variableProblem(JSON.stringify(fields))));
 
-const requiresVerifiedVisitor = z
-  .boolean()
-  .default(false)
-  .meta({ description: "Whether the model gets it only when an API key or a signed identity confirms who the visitor is." });
+const requiresVerifiedVisitor = z.boolean().optional();
+const REQUIRES_VERIFIED_VISITOR = "Whether the model gets it only when an API key or a signed identity confirms who the visitor is.";
 
 const timeoutSeconds = z
   .int()
@@ -99,7 +97,9 @@ const httpToolInput = z
     url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The URL of the request. {name} stands for a parameter." }),
     headers: headers.optional().meta({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
     body: body.default({}).meta({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
-    requires_verified_visitor: requiresVerifiedVisitor,
+    requires_verified_visitor: requiresVerifiedVisitor.meta({
+      description: `${REQUIRES_VERIFIED_VISITOR} If it is left out, it is false for GET and true for every other method.`,
+    }),
     timeout_seconds: timeoutSeconds,
   })
   .superRefine(({ url, method, parameters, body: fields }, ctx) => {
@@ -108,7 +108,8 @@ const httpToolInput = z
     addProblem(ctx, bodyProblem(method, parameters, fields), "body");
   })
   .transform(({ timeout_seconds, requires_verified_visitor, headers: given, ...tool }): GivenTool => {
-    return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor, headers: given };
+    const requiresVerified = requires_verified_visitor ?? isChanging(tool.method);
+    return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requiresVerified, headers: given };
   });
 
 const notSet = () => z.unknown().optional().meta({ description: "Read only." });
@@ -126,7 +127,9 @@ const mcpServerInput = z
       .nullable()
       .default(null)
       .meta({ description: "The names of the tools that the model may call; null for all that the server has now." }),
-    requires_verified_visitor: requiresVerifiedVisitor,
+    requires_verified_visitor: requiresVerifiedVisitor.meta({
+      description: `${REQUIRES_VERIFIED_VISITOR} If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise.`,
+    }),
     timeout_seconds: timeoutSeconds,
     tools: notSet(),
     status: notSet(),

@@ -267,6 +267,16 @@ describe("a tool acts for the visitor", () => {
     expect(await received()).toEqual([]);
   });
 
+  test("and is not there for a visitor who is not verified if it changes something, unless the team decides otherwise", async () => {
+    const decided = (host: string) => ({ ...cancel(host), name: "cancel_any", requires_verified_visitor: false });
+    const { run, ask, requests } = await createFixture(
+      { text: ["@sources p1\nWithin five working days."] },
+      { tools: (host) => [cancel(host), decided(host), lookUp(host)] },
+    );
+    await run(ask({ visitor: { ...ANN, ...anonymous, email: null } }));
+    expect(requests[0]!.tools!.map(({ function: tool }) => tool.name).slice(BUILT_IN.length)).toEqual(["cancel_any", "order_status"]);
+  });
+
   test("and is not there where one of its variables is not known, or cannot stand in its path", async () => {
     const { run, asVisitor, offered } = await createOwnFixture({ text: ["@sources p1\nWithin five working days."] });
     const next = () => ({ conversationId: newId(shardOf(newId(0, 0)), Date.now()) });

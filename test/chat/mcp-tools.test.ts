@@ -58,6 +58,7 @@ async function createFixture(
     url: `https://${host}/mcp`,
     headers: { Authorization: SECRET },
     timeout_seconds: 30,
+    requires_verified_visitor: false,
     ...server,
   };
   const agent = await createAgent(workspace, { handoff_message: "A colleague takes over.", tools: [shop] });
@@ -121,7 +122,6 @@ test("what a server lists is shown and pinned when it is saved, its headers are 
     ...shop,
     headers: { Authorization: null },
     allowed_tools: ["order-status"],
-    requires_verified_visitor: false,
     tools: [{ name: "order-status", description: LOOK_UP.description, parameters: ORDER_SCHEMA, read_only: true }],
     status: "ready",
     problem: null,
@@ -130,6 +130,18 @@ test("what a server lists is shown and pinned when it is saved, its headers are 
   expect((await save([shown])).body.tools).toEqual([shown]);
   const [row] = await query<{ tools: string }>(agent.id, "SELECT tools FROM agents WHERE id = ?", agent.id);
   expect(row!.tools).not.toContain("s3cr3t");
+});
+
+test.each([
+  ["has tools that may change something", null, true],
+  ["has only tools that change nothing", ["order-status"], false],
+])("unless the team decides, a server that %s requires a verified visitor or not", async (_, allowed, isRequired) => {
+  const undecided = { requires_verified_visitor: undefined };
+  const { run, requests, server } = await createFixture({ text: ["@unknown"] }, { server: { ...undecided, allowed_tools: allowed } });
+  expect((await server()).requires_verified_visitor).toBe(isRequired);
+  // The visitor of this question is not verified.
+  await run();
+  expect(JSON.stringify(requests[0]!.tools).includes("shop_")).toBe(!isRequired);
 });
 
 test("a tool that is not on the list is neither offered nor called", async () => {

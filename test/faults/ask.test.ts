@@ -79,6 +79,7 @@ const ORDER = {
   description: "Cancels an order.",
   parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
   method: "POST",
+  requires_verified_visitor: false,
   timeout_seconds: 5,
 };
 const REQUEST = "Please cancel my order A1, and write to ann@example.com.";

@@ -65,11 +65,22 @@ describe("an agent's tools", () => {
         parameters: { type: "object", properties: {} },
         headers: {},
         body: {},
-        requires_verified_visitor: false,
+        requires_verified_visitor: true,
         timeout_seconds: 10,
       },
     ]);
   });
+
+  test.each(["GET", "POST", "PUT", "PATCH", "DELETE"])(
+    "with %s require a verified visitor unless it is GET, or as the team decides",
+    async (method) => {
+      const tool = { name: "ping", description: "Pings.", method, url: "https://api.example.com/ping" };
+      const required = async (settings: object) =>
+        (await createWithTool({ ...tool, ...settings })).agent["tools"][0].requires_verified_visitor;
+      expect(await required({})).toBe(method !== "GET");
+      for (const decided of [true, false]) expect(await required({ requires_verified_visitor: decided })).toBe(decided);
+    },
+  );
 
   test("are not shown to a key without agents:write", async () => {
     const { workspace, agent } = await createWithTool();
