@@ -1,14 +1,16 @@
 import { copiedCMap } from "./cmap.ts";
 import { nameOf, type PdfFile } from "./file.ts";
+import { Lexer } from "./lexer.ts";
 import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue } from "./values.ts";
 import type { PdfWriter } from "./writer.ts";
 
-/** The most bytes of a font's program, which tells the characters where nothing else does. */
+/** The most bytes of a font's program, of which the encoding is read. */
 const MAX_PROGRAM_BYTES = 3 * 1024 * 1024;
-const MAX_ALL_PROGRAM_BYTES = 24 * 1024 * 1024;
+/** The most codes and names of an encoding, one after another. */
+const MAX_OWN_DIFFERENCES = 512;
 const MAX_FONTS = 2_000;
 const MAX_CMAP_BYTES = 2 * 1024 * 1024;
-/** The most characters that the codes of all fonts map to. A CMap of 50 bytes can name 65,536 codes. */
+/** The most characters and widths that ranges of codes stand for, in all fonts. A CMap of 50 bytes can name 65,536 codes. */
 const MAX_CODE_MEMORY = 3_000_000;
 const MAX_GLYPH_MAP_BYTES = 128 * 1024;
 /** The codes of a font have two bytes. */
@@ -20,13 +22,14 @@ const MAX_ITEMS = 70_000;
 const FONT_KEYS = ["Type", "Subtype", "BaseFont", "FontBBox", "FontMatrix", "DW", "DW2"];
 const DESCRIPTOR_KEYS =
   "Type FontName FontFamily FontWeight Flags FontBBox ItalicAngle Ascent Descent CapHeight XHeight StemV MissingWidth".split(" ");
-const PROGRAM_KEYS = ["FontFile", "FontFile2", "FontFile3"];
 
-/** Copies fonts without their drawings: what the characters of a text and their widths depend on. */
+/**
+ * Copies what the characters of a text and their widths depend on. Font programs are left out: they hardly tell the characters, and
+ * a program of a few bytes can take the parser hours, for example with subroutines that call one another.
+ */
 export class FontCopier {
   private readonly copied = new Map<number, PdfRef>();
   private count = 0;
-  private programBytes = 0;
   private codeMemory = 0;
 
   constructor(
@@ -58,10 +61,9 @@ export class FontCopier {
       "ToUnicode",
       this.nameOrStream(font.get("ToUnicode"), (value) => this.cmap(value)),
     );
-    add("Encoding", this.encoding(font.get("Encoding")));
     add("Widths", plain(file, font.get("Widths"), 1));
-    add("W", widths(file, font.get("W"), 1));
-    add("W2", widths(file, font.get("W2"), 3));
+    add("W", this.widths(font.get("W"), 1));
+    add("W2", this.widths(font.get("W2"), 3));
     add(
       "CIDToGIDMap",
       this.nameOrStream(font.get("CIDToGIDMap"), (value) => this.glyphMap(value)),
@@ -72,7 +74,8 @@ export class FontCopier {
     const descendant = file.dict(Array.isArray(descendants) ? descendants[0] : descendants);
     if (descendant && !isDescendant) add("DescendantFonts", [writer.object(this.font(descendant, true))]);
     const descriptor = file.dict(font.get("FontDescriptor"));
-    if (descriptor) add("FontDescriptor", writer.object(this.descriptor(descriptor)));
+    if (descriptor) add("FontDescriptor", writer.object(picked(file, descriptor, DESCRIPTOR_KEYS)));
+    add("Encoding", this.encoding(font.get("Encoding"), descriptor?.get("FontFile")));
     if (nameOf(file.get(font.get("Subtype"))) === "Type3") add("CharProcs", new Map());
     return copy;
   }
@@ -95,23 +98,18 @@ export class FontCopier {
   }
 
   /** The encoding of a font: a name, the differences from one, or a CMap. */
-  private encoding(value: PdfValue | undefined): PdfValue {
+  private encoding(value: PdfValue | undefined, program: PdfValue | undefined): PdfValue {
     const { file } = this;
     const found = file.get(value);
     if (found instanceof PdfName) return found;
-    if (!(found instanceof Map)) return null;
     const cmap = this.cmap(value);
     if (cmap) return cmap;
-    const copy = picked(file, found, ["Type", "BaseEncoding"]);
-    const differences = file.get(found.get("Differences"));
-    if (Array.isArray(differences) && differences.length <= MAX_ITEMS) {
-      const items = differences.map((item) => file.get(item));
-      copy.set(
-        "Differences",
-        items.filter((item) => item instanceof PdfName || isCode(item)),
-      );
-    }
-    return copy;
+    const copy = found instanceof Map ? picked(file, found, ["Type", "BaseEncoding"]) : new Map<string, PdfValue>();
+    const own = copy.has("BaseEncoding") ? [] : this.ownEncoding(program);
+    const differences = found instanceof Map ? file.get(found.get("Differences")) : null;
+    const items = Array.isArray(differences) && differences.length <= MAX_ITEMS ? differences.map((item) => file.get(item)) : [];
+    const all = [...own, ...items.filter((item) => item instanceof PdfName || isCode(item))];
+    return all.length === 0 && !(found instanceof Map) ? null : copy.set("Differences", all);
   }
 
   private glyphMap(value: PdfValue | undefined): PdfValue {
@@ -119,24 +117,45 @@ export class FontCopier {
     return bytes ? this.writer.stream(new Map(), bytes) : null;
   }
 
-  private descriptor(descriptor: PdfDict): PdfDict {
-    const copy = picked(this.file, descriptor, DESCRIPTOR_KEYS);
-    for (const key of PROGRAM_KEYS) {
-      const program = this.program(descriptor.get(key));
-      if (program) copy.set(key, program);
+  /** The widths of characters, by their first code, or by their first and last code. */
+  private widths(value: PdfValue | undefined, each: number): PdfValue {
+    const { file } = this;
+    const list = file.get(value);
+    if (!Array.isArray(list) || list.length > MAX_ITEMS) return null;
+    const copied: PdfValue[] = [];
+    for (let at = 0; at + 1 < list.length;) {
+      const [first, second] = [file.get(list[at]), file.get(list[at + 1])];
+      if (!isCode(first)) break;
+      if (Array.isArray(second)) copied.push(first, plain(file, second, 1));
+      else if (!isCode(second) || !this.countCodes(second - first + 1, 1)) break;
+      else copied.push(first, second, ...list.slice(at + 2, at + 2 + each).map((item) => plain(file, item, 0)));
+      at += Array.isArray(second) ? 2 : 2 + each;
     }
-    return copy;
+    return copied;
   }
 
-  /** The program of a font. One that is too large is left out: most fonts name their characters elsewhere too. */
-  private program(value: PdfValue | undefined): PdfRef | undefined {
-    const unpacked = this.file.unpackOptional(value, Math.min(MAX_PROGRAM_BYTES, MAX_ALL_PROGRAM_BYTES - this.programBytes));
-    if (!unpacked) return undefined;
-    this.programBytes += unpacked.bytes.length;
-    const dict = picked(this.file, unpacked.dict, ["Subtype", "Length1", "Length2", "Length3"]);
-    if (!unpacked.isSound) return this.writer.stream(dict, unpacked.bytes);
-    return this.writer.stream(dict.set("Filter", new PdfName("FlateDecode")), unpacked.packed);
+  /** The differences of a font's own encoding, which a Type 1 font program begins with. None where the program names a known encoding. */
+  private ownEncoding(program: PdfValue | undefined): PdfValue[] {
+    const bytes = this.file.unpackOptional(program, MAX_PROGRAM_BYTES)?.bytes;
+    return bytes ? encodingOfProgram(bytes) : [];
   }
+}
+
+/** Reads lines such as `dup 65 /A put` after `/Encoding`, up to the encrypted part of the program. */
+function encodingOfProgram(bytes: Uint8Array): PdfValue[] {
+  const lexer = new Lexer(bytes);
+  const differences: PdfValue[] = [];
+  let isEncoding = false;
+  let code = -1;
+  for (let kind = lexer.next(); kind !== "end" && differences.length < MAX_OWN_DIFFERENCES; kind = lexer.next()) {
+    if (lexer.is("eexec") || (lexer.is("def") && isEncoding)) break;
+    if (kind === "number") code = lexer.number();
+    else if (kind === "name") {
+      if (isEncoding && isCode(code)) differences.push(code, new PdfName(lexer.name()));
+      isEncoding ||= lexer.name() === "Encoding";
+    } else if (lexer.is("dup")) code = -1;
+  }
+  return differences;
 }
 
 function picked(file: PdfFile, dict: PdfDict, keys: string[]): PdfDict {
@@ -153,22 +172,6 @@ function plain(file: PdfFile, value: PdfValue | undefined, depth: number): PdfVa
   const found = file.get(value);
   if (Array.isArray(found)) return depth > 0 && found.length <= MAX_ITEMS ? found.map((item) => plain(file, item, depth - 1)) : null;
   return found instanceof Map ? null : found;
-}
-
-/** The widths of characters, by their first code, or by their first and last code. */
-function widths(file: PdfFile, value: PdfValue | undefined, each: number): PdfValue {
-  const list = file.get(value);
-  if (!Array.isArray(list) || list.length > MAX_ITEMS) return null;
-  const copied: PdfValue[] = [];
-  for (let at = 0; at + 1 < list.length;) {
-    const [first, second] = [file.get(list[at]), file.get(list[at + 1])];
-    if (!isCode(first)) break;
-    if (Array.isArray(second)) copied.push(first, plain(file, second, 1));
-    else if (!isCode(second)) break;
-    else copied.push(first, second, ...list.slice(at + 2, at + 2 + each).map((item) => plain(file, item, 0)));
-    at += Array.isArray(second) ? 2 : 2 + each;
-  }
-  return copied;
 }
 
 function isCode(value: PdfValue): value is number {

@@ -137,6 +137,19 @@ export const HOSTILE_PDFS: Record<string, { bytes: () => Uint8Array; outcome: st
       ),
     outcome: "pdf_without_text",
   },
+  "fonts with twenty thousand ranges of widths": {
+    bytes: () =>
+      onePage(
+        [
+          { dictionary: "", bytes: "BT /F1 10 Tf 72 700 Td <00480049> Tj ET" },
+          "<< /Type /Font /Subtype /Type0 /BaseFont /A /Encoding /Identity-H /DescendantFonts [7 0 R] >>",
+          `<< /Type /Font /Subtype /CIDFontType2 /BaseFont /A /W [${"0 65535 500 ".repeat(20_000)}] /FontDescriptor 8 0 R >>`,
+          "<< /Type /FontDescriptor /FontName /A /Flags 4 >>",
+        ],
+        "/Font << /F1 6 0 R >>",
+      ),
+    outcome: "pdf_without_text",
+  },
   "a font whose codes map to sixteen million characters": {
     bytes: () =>
       onePage(

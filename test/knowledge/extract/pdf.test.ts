@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { linesOf, paragraphsOf, type PdfLine, withoutRunningHeads } from "../../../src/knowledge/extract/pdf.ts";
 import type { Extraction } from "../../../src/knowledge/extract/response.ts";
 import { textContent } from "../../../src/knowledge/pdf/content.ts";
+import { textCopy } from "../../../src/knowledge/pdf/copy.ts";
+import { PdfFile } from "../../../src/knowledge/pdf/file.ts";
 import { unpackStream } from "../../../src/knowledge/pdf/streams.ts";
 import { PdfName } from "../../../src/knowledge/pdf/values.ts";
 import { onePage } from "./hostile-pdf.ts";
@@ -137,6 +139,24 @@ describe("PDF", () => {
       { dictionary, bytes: zlibSync(Uint8Array.from(rows.flat())) },
     ]);
     expect(await readPdf(bytes)).toMatchObject({ text: "Packed as every real document is." });
+  });
+
+  test("is read by the encoding that a Type 1 font begins with, and the parser gets no font program", async () => {
+    const program =
+      "%!PS-AdobeFont-1.0: A\n/Encoding 256 array 0 1 255 {1 index exch /.notdef put} for\ndup 1 /K put dup 2 /e put readonly def eexec";
+    const bytes = onePage(
+      [
+        { dictionary: "", bytes: "BT /F1 10 Tf 72 700 Td (\\001\\002ttle, the \\001\\002ttle in the shop of Graz) Tj ET" },
+        "<< /Type /Font /Subtype /Type1 /BaseFont /A /FirstChar 0 /LastChar 255 /FontDescriptor 7 0 R >>",
+        "<< /Type /FontDescriptor /FontName /A /Flags 4 /FontFile 8 0 R /FontFile2 8 0 R >>",
+        { dictionary: "", bytes: program },
+      ],
+      "/Font << /F1 6 0 R >>",
+    );
+    expect(await readPdf(bytes)).toMatchObject({ text: "Kettle, the Kettle in the shop of Graz" });
+    const copy = new TextDecoder().decode(textCopy(new PdfFile(bytes)).bytes);
+    expect(copy).toContain("FontDescriptor");
+    expect(copy).not.toContain("FontFile");
   });
 
   test("is read without a cross-reference table, and in its last revision", async () => {
