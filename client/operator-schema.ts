@@ -45,6 +45,8 @@ export interface Schemas {
       evaluation_cases_per_day?: number | undefined;
       /** Erasures of persons that are started in a UTC day. */
       erasures_per_day?: number | undefined;
+      /** Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count. */
+      syncs_per_day?: number | undefined;
       /** Agents of the workspace. */
       agents?: number | undefined;
       /** API keys that are not revoked. */
@@ -88,6 +90,8 @@ export interface Schemas {
     evaluation_cases_per_day: number;
     /** Erasures of persons that are started in a UTC day. */
     erasures_per_day: number;
+    /** Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count. */
+    syncs_per_day: number;
     /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */
@@ -178,6 +182,8 @@ export interface Schemas {
       evaluation_cases_per_day?: number | null | undefined;
       /** Erasures of persons that are started in a UTC day. */
       erasures_per_day?: number | null | undefined;
+      /** Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count. */
+      syncs_per_day?: number | null | undefined;
       /** Agents of the workspace. */
       agents?: number | null | undefined;
       /** API keys that are not revoked. */
@@ -243,6 +249,8 @@ export interface Schemas {
       evaluation_cases_per_day?: number | null | undefined;
       /** Erasures of persons that are started in a UTC day. */
       erasures_per_day?: number | null | undefined;
+      /** Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count. */
+      syncs_per_day?: number | null | undefined;
       /** Agents of the workspace. */
       agents?: number | null | undefined;
       /** API keys that are not revoked. */
@@ -727,6 +735,8 @@ export interface Schemas {
       evaluation_cases_today: number;
       /** Erasures of persons that were started on this UTC day. */
       erasures_today: number;
+      /** Syncs of sources that were requested on this UTC day. */
+      syncs_today: number;
       /** Agents now. */
       agents: number;
       /** API keys that are not revoked. */

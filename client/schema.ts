@@ -159,6 +159,8 @@ export interface Schemas {
       evaluation_cases_today: number;
       /** Erasures of persons that were started on this UTC day. */
       erasures_today: number;
+      /** Syncs of sources that were requested on this UTC day. */
+      syncs_today: number;
       /** Agents now. */
       agents: number;
       /** API keys that are not revoked. */
@@ -200,6 +202,8 @@ export interface Schemas {
     evaluation_cases_per_day: number;
     /** Erasures of persons that are started in a UTC day. */
     erasures_per_day: number;
+    /** Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count. */
+    syncs_per_day: number;
     /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */

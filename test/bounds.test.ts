@@ -13,7 +13,18 @@ import { widgetRoutes } from "../src/widget/routes.ts";
 import type { Limits } from "../src/workspaces/plans.ts";
 import { openBrowser } from "./console/browser.ts";
 import { receive } from "./email/mailbox.ts";
-import { countRows, createAgent, createKey, createWorkspace, fileForm, newAddress, operate, send, type Workspace } from "./harness.ts";
+import {
+  countRows,
+  createAgent,
+  createKey,
+  createWorkspace,
+  fileForm,
+  newAddress,
+  operate,
+  query,
+  send,
+  type Workspace,
+} from "./harness.ts";
 
 /*
  * What ends each operation that writes, apart from the rate limit: WRITES has a row for each operation of each surface, and the tests
@@ -80,6 +91,8 @@ const addWebhook = async ({ call }: Fixture) =>
 const addEvaluation = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/evaluations`, { cases: [EXPECTATION] })).body.id;
 
+const addLink = async ({ key }: Fixture): Promise<string> =>
+  /sign-in=([\w-]+)/.exec((await send("POST", "/console/links", { token: key })).body.url)![1]!;
 const addKey = (fixture: Fixture) => createKey(fixture, ["leads:read"]);
 
 /** Adds drafts of curated answers, which come from the team's replies to questions without an answer. */
@@ -131,18 +144,32 @@ const WRITES: Record<string, Bound | Bound[]> = {
     ),
     elsewhere("an answer takes ratings of 200 keys, see test/conversations/feedback.test.ts"),
   ],
-  "POST /api/v1/agents/:agent_id/sources": upTo("sources", 2, ({ call, agentId }, n) =>
-    call("POST", `/agents/${agentId}/sources`, { type: "text", name: `Notes ${n}`, text: "Refunds." }),
-  ),
+  "POST /api/v1/agents/:agent_id/sources": [
+    upTo("sources", 2, ({ call, agentId }, n) =>
+      call("POST", `/agents/${agentId}/sources`, { type: "text", name: `Notes ${n}`, text: "Refunds." }),
+    ),
+    upTo("syncs_per_day", 2, async (fixture) => {
+      const { status, body } = await fixture.call("POST", `/agents/${fixture.agentId}/sources`, {
+        type: "text",
+        name: "Notes",
+        text: "Refunds.",
+      });
+      if (status === 202) await fixture.call("DELETE", `/agents/${fixture.agentId}/sources/${body.id}`);
+      return { status };
+    }),
+  ],
   "POST /api/v1/agents/:agent_id/sources/files": upTo("sources", 2, ({ call, agentId }) =>
     call("POST", `/agents/${agentId}/sources/files`, fileForm("Refunds.")),
   ),
-  "PATCH /api/v1/agents/:agent_id/sources/:source_id": inPlace(async (fixture, n) =>
+  "PATCH /api/v1/agents/:agent_id/sources/:source_id": upTo("syncs_per_day", 3, async (fixture, n) =>
     fixture.call("PATCH", `/agents/${fixture.agentId}/sources/${await once(fixture, addSource)}`, { text: `Text ${n}` }),
   ),
-  "POST /api/v1/agents/:agent_id/sources/:source_id/sync": inPlace(async (fixture) =>
-    fixture.call("POST", `/agents/${fixture.agentId}/sources/${await once(fixture, addSource)}/sync`),
-  ),
+  "POST /api/v1/agents/:agent_id/sources/:source_id/sync": upTo("syncs_per_day", 3, async (fixture) => {
+    const id = await once(fixture, addSource);
+    // A sync that waits is joined, so that the one before has to end.
+    await query(fixture.id, "UPDATE sources SET status = 'ready' WHERE id = ?", id);
+    return fixture.call("POST", `/agents/${fixture.agentId}/sources/${id}/sync`);
+  }),
   "DELETE /api/v1/agents/:agent_id/sources/:source_id": inPlace(async (fixture) =>
     fixture.call("DELETE", `/agents/${fixture.agentId}/sources/${await addSource(fixture)}`),
   ),
@@ -228,6 +255,9 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /console/session": inPlace(({ key }) => openBrowser().call("POST", "/console/session", { secret: key })),
   "DELETE /console/session": inPlace(() => openBrowser().call("DELETE", "/console/session")),
   "POST /console/links": inPlace(({ key }) => send("POST", "/console/links", { token: key })),
+  "POST /console/links/read": inPlace(async (fixture) =>
+    openBrowser().call("POST", "/console/links/read", { link: await once(fixture, addLink) }),
+  ),
 
   "POST /mcp/": elsewhere("its tools call operations of this table"),
 
@@ -286,10 +316,16 @@ async function createFixture(): Promise<Fixture> {
   return { ...workspace, agentId: agent.id, mailbox, conversationId, messageId, made: new Map() };
 }
 
-const ROWS = Object.entries(WRITES).flatMap(([operation, bounds]) => [bounds].flat().map((bound) => ({ operation, ...bound })));
+/** The rows with a bound of this kind, with their titles. */
+function rowsOf<Kind extends Bound["kind"]>(kind: Kind) {
+  type Row = Extract<Bound, { kind: Kind }>;
+  const rows = Object.entries(WRITES).flatMap(([operation, bounds]) => [bounds].flat().map((bound) => [operation, bound] as const));
+  const named = rows.map(([operation, bound]) => [bound.kind === "limit" ? `${operation}: ${bound.limit}` : operation, bound] as const);
+  return named.filter((row): row is readonly [string, Row] => row[1].kind === kind);
+}
 
 describe("a limit of the plan ends", () => {
-  test.each(ROWS.filter((row) => row.kind === "limit"))("$operation: $limit", async ({ limit, allowed, write }) => {
+  test.each(rowsOf("limit"))("%s", async (_, { limit, allowed, write }) => {
     const fixture = await createFixture();
     await operate("PATCH", `/workspaces/${fixture.id}`, { limits: { [limit]: allowed } });
     expect((await fixture.call("GET", "/usage")).body.limits[limit]).toBe(allowed);
@@ -308,7 +344,7 @@ describe("a limit of the plan ends", () => {
 });
 
 describe("repeating it adds no row", () => {
-  test.each(ROWS.filter((row) => row.kind === "in place"))("$operation", async ({ write }) => {
+  test.each(rowsOf("in place"))("%s", async (_, { write }) => {
     const fixture = await createFixture();
     expect((await write(fixture, 0)).status).toBeLessThan(300);
     // The second request may add what is counted by the day.

@@ -9,7 +9,7 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { truncate } from "../platform/text.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { MAX_TEXT_BYTES } from "./extract/response.ts";
@@ -20,6 +20,7 @@ import {
   type KnowledgeOperation,
   listSourcePages,
   removeSource,
+  type SourceChange,
   type SourceCreation,
   syncSource,
 } from "./sources.ts";
@@ -127,6 +128,8 @@ function createdSource(c: AppContext, creation: SourceCreation) {
       throw notFound("agent");
     case "too_many":
       throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
+    case "rate_limited":
+      throw flowLimited(creation.full, Date.now());
     case "too_large":
       throw tooMuchText(c, creation.bytes);
     case "too_many_waiting": {
@@ -180,11 +183,24 @@ const updateSourceRoute = createRoute({
 knowledgeRoutes.openapi(updateSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
   const change = await changeSource(knowledgeOperationOf(c, agentId), c.get("caller").workspace.limits, sourceId, c.req.valid("json"));
-  if (change.outcome === "not_found") throw notFound("source");
-  if (change.outcome === "too_large") throw tooMuchText(c, change.bytes);
-  if (change.outcome === "not_a_text") throw invalid([NOT_A_TEXT]);
-  return c.json(toSource(change.source), 200);
+  return c.json(toSource(changedSource(c, change)), 200);
 });
+
+/** Returns the changed source. @throws ApiError if the change was refused. */
+function changedSource(c: AppContext, change: SourceChange) {
+  switch (change.outcome) {
+    case "done":
+      return change.source;
+    case "not_found":
+      throw notFound("source");
+    case "rate_limited":
+      throw flowLimited(change.full, Date.now());
+    case "too_large":
+      throw tooMuchText(c, change.bytes);
+    case "not_a_text":
+      throw invalid([NOT_A_TEXT]);
+  }
+}
 
 const NOT_A_TEXT = {
   loc: ["body", "text"],
@@ -207,9 +223,8 @@ const syncSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(syncSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
-  const source = await syncSource(knowledgeOperationOf(c, agentId), sourceId);
-  if (!source) throw notFound("source");
-  return c.json(toSource(source), 202);
+  const change = await syncSource(knowledgeOperationOf(c, agentId), c.get("caller").workspace.limits, sourceId);
+  return c.json(toSource(changedSource(c, change)), 202);
 });
 
 const deleteSourceRoute = createRoute({

@@ -1,10 +1,14 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
+import { IF_CHANGED } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { sources } from "../platform/db/schema.ts";
+import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import { type Limits, MEGABYTE } from "../workspaces/plans.ts";
+import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
@@ -36,9 +40,18 @@ export type SourceCreation =
   | { outcome: "too_many" }
   | TooLarge
   /** As many files of the agent wait to be read as may wait. */
-  | { outcome: "too_many_waiting" };
+  | { outcome: "too_many_waiting" }
+  | RateLimited;
 
-export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "not_found" } | { outcome: "not_a_text" } | TooLarge;
+/** The day's syncs are used up. */
+type RateLimited = { outcome: "rate_limited"; full: VisitorWindow };
+
+export type SourceChange =
+  | { outcome: "done"; source: SourceRow }
+  | { outcome: "not_found" }
+  | { outcome: "not_a_text" }
+  | TooLarge
+  | RateLimited;
 
 /** The duration of a staging lease, longer than any request. */
 const STAGING_MS = 60_000;
@@ -74,13 +87,16 @@ export async function addSource(op: KnowledgeOperation, limits: Limits, body: Ne
     createdAt: nowMs,
     updatedAt: nowMs,
   };
-  const [[agent], , [source]] = await db.batch([
-    findAgentBrief(db, workspaceId, agentId),
-    createSource(db, row, limits.sources),
-    findSource(db, workspaceId, agentId, row.id),
-  ]);
+  const day = syncsOfDay(limits, nowMs);
+  const { before, after } = await transact(db, {
+    before: [findAgentBrief(db, workspaceId, agentId), listSent(db, workspaceId, [day])],
+    writes: createSource(db, row, limits.sources, day),
+    after: [findSource(db, workspaceId, agentId, row.id)],
+  });
+  const [[agent], sent] = before;
+  const [[source]] = after;
   if (!agent) return { outcome: "agent_not_found" };
-  if (!source) return { outcome: "too_many" };
+  if (!source) return fullWindow([day], sent) ? { outcome: "rate_limited", full: day } : { outcome: "too_many" };
   // If the request is a repetition, the first one may have stored the content.
   const refusal = source.leaseId === STAGING_LEASE ? await stage(op, limits, source, body) : undefined;
   if (refusal) return refusal;
@@ -127,6 +143,11 @@ async function storeContent(
   return bytes === undefined ? undefined : { outcome: "too_large", bytes };
 }
 
+/** The window in which requested syncs are counted. */
+function syncsOfDay(limits: Limits, nowMs: number): VisitorWindow {
+  return dayWindow("syncs", limits.syncs_per_day, nowMs);
+}
+
 function maxBytesOf(limits: Limits): number {
   return limits.knowledge_mb_per_agent * MEGABYTE;
 }
@@ -142,19 +163,24 @@ export async function changeSource(
   body: z.output<typeof sourcePatchSchema>,
 ): Promise<SourceChange> {
   const { db, workspaceId, agentId, nowMs } = op;
-  const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
+  const day = syncsOfDay(limits, nowMs);
+  const [[source], sent] = await db.batch([findSource(db, workspaceId, agentId, sourceId), listSent(db, workspaceId, [day])]);
   if (!source) return { outcome: "not_found" };
   const text = body.text ?? null;
   if (text !== null && source.type !== "text") return { outcome: "not_a_text" };
   const name = body.name ?? source.name;
   const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
   if (isTextChanged) {
+    if (fullWindow([day], sent)) return { outcome: "rate_limited", full: day };
     const excess = await indexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }
   const changes = { name, ...changedSettings(source, body, limits, nowMs), updatedAt: nowMs };
   const update = isTextChanged ? updateText : updateSource;
-  const [[changed]] = await db.batch([update(db, workspaceId, agentId, sourceId, changes, nowMs)]);
+  const [[changed]] = await db.batch([
+    update(db, workspaceId, agentId, sourceId, changes, nowMs),
+    ...(isTextChanged ? countSent(db, workspaceId, [day], IF_CHANGED) : []),
+  ]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its text.
   if (isTextChanged) await wakeSource(op.env, changed ?? source);
   return changed ? { outcome: "done", source: changed } : { outcome: "not_found" };
@@ -170,18 +196,22 @@ function changedSettings(source: SourceRow, body: z.output<typeof sourcePatchSch
   };
 }
 
-/**
- * Requests a sync, unless one is waiting or running already.
- * @returns the source as it is now, or undefined when the agent has no such source.
- */
-export async function syncSource(op: KnowledgeOperation, sourceId: string): Promise<SourceRow | undefined> {
+/** Requests a sync, unless one is waiting or running already. Returns the source as it is now. */
+export async function syncSource(op: KnowledgeOperation, limits: Limits, sourceId: string): Promise<SourceChange> {
   const { db, workspaceId, agentId, nowMs } = op;
-  const [[requested], [source]] = await db.batch([
-    requestSync(db, workspaceId, agentId, sourceId, nowMs),
+  const day = syncsOfDay(limits, nowMs);
+  const [request, ...counts] = requestSync(db, workspaceId, agentId, sourceId, day, nowMs);
+  const [[requested], [source], sent] = await db.batch([
+    request,
     findSource(db, workspaceId, agentId, sourceId),
+    listSent(db, workspaceId, [day]),
+    ...counts,
   ]);
+  if (!source) return { outcome: "not_found" };
+  const isSyncing = source.status === "pending" || source.status === "processing";
+  if (!isSyncing && fullWindow([day], sent)) return { outcome: "rate_limited", full: day };
   if (requested) await wakeSource(op.env, requested);
-  return source;
+  return { outcome: "done", source };
 }
 
 /**

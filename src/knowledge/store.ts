@@ -1,10 +1,13 @@
 import { and, type Column, eq, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
+import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { MetadataFilter } from "./search-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
@@ -24,10 +27,14 @@ export const findSource = compiled((db, workspaceId: string, agentId: string, so
     .where(isAgents(sources, workspaceId, agentId, sourceId)),
 );
 
-/** Inserts a source, if the agent exists and has fewer than `maxSources`; an existing row stays. */
-export function createSource(db: Database, source: NewSource, maxSources: number) {
-  const hasRoom = agentExists(source.workspaceId, source.agentId, lt(agents.sourcesCount, maxSources));
-  return insertWhere(db, sources, source, hasRoom).onConflictDoNothing();
+/** Inserts a source, if the agent exists and has fewer than `maxSources`, and the day has room for its sync; an existing row stays. */
+export function createSource(db: Database, source: NewSource, maxSources: number, day: VisitorWindow) {
+  const { workspaceId, agentId } = source;
+  const hasRoom = agentExists(workspaceId, agentId, lt(agents.sourcesCount, maxSources));
+  return [
+    insertWhere(db, sources, source, sql`${hasRoom} AND ${mayBeSent(workspaceId, [day])}`).onConflictDoNothing(),
+    ...countSent(db, workspaceId, [day], IF_CHANGED),
+  ] as const;
 }
 
 /** The lease of a source whose text is not stored yet. Its creation was not acknowledged, and no run may claim it. */
@@ -82,13 +89,16 @@ export function updateText(
     .returning();
 }
 
-/** Requests a sync. When one is waiting or running already, nothing changes and nothing is returned. */
-export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, nowMs: number) {
-  return db
-    .update(sources)
-    .set(toSync(nowMs))
-    .where(and(isAgents(sources, workspaceId, agentId, sourceId), isIdle()))
-    .returning();
+/** Requests a sync. When one is waiting or running already, or the day has no room, nothing changes and nothing is returned. */
+export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, day: VisitorWindow, nowMs: number) {
+  return [
+    db
+      .update(sources)
+      .set(toSync(nowMs))
+      .where(and(isAgents(sources, workspaceId, agentId, sourceId), isIdle(), mayBeSent(workspaceId, [day])))
+      .returning(),
+    ...countSent(db, workspaceId, [day], IF_CHANGED),
+  ] as const;
 }
 
 /** SQL condition: no sync of the source waits or runs. */

@@ -17,6 +17,8 @@ export interface Limits {
   evaluation_cases_per_day: number;
   /** Erasures of persons that are started in a UTC day. */
   erasures_per_day: number;
+  /** Syncs of sources that are requested in a UTC day: of new sources, new texts, and at request. Scheduled ones do not count. */
+  syncs_per_day: number;
   agents: number;
   /** API keys that are not revoked. */
   api_keys: number;
@@ -45,6 +47,7 @@ const PLANS = {
     team_messages_per_day: 50,
     evaluation_cases_per_day: 50,
     erasures_per_day: 50,
+    syncs_per_day: 50,
     agents: 1,
     api_keys: 10,
     sources: 5,
@@ -64,6 +67,7 @@ const PLANS = {
     team_messages_per_day: 500,
     evaluation_cases_per_day: 500,
     erasures_per_day: 500,
+    syncs_per_day: 500,
     agents: 3,
     api_keys: 20,
     sources: 20,
@@ -83,6 +87,7 @@ const PLANS = {
     team_messages_per_day: 3_000,
     evaluation_cases_per_day: 2_000,
     erasures_per_day: 2_000,
+    syncs_per_day: 5_000,
     agents: 10,
     api_keys: 50,
     sources: 100,
@@ -102,6 +107,7 @@ const PLANS = {
     team_messages_per_day: 30_000,
     evaluation_cases_per_day: 10_000,
     erasures_per_day: 10_000,
+    syncs_per_day: 100_000,
     agents: 50,
     api_keys: 200,
     sources: 1_000,

@@ -6,8 +6,8 @@ const HOUR_MS = 60 * 60 * 1000;
 /** What visitors send: messages on every channel but the API, and leads. */
 export type VisitorFlow = "messages" | "leads";
 
-/** What is counted by the day. The last four are counted for the whole workspace, not for each sender. */
-export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "deliveries"] as const;
+/** What is counted by the day. The last five are counted for the whole workspace, not for each sender. */
+export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "syncs", "deliveries"] as const;
 export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;

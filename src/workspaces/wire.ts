@@ -44,6 +44,10 @@ export const limitsSchema = z
     team_messages_per_day: z.int().meta({ description: "Messages that your team writes in a UTC day." }),
     evaluation_cases_per_day: z.int().meta({ description: "Cases of evaluations in a UTC day." }),
     erasures_per_day: z.int().meta({ description: "Erasures of persons that are started in a UTC day." }),
+    syncs_per_day: z.int().meta({
+      description:
+        "Syncs of sources that are requested in a UTC day: of new sources and new texts, and at request. Scheduled ones do not count.",
+    }),
     agents: z.int().meta({ description: "Agents of the workspace." }),
     api_keys: z.int().meta({ description: "API keys that are not revoked." }),
     sources: z.int().meta({ description: "Knowledge sources for each agent." }),
@@ -76,6 +80,7 @@ export const usageSchema = z
         team_messages_today: z.int().meta({ description: "Messages that your team wrote on this UTC day." }),
         evaluation_cases_today: z.int().meta({ description: "Cases of the evaluations that were started on this UTC day." }),
         erasures_today: z.int().meta({ description: "Erasures of persons that were started on this UTC day." }),
+        syncs_today: z.int().meta({ description: "Syncs of sources that were requested on this UTC day." }),
         agents: z.int().meta({ description: "Agents now." }),
         api_keys: z.int().meta({ description: "API keys that are not revoked." }),
         sources: z.int().meta({ description: "Knowledge sources now." }),
@@ -113,6 +118,7 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     team_messages_today: sentToday("team_messages"),
     evaluation_cases_today: sentToday("evaluation_cases"),
     erasures_today: sentToday("erasures"),
+    syncs_today: sentToday("syncs"),
     agents,
     api_keys: keys,
     sources,

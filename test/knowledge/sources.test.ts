@@ -432,6 +432,24 @@ test("when the text cannot be stored there is no source", async () => {
   const down = { sendBatch: () => Promise.reject(new Error("the queue is down")) };
   expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, LIMITS, TEXT)).toMatchObject({ outcome: "done" });
   await query(id, "UPDATE sources SET status = 'ready' WHERE id = ?", id);
-  expect(await syncSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, id)).toMatchObject({ status: "pending" });
+  expect(await syncSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, LIMITS, id)).toMatchObject({ source: { status: "pending" } });
   expect((await list()).data.map(({ status }: { status: string }) => status)).toEqual(["pending", "pending"]);
+});
+
+test("on a day whose syncs are used up, a text keeps its words and its name, and a waiting sync is joined", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const source = await learn(workspace, agent.id, "Refunds are paid within five working days.");
+  const path = `/agents/${agent.id}/sources/${source.id}`;
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { syncs_per_day: 2 } });
+  expect((await workspace.call("POST", `${path}/sync`)).body.status).toBe("pending");
+  expect(await workspace.call("POST", `${path}/sync`)).toMatchObject({ status: 202, body: { status: "pending" } });
+  expect((await workspace.call("GET", "/usage")).body.usage.syncs_today).toBe(2);
+  const refused = await workspace.call("PATCH", path, { text: "Refunds are never paid.", name: "New" });
+  expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
+  // Settings that need no sync can be changed.
+  expect(await workspace.call("PATCH", path, { schedule: "daily" })).toMatchObject({ status: 200, body: { name: source["name"] } });
+  await deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent.id, sourceId: source.id });
+  const found = await workspace.call("POST", `/agents/${agent.id}/search`, { query: "refunds" });
+  expect(found.body.data.map(({ content }: { content: string }) => content)).toEqual(["Refunds are paid within five working days."]);
 });

@@ -15,6 +15,7 @@ const FREE = {
   team_messages_per_day: 50,
   evaluation_cases_per_day: 50,
   erasures_per_day: 50,
+  syncs_per_day: 50,
   agents: 1,
   api_keys: 10,
   sources: 5,

@@ -31,6 +31,7 @@ const NUMBERS = [
   "team_messages_per_day",
   "evaluation_cases_per_day",
   "erasures_per_day",
+  "syncs_per_day",
   "agents",
   "api_keys",
   "sources",
@@ -43,11 +44,11 @@ const NUMBERS = [
 
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10, 1_000, 10], false),
-  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100, 2_000, 20], false),
-  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 10, 50, 100, 5_000, 2_000, 500, 10_000, 100], true),
+  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10, 1_000, 10], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100, 2_000, 20], false),
+  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 5_000, 10, 50, 100, 5_000, 2_000, 500, 10_000, 100], true),
   enterprise: planOf(
-    [1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 50, 200, 1_000, 10_000, 5_000, 2_000, 50_000, 1_000],
+    [1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 100_000, 50, 200, 1_000, 10_000, 5_000, 2_000, 50_000, 1_000],
     true,
   ),
 };
@@ -64,6 +65,7 @@ const NOTHING_USED = {
   team_messages_today: 0,
   evaluation_cases_today: 0,
   erasures_today: 0,
+  syncs_today: 0,
   agents: 0,
   api_keys: 1,
   sources: 0,
@@ -144,14 +146,19 @@ describe("GET /usage", () => {
       expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message })).status).toBe(200);
     }
     const before = (await workspace.call("GET", "/usage")).body;
-    const used = { messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 };
+    const used = { messages: 2, syncs_today: 1, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 };
     expect(before.usage).toEqual({ ...NOTHING_USED, ...A_LITTLE, ...used });
     expect(before.usage.pages).toBe(1);
     expect(before.remaining).toEqual({ messages: PLANS.enterprise.messages - 2 });
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
     await workspace.call("DELETE", `/agents/${agent.id}/answers/${curated.body.id}`);
     await operate("DELETE", `/workspaces/${workspace.id}/agents/${spare.id}`);
-    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ ...NOTHING_USED, messages: 2, agents: 1 });
+    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({
+      ...NOTHING_USED,
+      messages: 2,
+      syncs_today: 1,
+      agents: 1,
+    });
   });
 
   test("counts the workspace's own records alone", async () => {
@@ -164,6 +171,7 @@ describe("GET /usage", () => {
       ...NOTHING_USED,
       ...A_LITTLE,
       messages: 1,
+      syncs_today: 1,
       agents: 1,
       sources: 1,
       pages: 1,

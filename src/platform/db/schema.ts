@@ -201,7 +201,7 @@ export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "deliveries"] }).notNull(),
+    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "syncs", "deliveries"] }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
