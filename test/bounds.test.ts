@@ -68,7 +68,6 @@ const elsewhere = (why: string): Bound => ({ kind: "elsewhere", why });
 
 /** The operator's token manages the deployment. The audit log has a largest size. */
 const BY_OPERATOR = elsewhere("only the operator's token may do it");
-const DELIVERY_LOG = elsewhere("the delivery log has bounds of its own, see test/webhooks/bounds.test.ts");
 
 const TOOL = {
   name: "hours",
@@ -87,7 +86,14 @@ const addSource = async ({ call, agentId }: Fixture) =>
 const addAnswer = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." })).body.id;
 const addWebhook = async ({ call }: Fixture) =>
-  (await call("POST", "/webhooks", { url: "https://hooks.example.com/x", events: ["lead.created"] })).body.id;
+  (await call("POST", "/webhooks", { url: "https://hooks.example.com/x", events: ["*"] })).body.id;
+/** Adds a delivery that is complete. */
+async function addDelivery(fixture: Fixture): Promise<string> {
+  await once(fixture, addWebhook);
+  await ask(fixture);
+  const end = "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, completed_at = 1 WHERE workspace_id = ? RETURNING id";
+  return (await query<{ id: string }>(fixture.id, end, fixture.id))[0]!.id;
+}
 const addEvaluation = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/evaluations`, { cases: [EXPECTATION] })).body.id;
 
@@ -129,9 +135,11 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /api/v1/conversations": upTo("team_messages_per_day", 2, ({ call, agentId }) =>
     call("POST", "/conversations", { agent_id: agentId, channel: "api", content: "Hello" }),
   ),
-  "PATCH /api/v1/conversations/:conversation_id": inPlace(({ call, conversationId }, n) =>
-    call("PATCH", `/conversations/${conversationId}`, { status: n % 2 === 0 ? "resolved" : "human_active", tags: [`${n}`] }),
-  ),
+  "PATCH /api/v1/conversations/:conversation_id": inPlace(async (fixture, n) => {
+    await once(fixture, addWebhook);
+    const changes = { status: n % 2 === 0 ? "resolved" : "human_active", tags: [`${n}`] };
+    return fixture.call("PATCH", `/conversations/${fixture.conversationId}`, changes);
+  }),
   "POST /api/v1/conversations/:conversation_id/messages": upTo("team_messages_per_day", 2, ({ call, conversationId }) =>
     call("POST", `/conversations/${conversationId}/messages`, { content: "Hello" }),
   ),
@@ -207,14 +215,16 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "PATCH /api/v1/webhooks/:webhook_id": inPlace(async (fixture, n) =>
     fixture.call("PATCH", `/webhooks/${await once(fixture, addWebhook)}`, { description: `${n}` }),
   ),
-  "DELETE /api/v1/webhooks/:webhook_id": DELIVERY_LOG,
+  "DELETE /api/v1/webhooks/:webhook_id": inPlace(async (fixture) => fixture.call("DELETE", `/webhooks/${await addWebhook(fixture)}`)),
   "POST /api/v1/webhooks/:webhook_id/rotate-secret": inPlace(async (fixture) =>
     fixture.call("POST", `/webhooks/${await once(fixture, addWebhook)}/rotate-secret`),
   ),
   "POST /api/v1/webhooks/:webhook_id/test": upTo("deliveries_per_day", 2, async (fixture) =>
     fixture.call("POST", `/webhooks/${await once(fixture, addWebhook)}/test`),
   ),
-  "POST /api/v1/webhooks/deliveries/:delivery_id/redeliver": DELIVERY_LOG,
+  "POST /api/v1/webhooks/deliveries/:delivery_id/redeliver": upTo("deliveries_per_day", 5, async (fixture) =>
+    fixture.call("POST", `/webhooks/deliveries/${await once(fixture, addDelivery)}/redeliver`),
+  ),
 
   "POST /widget/v1/agents/:agent_id/messages": upTo("visitor_messages_per_day", 2, ({ agentId }) =>
     visit(`/agents/${agentId}/messages`, { message: "Hello" }),
