@@ -12,7 +12,7 @@ import { freePort } from "./shared/ports.ts";
 const GUIDE_LIMIT_MS = 40_000;
 
 // The README comes last: the deliveries of its webhook fail and are retried, and docs/backup-and-restore.md needs a workspace that does not change.
-const guides = [...globSync("docs/*.md", { cwd: ROOT }).toSorted(), "README.md"];
+const guides = [...globSync("docs/*.md", { cwd: ROOT }).toSorted(), "SECURITY.md", "README.md"];
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : guides;
 const readGuide = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
