@@ -26,11 +26,13 @@ const ENOUGH = 1_000_000_000;
 const LIMITS = {
   agents: ENOUGH,
   answers_per_agent: ENOUGH,
+  erasures_per_day: ENOUGH,
   leads_per_day: ENOUGH,
   messages: ENOUGH,
   messages_per_conversation: ENOUGH,
   requests_per_minute: ENOUGH,
   sources: ENOUGH,
+  syncs_per_day: ENOUGH,
   team_messages_per_day: ENOUGH,
   visitor_messages_per_day: ENOUGH,
   deliveries_per_day: ENOUGH,

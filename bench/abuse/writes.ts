@@ -94,6 +94,18 @@ function listFloods({ agentId, request }: Tenant, conversationId: string): Flood
       perHour: ({ messages }) => messages,
     },
     {
+      operation: "question to a human",
+      bound: "`visitor_messages_per_day`",
+      request: () => request("POST", `${agent}/messages`, { ...question(), conversation_id: conversationId }),
+      perHour: ({ visitor_messages_per_day: day }) => day,
+    },
+    {
+      operation: "erasure that finds nothing",
+      bound: "`erasures_per_day`",
+      request: (n) => request("DELETE", `/privacy/visitors?external_id=nobody-${n}`),
+      perHour: ({ erasures_per_day: day }) => day,
+    },
+    {
       operation: REPLY,
       bound: "`team_messages_per_day`",
       request: reply,
@@ -157,7 +169,7 @@ async function measureFlood(
   return {
     "operation, largest body": operation,
     bound,
-    "KB a request": kilobytes(Buffer.byteLength(JSON.stringify(request(0).body))),
+    "KB a request": kilobytes(Buffer.byteLength(JSON.stringify(request(0).body ?? ""))),
     accepted,
     "refused with": refusedAs ?? "–",
     "KB each in D1": kilobytes(eachBytes),

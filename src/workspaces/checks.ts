@@ -206,7 +206,7 @@ const FULL_REASONS = {
   evaluation_cases: { all: "That would be more evaluation cases than the plan allows in a day.", one: "" },
   deliveries: { all: "The workspace has made as many webhook deliveries as the plan allows in a day.", one: "" },
   team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },
-  syncs: { all: "Sources were read as often as the plan allows at request in a day.", one: "" },
+  syncs: { all: "The workspace has requested as many syncs as the plan allows in a day.", one: "" },
   erasures: { all: "The workspace has started as many erasures as the plan allows in a day.", one: "" },
 } as const;
 
