@@ -16,12 +16,14 @@ const MAX_PAGES = 500;
 const MAX_NODES = 20_000;
 const MAX_TREE_DEPTH = 50;
 /** The most content of one page, which is unpacked at once, and of one form. */
-const MAX_CONTENT_BYTES = 12 * 1024 * 1024;
+const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
 /** The most content that is reduced to its text. */
-const MAX_ALL_CONTENT_BYTES = 96 * 1024 * 1024;
+const MAX_ALL_CONTENT_BYTES = 64 * 1024 * 1024;
+/** The content after which other work of the isolate gets its turn. */
+const CONTENT_BYTES_PER_TURN = 1024 * 1024;
 /** The most bytes of operators that show text: of one page, and of all. A form counts each time that it is shown. */
-const MAX_PAGE_TEXT_BYTES = 3 * 1024 * 1024;
-const MAX_TEXT_BYTES = 20 * 1024 * 1024;
+const MAX_PAGE_TEXT_BYTES = 2 * 1024 * 1024;
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 const MAX_FORM_DEPTH = 12;
 /** The least that a form costs each time that it is shown, in bytes of operators. */
 const FORM_BYTES = 256;
@@ -40,7 +42,7 @@ interface CopiedForm {
  * The copy has no filters, no cross-reference streams and no encryption, so what it takes to parse is known and bounded.
  * @throws PdfTooLargeError, Error where it has no pages
  */
-export function textCopy(file: PdfFile): PdfCopy {
+export function textCopy(file: PdfFile): Promise<PdfCopy> {
   return new Copy(file).run();
 }
 
@@ -55,12 +57,13 @@ class Copy {
     this.fonts = new FontCopier(file, this.writer);
   }
 
-  run(): PdfCopy {
+  async run(): Promise<PdfCopy> {
     const { file, writer } = this;
     const root = file.dict(file.trailer.get("Root"));
     const tree = writer.next();
     const kids: PdfRef[] = [];
     let cost = 0;
+    let turnBytes = 0;
     let isTruncated = false;
     for (const page of this.pages(root?.get("Pages"))) {
       if (kids.length === MAX_PAGES) {
@@ -70,6 +73,9 @@ class Copy {
       const copied = this.page(page, tree);
       if ((cost += copied.cost) > MAX_TEXT_BYTES) throw new PdfTooLargeError();
       kids.push(copied.object);
+      if (this.contentBytes - turnBytes < CONTENT_BYTES_PER_TURN) continue;
+      turnBytes = this.contentBytes;
+      await scheduler.wait(0);
     }
     if (kids.length === 0) throw new Error("The PDF has no pages");
     writer.object(

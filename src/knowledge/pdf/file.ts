@@ -5,7 +5,7 @@ import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue, ValueRe
 /** The most objects of a file. A tagged manual of 500 pages has 300,000. */
 const MAX_OBJECTS = 600_000;
 /** The most bytes that streams have, packed and unpacked. A stream that is used often is unpacked each time. */
-const MAX_UNPACKED_BYTES = 128 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 96 * 1024 * 1024;
 const MAX_OBJECT_STREAM_BYTES = 16 * 1024 * 1024;
 const MAX_STREAM_OBJECTS = 100_000;
 /** The bytes of object streams that are kept unpacked, since neighbouring objects are read one after another. */

@@ -166,8 +166,8 @@ export const HOSTILE_PDFS: Record<string, { bytes: () => Uint8Array; outcome: st
     bytes: () => onePage([flate(`BT /F1 9 Tf ${"0 9 Td(a)Tj 0 -9 Td(b)Tj ".repeat(500_000)} ET`)]),
     outcome: tooLarge,
   },
-  "200,000 pieces of text": {
-    bytes: () => onePage([flate(`BT /F1 9 Tf ${"0 9 Td(a)Tj 0 -9 Td(b)Tj ".repeat(100_000)} ET`)]),
+  "120,000 pieces of text": {
+    bytes: () => onePage([flate(`BT /F1 9 Tf ${"0 9 Td(a)Tj 0 -9 Td(b)Tj ".repeat(60_000)} ET`)]),
     outcome: "text",
   },
   "ten million numbers": {

@@ -154,7 +154,7 @@ describe("PDF", () => {
       "/Font << /F1 6 0 R >>",
     );
     expect(await readPdf(bytes)).toMatchObject({ text: "Kettle, the Kettle in the shop of Graz" });
-    const copy = new TextDecoder().decode(textCopy(new PdfFile(bytes)).bytes);
+    const copy = new TextDecoder().decode((await textCopy(new PdfFile(bytes))).bytes);
     expect(copy).toContain("FontDescriptor");
     expect(copy).not.toContain("FontFile");
   });
