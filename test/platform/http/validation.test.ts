@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
+import { readJson } from "../../../src/platform/http/body.ts";
 import { createAgent, createWorkspace, envWith, newAddress, send, type Workspace } from "../../harness.ts";
 import {
   above,
@@ -606,6 +607,7 @@ describe("valid inputs", () => {
 
 describe("bodies that are too large", () => {
   const MAX = 512 * 1024;
+  const MIB = 1024 * 1024;
   const json = (length: number) => `{"query":"q","pad":"${"x".repeat(length - 22)}"}`;
   const streamed = (body: string) => new Blob([body]).stream();
 
@@ -632,30 +634,37 @@ describe("bodies that are too large", () => {
     });
   });
 
-  test("a declared length over the limit is refused without reading the body", async () => {
-    const workspace = await createWorkspace();
-    const agent = await createAgent(workspace);
-    let pulls = 0;
-    const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 });
-    const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json", "Content-Length": String(MAX + 1) };
-    const request = new Request(`http://service.test/api/v1/agents/${agent.id}/search`, { method: "POST", headers, body });
-    const response = await app.fetch(request, env, createExecutionContext());
-    expect(response.status).toBe(413);
-    expect(pulls).toBe(0);
+  test.each([
+    ["of a declared length", { "Content-Length": String(MAX + 1) }, 0],
+    ["without an end", {}, MAX],
+  ])("a body %s over the limit is refused at the limit", async (_, headers, read) => {
+    let sent = 0;
+    const pull = (controller: ReadableStreamDefaultController) => {
+      sent += 65_536;
+      controller.enqueue(new Uint8Array(65_536));
+    };
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+    const request = new Request("http://service.test/", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body,
+    });
+    await expect(readJson(request, {})).rejects.toMatchObject({ code: "payload_too_large" });
+    expect(sent).toBeLessThanOrEqual(read + (read && 65_536));
   });
 
-  test("an endless body is refused at the limit", async () => {
+  test("no more than 32 MiB are read of an endless body that is refused", async () => {
     let sent = 0;
     const endless = new ReadableStream({
       pull(controller) {
         sent += 65_536;
-        // Without a limit this would never return: eight times as much is enough to show it.
-        if (sent > 8 * MAX) controller.close();
+        // Without a limit this would never return: twice as much is enough to show it.
+        if (sent > 64 * MIB) controller.close();
         else controller.enqueue(new Uint8Array(65_536));
       },
     });
     expect((await search(endless)).status).toBe(413);
-    expect(sent).toBeLessThan(4 * MAX);
+    expect(sent).toBeLessThan(32 * MIB + 4 * MAX);
   });
 
   test("a text source may hold 5 MiB of UTF-8, and not a byte more", async () => {
@@ -687,12 +696,9 @@ describe("bodies that are too large", () => {
         if (sent > 64 * 1024 * 1024) controller.close();
       },
     });
-    const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
-    const request = new Request(`http://service.test/api/v1/agents/${agent.id}/sources`, { method: "POST", headers, body });
-    return { status: (await app.fetch(request, env, createExecutionContext())).status, sent };
+    return { status: (await workspace.call("POST", `/agents/${agent.id}/sources`, body)).status, sent };
   }
 
-  const MIB = 1024 * 1024;
   test.each([
     ["a text", `{"type":"text","name":"N","text":"`, "x"],
     ["an escaped text", `{"type":"text","name":"N","text":"`, "\\u0438"],
@@ -700,11 +706,14 @@ describe("bodies that are too large", () => {
     ["many short values", `{"type":"text","name":"N","text":"T","pad":[0`, ",0"],
     ["many objects", `{"type":"text","name":"N","text":"T","pad":[{}`, ",{}"],
     ["white space", `{"type":"text","name":"N","text":"T"`, " "],
-  ])("%s without an end is refused as the body of a source, once 16 MiB are read", async (_, start, piece) => {
-    const { status, sent } = await sendEndless(start, piece);
-    expect(status).toBe(413);
-    expect(sent).toBeLessThan(16 * MIB + 4 * 65_536);
-  });
+  ])(
+    "%s without an end is refused as the body of a source: 16 MiB are examined, and 32 MiB after them dropped",
+    async (_, start, piece) => {
+      const { status, sent } = await sendEndless(start, piece);
+      expect(status).toBe(413);
+      expect(sent).toBeLessThan((16 + 32) * MIB + 8 * 65_536);
+    },
+  );
 
   test("what is beside the text of a source is no larger than another body", async () => {
     const workspace = await createWorkspace();
