@@ -18,6 +18,27 @@ export async function withTimeout<T>(limitMs: number, work: Promise<T>, what: st
   }
 }
 
+/** The time of work after which `pacer` pauses. */
+const SLICE_MS = 5;
+/** Longer pauses would help nobody: the measured time includes the work of other requests. */
+const MAX_PAUSE_MS = 50;
+
+/**
+ * Divides long work into slices. The returned function is called between pieces of the work. It waits as long as the slice before it
+ * took, so that the isolate serves other requests for at least half of the time.
+ */
+export function pacer(): () => Promise<void> {
+  let resumedAtMs = Date.now();
+  return async () => {
+    // On the platform, the clock stands still until the work waits for something.
+    await scheduler.wait(0);
+    const tookMs = Date.now() - resumedAtMs;
+    if (tookMs < SLICE_MS) return;
+    await scheduler.wait(Math.min(tookMs, MAX_PAUSE_MS));
+    resumedAtMs = Date.now();
+  };
+}
+
 /**
  * Calls `onIdle` whenever `reset` was not called for `limitMs`, until it is stopped. `reset` only notes the time: setting a
  * timer for each token of an answer would cost more than the token.

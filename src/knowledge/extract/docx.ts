@@ -1,5 +1,6 @@
 import { type ChildNode, Element, Text } from "domhandler";
 import { Unzip, UnzipInflate } from "fflate";
+import { pacer } from "../../platform/time.ts";
 import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle, XmlParser } from "./docx-styles.ts";
 import { MarkdownRenderer } from "./html-text.ts";
 
@@ -13,7 +14,9 @@ export type DocxReading = { kind: "text"; text: string; truncated: boolean } | {
 export type DocxProblem = "unsupported_type" | "docx_damaged" | "docx_too_large";
 
 /** The archive is unpacked in small pieces, since one piece unpacks to up to 1,032 times its size. */
-const PIECE_BYTES = 4_096;
+const PIECE_BYTES = 512;
+/** After so many unpacked bytes, which are parsed in some milliseconds, other requests get their turn. */
+const SLICE_BYTES = 64 * 1024;
 /** The most bytes that are unpacked. A book of a thousand pages has a tenth of it. */
 const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
 /** The most files in the archive; each picture is one. */
@@ -24,14 +27,14 @@ const MAX_DEFINITION_CHARS = 2 * 1024 * 1024;
 const DOCUMENT = /^word\/document\d*\.xml$/;
 
 /** Reads the text of a Word document, with its headings, lists and tables. */
-export function readDocx(bytes: Uint8Array, maxChars: number): DocxReading {
+export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<DocxReading> {
   const tree = new DocumentTree(maxChars);
   try {
     const found = { styles: "", numbering: "" };
     const keep = (name: keyof typeof found) => (text: string) => {
       if (found[name].length < MAX_DEFINITION_CHARS) found[name] += text;
     };
-    unpack(bytes, { "word/styles.xml": keep("styles"), "word/numbering.xml": keep("numbering") });
+    await unpack(bytes, { "word/styles.xml": keep("styles"), "word/numbering.xml": keep("numbering") });
     const [styles, numbering] = [found.styles, found.numbering].map((xml) => xml.slice(0, MAX_DEFINITION_CHARS));
     tree.begin(docxStyles(styles!), docxNumbering(numbering!));
     const parser = new XmlParser({
@@ -39,7 +42,7 @@ export function readDocx(bytes: Uint8Array, maxChars: number): DocxReading {
       ontext: (text) => tree.ontext(text),
       onclosetag: (name) => tree.onclosetag(name),
     });
-    const isFound = unpack(bytes, { document: (text) => parser.write(text) });
+    const isFound = await unpack(bytes, { document: (text) => parser.write(text) });
     if (!isFound) return { kind: "skipped", reason: "unsupported_type" };
     parser.end();
   } catch (error) {
@@ -56,7 +59,9 @@ class TooLargeError extends Error {}
  * @param wanted a function for each file name that takes the text of the file.
  * @returns whether the archive has one of the files.
  */
-function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): boolean {
+async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): Promise<boolean> {
+  const pause = pacer();
+  let paused = 0;
   let unpacked = 0;
   let entries = 0;
   let isFound = false;
@@ -78,6 +83,9 @@ function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     archive.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length);
     if (failure) throw failure;
+    if (unpacked - paused < SLICE_BYTES) continue;
+    paused = unpacked;
+    await pause();
   }
   return isFound;
 }

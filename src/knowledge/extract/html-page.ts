@@ -4,7 +4,7 @@ import { ElementType } from "htmlparser2";
 import { cleanLine, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
-import { parseHtml } from "./html-tree.ts";
+import { parseHtml, parsePage } from "./html-tree.ts";
 import { canonicalOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
@@ -16,7 +16,7 @@ const DESCRIPTION_HEAD_CHARS = 40;
 
 /** Reads a page of HTML. */
 export async function extractHtml({ url, headers, bytes }: FetchedResponse): Promise<ExtractedPage> {
-  const { root, truncated } = parseHtml(decodeText(bytes, headers.get("content-type")));
+  const { root, truncated } = await parsePage(decodeText(bytes, headers.get("content-type")));
   const head = readHead(root);
   const main = mainText(root, pageFacts(root));
   const text = truncateText(withQuestions(withDescription(main, head.description), head.structuredData));

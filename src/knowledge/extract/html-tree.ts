@@ -1,5 +1,6 @@
 import { DomHandler, Element } from "domhandler";
 import { Parser } from "htmlparser2";
+import { pacer } from "../../platform/time.ts";
 
 export interface HtmlTree {
   root: Element;
@@ -9,6 +10,8 @@ export interface HtmlTree {
 
 /** The length of a book; a longer page is data or an attack. */
 const MAX_HTML_CHARS = 5 * 1024 * 1024;
+/** After so many characters, which are parsed in some milliseconds, other requests get their turn. Most pages have fewer. */
+const SLICE_CHARS = 128 * 1024;
 /** Enough elements for 2 MB of prose; with their texts they take about 60 MB of the isolate's 128. */
 const MAX_ELEMENTS = 60_000;
 /** Each end tag searches the open elements, so that their number multiplies the time that a page takes. */
@@ -54,10 +57,34 @@ const IMPLIED_END_REACH = 12;
 
 /** Parses HTML of any quality, in bounded time and memory. Never throws. */
 export function parseHtml(html: string): HtmlTree {
+  const slices = parseSlices(html);
+  for (;;) {
+    const next = slices.next();
+    if (next.done) return next.value;
+  }
+}
+
+/** Parses a whole page as `parseHtml` does, in slices between which the isolate serves other requests. */
+export async function parsePage(html: string): Promise<HtmlTree> {
+  const slices = parseSlices(html);
+  const pause = pacer();
+  for (;;) {
+    const next = slices.next();
+    if (next.done) return next.value;
+    await pause();
+  }
+}
+
+function* parseSlices(html: string): Generator<void, HtmlTree> {
   const handler = new BoundedHandler();
   const parser = new Parser(handler);
   handler.onLimit = () => parser.pause();
-  parser.end(html.slice(0, MAX_HTML_CHARS));
+  const end = Math.min(html.length, MAX_HTML_CHARS);
+  for (let at = 0; at < end && !handler.isCut; at += SLICE_CHARS) {
+    if (at > 0) yield;
+    parser.write(html.slice(at, Math.min(at + SLICE_CHARS, end)));
+  }
+  parser.end();
   return { root: new Element("#root", {}, handler.root.children), truncated: handler.isCut || html.length > MAX_HTML_CHARS };
 }
 

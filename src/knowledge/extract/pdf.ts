@@ -7,6 +7,7 @@ import { type PdfCopy, textCopy } from "../pdf/copy.ts";
 import { decryptStreams } from "../pdf/decrypt.ts";
 import { PdfFile } from "../pdf/file.ts";
 import { PdfTooLargeError } from "../pdf/values.ts";
+import { pacer } from "../../platform/time.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 
@@ -46,13 +47,13 @@ async function copyOf(bytes: Uint8Array): Promise<PdfCopy> {
 
 async function read(document: PdfDocument, isTruncated: boolean, { url, headers }: FetchedResponse): Promise<Extraction> {
   const pages: PdfLine[][] = [];
+  const pause = pacer();
   let chars = 0;
   for (let number = 1; number <= document.numPages && chars <= 2 * MAX_TEXT_CHARS; number++) {
     const lines = await linesOfPage(document, number);
     for (const line of lines) chars += line.text.length;
     pages.push(lines);
-    // Other work of the isolate gets its turn between two pages.
-    await scheduler.wait(0);
+    await pause();
   }
   const { text, truncated } = truncateText(paragraphsOf(withoutRunningHeads(pages)));
   if ((text.match(/\p{L}/gu)?.length ?? 0) < MIN_LETTERS) return { kind: "skipped", reason: "pdf_without_text" };

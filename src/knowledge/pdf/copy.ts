@@ -1,3 +1,4 @@
+import { pacer } from "../../platform/time.ts";
 import { textContent } from "./content.ts";
 import { FontCopier } from "./fonts.ts";
 import { nameOf, type PdfFile } from "./file.ts";
@@ -62,6 +63,7 @@ class Copy {
     const root = file.dict(file.trailer.get("Root"));
     const tree = writer.next();
     const kids: PdfRef[] = [];
+    const pause = pacer();
     let cost = 0;
     let turnBytes = 0;
     let isTruncated = false;
@@ -75,7 +77,7 @@ class Copy {
       kids.push(copied.object);
       if (this.contentBytes - turnBytes < CONTENT_BYTES_PER_TURN) continue;
       turnBytes = this.contentBytes;
-      await scheduler.wait(0);
+      await pause();
     }
     if (kids.length === 0) throw new Error("The PDF has no pages");
     writer.object(

@@ -2,7 +2,7 @@ import { zlibSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { readFile } from "../../../src/knowledge/extract/file.ts";
 import { docx, paragraph } from "./docx-file.ts";
-import { attributesDocx, attributesHtml, encryptedPdf, numbers } from "./hostile-files.ts";
+import { attributesDocx, attributesHtml, encryptedPdf, numbers, packedPdf } from "./hostile-files.ts";
 import { HOSTILE_PDFS, onePage, PROSE, SHOWN } from "./hostile-pdf.ts";
 
 async function outcomeOf(bytes: Uint8Array): Promise<string> {
@@ -63,5 +63,22 @@ describe("hostile Word documents", () => {
 describe("hostile HTML files", () => {
   test("ends before a tag with a million attributes", async () => {
     expect(await outcomeOf(new TextEncoder().encode(attributesHtml(1_000_000)))).toBe("too_much_text");
+  });
+});
+
+describe("large files", () => {
+  const files: [string, () => Uint8Array][] = [
+    ["a PDF of much content", () => packedPdf({ bytes: 1_000_000, filters: ["FlateDecode"], pages: 100 })],
+    ["a Word document of many paragraphs", () => docx(paragraph(PROSE).repeat(20_000))],
+    ["an HTML file of many paragraphs", () => new TextEncoder().encode(`<!doctype html>${`<p>${PROSE}</p>`.repeat(20_000)}`)],
+  ];
+
+  test.each(files)("let the isolate do other work while %s is read", async (_, bytes) => {
+    let isRead = false;
+    const reading = readFile(bytes()).finally(() => (isRead = true));
+    let turns = 0;
+    for (; !isRead; turns++) await scheduler.wait(0);
+    await reading;
+    expect(turns).toBeGreaterThan(10);
   });
 });
