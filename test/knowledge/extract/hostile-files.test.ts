@@ -61,8 +61,8 @@ describe("hostile Word documents", () => {
 });
 
 describe("hostile HTML files", () => {
-  test("ends before a tag with a million attributes", async () => {
-    expect(await outcomeOf(new TextEncoder().encode(attributesHtml(1_000_000)))).toBe("too_much_text");
+  test("ends before a tag with 300,000 attributes", async () => {
+    expect(await outcomeOf(new TextEncoder().encode(attributesHtml(300_000)))).toBe("too_much_text");
   });
 });
 
