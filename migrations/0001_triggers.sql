@@ -412,7 +412,12 @@ END;
 
 -- idempotency_records
 
--- Keeps `workspaces.kept_response_bytes`, which bounds the stored responses of a workspace.
+-- Keeps `workspaces.kept_response_bytes`, which bounds the stored responses and the records of a workspace: a record has 512 bytes.
+CREATE TRIGGER kept_records_counted AFTER INSERT ON idempotency_records BEGIN
+  UPDATE workspaces SET kept_response_bytes = kept_response_bytes + 512 WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+-- Adds a stored response.
 CREATE TRIGGER kept_responses_counted AFTER UPDATE OF response_body ON idempotency_records
 WHEN NEW.response_body IS NOT OLD.response_body BEGIN
   UPDATE workspaces
@@ -420,9 +425,9 @@ WHEN NEW.response_body IS NOT OLD.response_body BEGIN
    WHERE id = NEW.workspace_id;
 END;
 --> statement-breakpoint
--- Takes a deleted response off `workspaces.kept_response_bytes`.
-CREATE TRIGGER kept_responses_uncounted AFTER DELETE ON idempotency_records WHEN OLD.response_body IS NOT NULL BEGIN
-  UPDATE workspaces SET kept_response_bytes = kept_response_bytes - length(OLD.response_body) WHERE id = OLD.workspace_id;
+-- Takes a deleted record and its response off `workspaces.kept_response_bytes`.
+CREATE TRIGGER kept_responses_uncounted AFTER DELETE ON idempotency_records BEGIN
+  UPDATE workspaces SET kept_response_bytes = kept_response_bytes - 512 - coalesce(length(OLD.response_body), 0) WHERE id = OLD.workspace_id;
 END;
 --> statement-breakpoint
 

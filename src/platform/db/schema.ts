@@ -125,7 +125,7 @@ export const workspaces = sqliteTable(
     agentsCount: count("agents_count"),
     sourcesCount: count("sources_count"),
     pagesCount: count("pages_count"),
-    /** The bytes of the responses in `idempotency_records`. */
+    /** The bytes of the responses in `idempotency_records`, and 512 for each record. */
     keptResponseBytes: count("kept_response_bytes"),
     /** The bytes of the attempts in `delivery_attempts`. */
     deliveryLogBytes: count("delivery_log_bytes"),

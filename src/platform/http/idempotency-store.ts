@@ -1,7 +1,7 @@
 import { and, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { conversations, idempotencyRecords, workspaces } from "../db/schema.ts";
-import { deleteSome, exists, isOwn } from "../db/sql.ts";
+import { deleteSome, exists, insertWhere, isOwn } from "../db/sql.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
@@ -9,15 +9,25 @@ type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** The largest size of the responses that are kept for one workspace, so that no workspace fills a database that others use. */
 export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
+/**
+ * The size of responses and records beyond which a workspace reserves no further key. The triggers count 512 bytes for each record, so
+ * that a workspace whose responses are no longer kept may still use 130,000 keys.
+ */
+const MAX_RESERVED_BYTES = 2 * MAX_WORKSPACE_BYTES;
 /** A request deletes more expired records than it adds, so that their number does not grow between two runs of the sweep. */
 const PRUNED_PER_KEY = 2;
 
-/** Reserves a key for a request, after deleting a record from before `expiredMs`, and reads the key's record. */
+/**
+ * Reserves a key for a request, after deleting a record from before `expiredMs`, and reads the key's record. Finds none if the workspace
+ * has no room for another one.
+ */
 export function reserveKey(db: Database, record: typeof idempotencyRecords.$inferInsert, expiredMs: number) {
   return [
     pruneKeys(db, expiredMs, PRUNED_PER_KEY),
     db.delete(idempotencyRecords).where(and(isKey(record), lt(idempotencyRecords.createdAt, expiredMs))),
-    db.insert(idempotencyRecords).values(record).onConflictDoNothing().returning({ key: idempotencyRecords.key }),
+    insertWhere(db, idempotencyRecords, record, sql`${keptBytes(record)} < ${MAX_RESERVED_BYTES}`)
+      .onConflictDoNothing()
+      .returning({ key: idempotencyRecords.key }),
     db.select().from(idempotencyRecords).where(isKey(record)),
   ] as const;
 }
@@ -61,8 +71,12 @@ export function pruneKeys(db: Database, expiredMs: number, limit: number) {
   return deleteSome(db, idempotencyRecords, lt(idempotencyRecords.createdAt, expiredMs), limit);
 }
 
-function hasRoom({ workspaceId }: Key, bytes: number) {
-  return sql`(SELECT ${workspaces.keptResponseBytes} FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}) <= ${MAX_WORKSPACE_BYTES - bytes}`;
+function hasRoom(key: Key, bytes: number) {
+  return sql`${keptBytes(key)} <= ${MAX_WORKSPACE_BYTES - bytes}`;
+}
+
+function keptBytes({ workspaceId }: Key) {
+  return sql`coalesce((SELECT ${workspaces.keptResponseBytes} FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}), 0)`;
 }
 
 function conversationExists({ workspaceId }: Key, conversationId: string) {

@@ -20,6 +20,8 @@ const MAX_KEY_LENGTH = 255;
  * is considered failed.
  */
 const LEASE_MS = 30_000;
+/** Keys expire each minute, a day after their first use. */
+const MANY_KEYS_RETRY_SECONDS = 600;
 /** A longer response is not kept. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
@@ -45,6 +47,7 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   const requestHash = c.get("requestHash") ?? (await hashRequest(c));
   const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
   const [, , [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
+  if (!reserved && !stored) throw tooManyKeys();
   if (!reserved && stored) {
     if (stored.requestHash !== requestHash) {
       const other = c.get("isBoundToApiKey") ? "another request, or with another API key" : "another request";
@@ -164,6 +167,12 @@ function stillRunning(leftMs: number): ApiError {
   const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
   const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;
   return new ApiError("conflict", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
+}
+
+function tooManyKeys(): ApiError {
+  const message =
+    "The workspace has used as many Idempotency-Keys as are kept for a day. Try again later, or send the request without a key.";
+  return new ApiError("rate_limited", message, { headers: { "Retry-After": String(MANY_KEYS_RETRY_SECONDS) } });
 }
 
 function invalidKey(key: string): ApiError {

@@ -312,7 +312,7 @@ test("a response of 64 KiB is kept; after a longer one, a repeated request runs 
 
 test("what is kept is counted for the workspace, and deleted records are counted out", async () => {
   const { workspace, post, answers } = await prepare();
-  const sum = async () => (await kept(workspace)).reduce((total, { length }) => total + Number(length), 0);
+  const sum = async () => (await kept(workspace)).reduce((total, { length }) => total + 512 + Number(length), 0);
   for (let at = 0; at < 3; at++) await post(answers, { question: `Question ${at}?`, answer: "a".repeat(at * 1_000 + 1) }, `k-${at}`);
   expect(await keptBytes(workspace)).toBe(await sum());
   expect(await keptBytes(workspace)).toBeGreaterThan(3_000);
@@ -320,6 +320,22 @@ test("what is kept is counted for the workspace, and deleted records are counted
   expect(await keptBytes(workspace)).toBe(await sum());
   await sweep(env, Date.now() + DAY_MS + 1000);
   expect(await keptBytes(workspace)).toBe(0);
+});
+
+test("past 128 MiB of a workspace, with 512 bytes for each key, no further key is accepted", async () => {
+  const { workspace, post, answers } = await prepare();
+  const question = { question: "How do I cancel?", answer: "In Billing." };
+  const first = await post(answers, question, "k-1");
+  await setKeptBytes(workspace, 128 * 1024 * 1024 - 512);
+  expect((await post(answers, question, "k-2")).status).toBe(201);
+  const before = await kept(workspace);
+  const refused = await post(answers, question, "k-3");
+  expect([refused.status, refused.body.error.code, refused.headers.get("Retry-After")]).toEqual([429, "rate_limited", "600"]);
+  expect(await kept(workspace)).toEqual(before);
+  // Keys that are known are repeated, and requests without one are accepted.
+  expect((await post(answers, question, "k-1")).body).toEqual(first.body);
+  expect((await workspace.call("POST", answers, question)).status).toBe(201);
+  expect((await workspace.call("GET", answers)).body.total).toBe(3);
 });
 
 test("past 64 MiB of a workspace no response is kept, and a repeated request still creates nothing twice", async () => {
