@@ -22,6 +22,8 @@ const PIECE_BYTES = 4_096;
 const OUTPUT_BYTES = 32 * 1024;
 /** The most bytes that a filter adds before it yields its output. */
 const MAX_STEP_BYTES = 4_096;
+/** The most bytes that LZW unpacks to. It is obsolete, and takes ten times as long for a byte as deflate. */
+const MAX_LZW_BYTES = 3 * 1024 * 1024;
 /** Filters may be chained; more than a few are an attack. */
 const MAX_FILTERS = 4;
 
@@ -45,7 +47,7 @@ export function unpackStream(
     if (!filter) return undefined;
     const own = parameters[at];
     const settings: PdfDict = new Map(own instanceof Map ? [...own].map(([key, value]) => [key, get(value)]) : []);
-    const run = collected(filter(bytes, settings), maxBytes);
+    const run = collected(filter(bytes, settings), filter === fromLzw ? Math.min(maxBytes, MAX_LZW_BYTES) : maxBytes);
     const predictor = settings.get("Predictor");
     const isPredicted = typeof predictor === "number" && predictor > 1;
     bytes = isPredicted ? unpredicted(run.bytes, settings) : run.bytes;

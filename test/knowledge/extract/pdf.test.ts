@@ -8,7 +8,8 @@ import { textContent } from "../../../src/knowledge/pdf/content.ts";
 import { textCopy } from "../../../src/knowledge/pdf/copy.ts";
 import { PdfFile } from "../../../src/knowledge/pdf/file.ts";
 import { unpackStream } from "../../../src/knowledge/pdf/streams.ts";
-import { PdfName } from "../../../src/knowledge/pdf/values.ts";
+import { PdfName, PdfTooLargeError } from "../../../src/knowledge/pdf/values.ts";
+import { FILTERS } from "./hostile-files.ts";
 import { onePage } from "./hostile-pdf.ts";
 import { read } from "./page.ts";
 import { pdfFile, pdfOf, type PdfTextLine } from "./pdf-file.ts";
@@ -110,10 +111,12 @@ describe("PDF", () => {
     });
   });
 
-  test("unpacks LZW", () => {
+  test("unpacks LZW, up to 3 MiB", () => {
     const dict = new Map([["Filter", new PdfName("LZWDecode")]]);
     const unpacked = unpackStream({ dict, packed: lzw }, (value) => value ?? null, MIB);
     expect(new TextDecoder().decode(unpacked?.bytes)).toBe("-----A---B");
+    const large = FILTERS.LZWDecode(new Uint8Array(4 * MIB));
+    expect(() => unpackStream({ dict, packed: large }, (value) => value ?? null, 12 * MIB)).toThrow(PdfTooLargeError);
   });
 
   test("is read where its objects are in a stream with a predictor", async () => {
