@@ -400,9 +400,9 @@ describe("with a language model", () => {
     await behaveAt(shop, { mcp: { tools: [{ name: "find_order", annotations: { readOnlyHint: true } }, { name: "refund_order" }] } });
     const fixture = await createFixture({
       tools: [
-        { type: "mcp", name: "shop", url: `https://${shop}/mcp` },
+        { type: "mcp", name: "shop", url: `https://${shop}/mcp`, requires_verified_visitor: false },
         tool(host, "order_status", "GET", "/orders/{order}"),
-        tool(host, "cancel_order", "POST", "/orders/{order}/cancel"),
+        { ...tool(host, "cancel_order", "POST", "/orders/{order}/cancel"), requires_verified_visitor: false },
         tool(host, "own_orders", "GET", "/customers/{visitor.external_id}/orders/{order}"),
       ],
     });

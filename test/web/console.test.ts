@@ -283,7 +283,7 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
   await page.getByText("2 of 2 asked: 2 right, 0 wrong, 0 refused").waitFor();
   await page.getByText("Better, was refused").waitFor();
   await page.getByRole("button", { name: "Why: Do you deliver to Norway?" }).click();
-  await page.getByRole("dialog").getByText("The question is that of a curated answer: 1 alike").waitFor();
+  await page.getByRole("dialog").getByText("The question is that of a curated answer: the similarity of 1 reaches").waitFor();
   await page.keyboard.press("Escape");
   await page.setViewportSize({ width: 375, height: 720 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
