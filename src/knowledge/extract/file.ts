@@ -1,6 +1,7 @@
 import { csvTable } from "./csv.ts";
 import { type DocxProblem, readDocx } from "./docx.ts";
 import { extract, withoutFrontMatter } from "./extract.ts";
+import { MAX_HTML_CHARS } from "./html-tree.ts";
 import { decodeText, fileKind, type FileKind, MAX_TEXT_BYTES, type SkipReason } from "./response.ts";
 
 export type FileProblem = SkipReason | DocxProblem | "too_much_text";
@@ -23,6 +24,8 @@ type KindReading = { kind: "text"; text: string; truncated: boolean } | { kind: 
 async function readKind(kind: FileKind, bytes: Uint8Array): Promise<KindReading> {
   if (kind === "docx") return readDocx(bytes, MAX_TEXT_BYTES);
   if (kind === "text") return readText(bytes);
+  // A page is read up to this length, but of a file the whole is wanted, so that it need not be parsed.
+  if (kind === "html" && decodeText(bytes, null).length > MAX_HTML_CHARS) return { kind: "skipped", reason: "too_much_text" };
   const read = await extract({ url: "https://file.invalid/", headers: new Headers(), bytes });
   return read.kind === "skipped" ? read : { kind: "text", text: read.text, truncated: read.truncated };
 }

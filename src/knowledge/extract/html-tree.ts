@@ -9,7 +9,7 @@ export interface HtmlTree {
 }
 
 /** The length of a book; a longer page is data or an attack. */
-const MAX_HTML_CHARS = 5 * 1024 * 1024;
+export const MAX_HTML_CHARS = 5 * 1024 * 1024;
 /** After so many characters, which are parsed in some milliseconds, other requests get their turn. Most pages have fewer. */
 const SLICE_CHARS = 128 * 1024;
 /** Enough elements for 2 MB of prose; with their texts they take about 60 MB of the isolate's 128. */
