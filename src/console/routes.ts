@@ -9,7 +9,7 @@ import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } fro
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
-import { beginSession, createLink, endSession, isOwnPage, openLink, type Session, sessionOf } from "./session.ts";
+import { beginSession, createLink, endSession, isOwnPage, readLink, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -45,8 +45,10 @@ consoleRoutes.use(checking(requireConfig));
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const { secret, link, name } = c.req.valid("json");
-  const credential = secret ?? (await credentialOf(c, link!, "redeem"));
+  const credential = secret ?? (await credentialOf(c, link!));
   await authenticate(c, credential.trim());
+  // A link is used up only by a request that signs in. Of several at the same time, one does.
+  if (link !== undefined && !(await redeemLink(c.env, link))) throw invalidLink();
   return c.json(sessionRecord(c, await beginSession(c, credential.trim(), name)), 200);
 });
 
@@ -72,7 +74,7 @@ consoleRoutes.post("/links", async (c) => {
   return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
 });
 
-const readLink = createRoute({
+const readLinkRoute = createRoute({
   method: "post",
   path: "/links/read",
   operationId: "readSignInLink",
@@ -82,9 +84,9 @@ const readLink = createRoute({
 });
 
 /** Says where a link signs in, without using it up: the console asks the person first. */
-consoleRoutes.openapi(readLink, async (c) => {
+consoleRoutes.openapi(readLinkRoute, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
-  await authenticate(c, await credentialOf(c, c.req.valid("json").link, "read"));
+  await authenticate(c, await credentialOf(c, c.req.valid("json").link));
   return c.json(signInTarget(c), 200);
 });
 
@@ -111,11 +113,15 @@ consoleRoutes.get("/live", async (c) => {
 });
 
 /** The credential of a sign-in link. The address is rate-limited first, since every guessed link would create an object. */
-async function credentialOf(c: AppContext, link: string, action: "read" | "redeem"): Promise<string> {
+async function credentialOf(c: AppContext, link: string): Promise<string> {
   requireAddressLimit(c);
-  const credential = await openLink(c.env, link, action);
-  if (credential !== undefined) return credential;
-  throw new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {
+  const credential = await readLink(c.env, link);
+  if (credential === undefined) throw invalidLink();
+  return credential;
+}
+
+function invalidLink(): ApiError {
+  return new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
 }

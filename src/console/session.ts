@@ -66,14 +66,15 @@ export async function createLink(env: Env, credential: string): Promise<{ token:
   return { token, expiresAtMs };
 }
 
-/**
- * The credential of a link; undefined if the link was used or has expired, or never existed.
- * @param action whether the link is used up.
- */
-export async function openLink(env: Env, token: string, action: "read" | "redeem"): Promise<string | undefined> {
-  const link = linkOf(env, await sha256Hex(token));
-  const sealed = await (action === "redeem" ? link.end() : link.held());
+/** Returns the credential of a link; undefined if the link was used or has expired, or never existed. */
+export async function readLink(env: Env, token: string): Promise<string | undefined> {
+  const sealed = await linkOf(env, await sha256Hex(token)).held();
   return sealed === undefined ? undefined : decryptSecret(env, sealed, LINK_CONTEXT);
+}
+
+/** Uses a link up. @returns false if it was used up before. */
+export async function redeemLink(env: Env, token: string): Promise<boolean> {
+  return (await linkOf(env, await sha256Hex(token)).end()) !== undefined;
 }
 
 /** Whether a page of this service sent the request. On an upgrade to a WebSocket, a page cannot send headers of its own. */

@@ -28,10 +28,19 @@ interface Presence {
   is_replying: boolean;
 }
 
-type Attachment = Viewer & Presence;
+interface Attachment extends Viewer, Presence {
+  /** How many messages the page has sent since `countedSinceMs`. */
+  messageCount: number;
+  countedSinceMs: number;
+}
 
 const MAX_VIEWERS = 200;
 const MAX_MESSAGE_LENGTH = 200;
+/** The messages of a page in a minute. Each one is passed on to all other viewers; somebody who leafs quickly sends fewer. */
+const MAX_MESSAGES = 300;
+const WINDOW_MS = 60_000;
+/** How many of the other viewers of a conversation a page is told. */
+const MAX_OTHERS = 20;
 /** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
 const MAX_OPEN_MS = 10 * 60_000;
 /** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
@@ -55,7 +64,8 @@ export class LiveChannel extends DurableObject<Env> {
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     this.ctx.acceptWebSocket(server, [viewer.sessionId, viewer.keyId]);
     const expiresAtMs = Math.min(viewer.expiresAtMs, Date.now() + MAX_OPEN_MS);
-    server.serializeAttachment({ ...viewer, expiresAtMs, conversation_id: null, is_replying: false } satisfies Attachment);
+    const counted = { messageCount: 0, countedSinceMs: Date.now() };
+    server.serializeAttachment({ ...viewer, expiresAtMs, conversation_id: null, is_replying: false, ...counted } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -79,7 +89,10 @@ export class LiveChannel extends DurableObject<Env> {
     if (!presence) return socket.close(POLICY_VIOLATION, "Not a message of this channel.");
     const before = socket.deserializeAttachment() as Attachment;
     if (!before.kinds.includes("conversation")) return;
-    socket.serializeAttachment({ ...before, ...presence } satisfies Attachment);
+    const isNewWindow = Date.now() >= before.countedSinceMs + WINDOW_MS;
+    const counted = isNewWindow ? { messageCount: 1, countedSinceMs: Date.now() } : { messageCount: before.messageCount + 1 };
+    if (counted.messageCount > MAX_MESSAGES) return socket.close(POLICY_VIOLATION, "Too many messages.");
+    socket.serializeAttachment({ ...before, ...presence, ...counted } satisfies Attachment);
     this.publishPresence(before.conversation_id);
     if (presence.conversation_id !== before.conversation_id) this.publishPresence(presence.conversation_id);
   }
@@ -88,7 +101,7 @@ export class LiveChannel extends DurableObject<Env> {
     this.publishPresence((socket.deserializeAttachment() as Attachment).conversation_id, socket);
   }
 
-  /** Sends each viewer of a conversation the list of the others. */
+  /** Sends each viewer of a conversation the list of the others, which is cut after `MAX_OTHERS`. */
   private publishPresence(conversationId: string | null, gone?: WebSocket): void {
     if (conversationId === null) return;
     const open = this.ctx.getWebSockets().flatMap((socket) => {
@@ -98,6 +111,7 @@ export class LiveChannel extends DurableObject<Env> {
     for (const { socket } of open) {
       const others = open
         .filter((one) => one.socket !== socket)
+        .slice(0, MAX_OTHERS)
         .map(({ attachment: { id, name, is_replying } }) => ({ id, name, is_replying }));
       sendTo(socket, JSON.stringify({ presence: { conversation_id: conversationId, viewers: others } }));
     }

@@ -112,3 +112,33 @@ test("a socket that sends anything else is closed", async () => {
     expect(await live.closed).toBe(1008);
   }
 });
+
+test("a socket that sends more messages than a person does is closed, and the others stay", async () => {
+  const workspace = await createWorkspace();
+  const [ada, mallory] = [await colleague(workspace, "Ada"), await colleague(workspace, "Mallory")];
+  const open = async (id: string) => {
+    mallory.send({ conversation_id: id, is_replying: false });
+    await mallory.next(({ presence }) => presence?.conversation_id === id);
+  };
+  const type = (count: number) => {
+    for (let at = 0; at < count; at++) mallory.send({ conversation_id: "c1", is_replying: at % 2 === 0 });
+  };
+  type(299);
+  await open("c2");
+  vi.setSystemTime(Date.now() + 61_000);
+  await open("c3");
+  type(300);
+  expect(await mallory.closed).toBe(1008);
+  ada.send({ conversation_id: "c1", is_replying: false });
+  await ada.next(({ presence }) => presence?.viewers.length === 0);
+});
+
+test("a page is told of twenty others at most", async () => {
+  const workspace = await createWorkspace();
+  const browser = openBrowser();
+  await browser.call("POST", "/console/session", { secret: workspace.key, name: "Ada" });
+  const pages = await Promise.all(Array.from({ length: 22 }, () => browser.live()));
+  for (const page of pages) page.send({ conversation_id: "c1", is_replying: false });
+  const seen = await pages.at(-1)!.next(({ presence }) => presence?.viewers.length > 18);
+  expect(seen.presence.viewers).toHaveLength(20);
+});

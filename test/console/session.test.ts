@@ -143,6 +143,16 @@ test("a sign-in link signs in once", async () => {
   expect((await send("POST", "/console/links", { token: "sk_live_wrong" })).status).toBe(401);
 });
 
+test("a sign-in link that was refused for the rate limit can be used afterwards", async () => {
+  const workspace = await createWorkspace();
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: 1 } });
+  const { body } = await send("POST", "/console/links", { token: workspace.key });
+  const link = new URL(body.url).hash.replace("#sign-in=", "");
+  expect((await openBrowser().call("POST", "/console/session", { link, name: "Ada" })).status).toBe(429);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: null } });
+  expect((await openBrowser().call("POST", "/console/session", { link, name: "Ada" })).status).toBe(200);
+});
+
 test("a sign-in link says where it signs in, as often as it is asked, and only to a page of the console", async () => {
   const workspace = await createWorkspace();
   const { body } = await send("POST", "/console/links", { token: workspace.key });

@@ -12,8 +12,8 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
     try {
       await signIn(link === undefined ? { secret: text("secret") } : { link: link.token }, text("name"));
     } catch (failure) {
-      // A link that was refused cannot be used again, so that the form asks for the key instead, or the session goes on.
-      if (link !== undefined && failure instanceof ApiError) {
+      // A link that is invalid cannot be used again, so that the form asks for the key instead, or the session goes on.
+      if (link !== undefined && failure instanceof ApiError && failure.status === 401) {
         signInLink.value = undefined;
         if (session.value) showError(failure);
       }
