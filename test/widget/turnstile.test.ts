@@ -29,7 +29,8 @@ type Guarded = Awaited<ReturnType<typeof createGuarded>>;
 
 /** Counts the rows that are stored about visitors. */
 const storedIn = async ({ workspace: { id } }: Guarded) => {
-  const tables = ["visitors", "conversations", "messages", "leads", "visitor_counts"];
+  const fromVisitors = "(SELECT * FROM visitor_counts WHERE flow IN ('messages', 'leads'))";
+  const tables = ["visitors", "conversations", "messages", "leads", fromVisitors];
   return Promise.all(tables.map(async (table) => (await query(id, `SELECT 1 FROM ${table} WHERE workspace_id = ?`, id)).length));
 };
 
