@@ -48,8 +48,9 @@ export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<Doc
   } catch (error) {
     return { kind: "skipped", reason: error instanceof TooLargeError ? "docx_too_large" : "docx_damaged" };
   }
-  const renderer = new MarkdownRenderer({ controlled: new Set(), mainAncestors: new Set() }, false);
-  return { kind: "text", text: renderer.render(tree.root), truncated: tree.isTruncated };
+  const renderer = new MarkdownRenderer({ controlled: new Set(), mainAncestors: new Set() }, false, maxChars);
+  const { text, truncated } = renderer.render([tree.root]);
+  return { kind: "text", text, truncated: tree.isTruncated || truncated };
 }
 
 class TooLargeError extends Error {}

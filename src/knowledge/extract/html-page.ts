@@ -1,7 +1,7 @@
 import { type Element, isTag, type Text } from "domhandler";
 import { existsOne, getElementsByTagName, getElementsByTagType } from "domutils";
 import { ElementType } from "htmlparser2";
-import { cleanLine, truncateText } from "./clean.ts";
+import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
 import { parseHtml, parsePage } from "./html-tree.ts";
@@ -19,7 +19,7 @@ export async function extractHtml({ url, headers, bytes }: FetchedResponse): Pro
   const { root, truncated } = await parsePage(decodeText(bytes, headers.get("content-type")));
   const head = readHead(root);
   const main = mainText(root, pageFacts(root));
-  const text = truncateText(withQuestions(withDescription(main, head.description), head.structuredData));
+  const text = truncateText(withQuestions(withDescription(main.text, head.description), head.structuredData));
   const links = linksOf(root, url, head.baseHref);
   const refreshTo = head.refreshTo === null ? null : resolveLink(head.refreshTo, url);
   if (refreshTo !== null) links.unshift({ url: refreshTo, nofollow: false });
@@ -32,7 +32,7 @@ export async function extractHtml({ url, headers, bytes }: FetchedResponse): Pro
     nofollow: head.robots.nofollow || fromHeader.nofollow,
     text: text.text,
     links,
-    truncated: truncated || text.truncated,
+    truncated: truncated || main.truncated || text.truncated,
   };
 }
 
@@ -154,17 +154,17 @@ function pageFacts(root: Element): PageFacts {
  * Renders a page's main part: its main element, its only article or a container with a known name, otherwise the body without
  * boilerplate, or with boilerplate if nearly no other text is left.
  */
-function mainText(root: Element, facts: PageFacts): string {
-  const renderer = new MarkdownRenderer(facts, true);
+function mainText(root: Element, facts: PageFacts): { text: string; truncated: boolean } {
+  const renderer = new MarkdownRenderer(facts, true, MAX_TEXT_CHARS);
   const body = find(root, (element) => element.name === "body")[0] ?? root;
-  const ofBody = renderer.render(body);
+  const ofBody = renderer.render([body]);
   for (const candidate of candidates(body)) {
-    const text = candidate.map((element) => renderer.render(element)).join("\n\n");
-    if (text.length >= Math.max(MIN_MAIN_CHARS, ofBody.length * MIN_MAIN_SHARE)) return text;
+    const main = renderer.render(candidate);
+    if (main.text.length >= Math.max(MIN_MAIN_CHARS, ofBody.text.length * MIN_MAIN_SHARE)) return main;
   }
-  if (ofBody.length >= MIN_MAIN_CHARS || textLength(body) < MIN_MAIN_CHARS) return ofBody;
-  const whole = new MarkdownRenderer(facts, false).render(body);
-  return whole.length >= MIN_MAIN_CHARS ? whole : ofBody;
+  if (ofBody.text.length >= MIN_MAIN_CHARS || textLength(body) < MIN_MAIN_CHARS) return ofBody;
+  const whole = new MarkdownRenderer(facts, false, MAX_TEXT_CHARS).render([body]);
+  return whole.text.length >= MIN_MAIN_CHARS ? whole : ofBody;
 }
 
 /** Candidates for the main part, the most likely first. */

@@ -34,6 +34,11 @@ const MAX_DEFINITION_CHARS = 200;
 const MIN_FORM_TEXT_CHARS = 400;
 
 const MAX_CLASSES_CHARS = 400;
+/**
+ * The most blocks within each other that are rendered with their structure: list items, cells, headings. Each one cleans all of its text
+ * again, so deeper ones are plain text.
+ */
+const MAX_NESTING = 12;
 /** Short blocks that site generators add without a class that would mark them. */
 const BOILERPLATE_LINE =
   /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
@@ -41,6 +46,8 @@ const BOILERPLATE_LINE =
 interface RenderContext {
   withinMain: boolean;
   listDepth: number;
+  /** The number of enclosing blocks whose text is rendered before them. */
+  nesting: number;
   /** Classes of the enclosing elements, nearest first, which may name the language of code. */
   classes: string;
 }
@@ -78,21 +85,37 @@ class Flow {
 /** Renders elements of one page as Markdown. */
 export class MarkdownRenderer {
   private level = 1;
+  /** The characters of text so far. */
+  private chars = 0;
 
   constructor(
     private readonly facts: PageFacts,
     private readonly dropsBoilerplate: boolean,
+    /** The most text that is rendered. */
+    private readonly maxChars: number,
   ) {}
 
-  render(element: Element): string {
-    this.level = 1;
-    return this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
+  /** Renders elements, as far as the most text allows. */
+  render(elements: readonly Element[]): { text: string; truncated: boolean } {
+    this.chars = 0;
+    const texts = elements.map((element) => {
+      this.level = 1;
+      return this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, nesting: 0, classes: "" }).join("\n\n");
+    });
+    return { text: texts.join("\n\n"), truncated: this.chars > this.maxChars };
   }
 
   private renderBlocks(element: Element, context: RenderContext): string[] {
     const flow = new Flow();
-    this.renderNodes(element.children, flow, context);
+    this.renderNodes(element.children, flow, { ...context, nesting: context.nesting + 1 });
     return flow.end();
+  }
+
+  /** Returns as much of a text as may still be rendered. */
+  private bounded(text: string): string {
+    const kept = text.slice(0, Math.max(0, this.maxChars - this.chars));
+    this.chars += text.length;
+    return kept;
   }
 
   private inlineText(element: Element, context: RenderContext): string {
@@ -101,7 +124,8 @@ export class MarkdownRenderer {
 
   private renderNodes(nodes: ChildNode[], flow: Flow, context: RenderContext): void {
     for (const node of nodes) {
-      if (isText(node)) flow.text(node.data.replace(/[ \t\n\r\f]+/g, " "));
+      if (this.chars > this.maxChars) return;
+      if (isText(node)) flow.text(this.bounded(node.data.replace(/[ \t\n\r\f]+/g, " ")));
       else if (isTag(node)) this.element(node, flow, context);
     }
   }
@@ -110,6 +134,7 @@ export class MarkdownRenderer {
     if (element.name === "br") return flow.text("\n");
     if (this.isLeftOut(element, context)) return BLOCKS.has(element.name) ? flow.break() : undefined;
     if (element.name === "img") return flow.text(imageText(element));
+    if (context.nesting > MAX_NESTING) return this.plain(element, flow, context);
     if (element.name === "button") return this.button(element, flow, context);
     if (HEADING.test(element.name)) return this.heading(element, Number(element.name[1]), flow, context);
     if (element.attribs["role"] === "heading") return this.heading(element, ariaLevel(element), flow, context);
@@ -119,10 +144,18 @@ export class MarkdownRenderer {
     flow.break();
   }
 
+  /** Renders the text of an element without its structure. */
+  private plain(element: Element, flow: Flow, context: RenderContext): void {
+    const isBlock = BLOCKS.has(element.name) || HEADING.test(element.name);
+    if (isBlock) flow.break();
+    this.renderNodes(element.children, flow, context);
+    if (isBlock) flow.break();
+  }
+
   private block(element: Element, flow: Flow, context: RenderContext): void {
     switch (element.name) {
       case "pre":
-        return flow.block(codeBlock(element, context.classes));
+        return flow.block(this.bounded(codeBlock(element, context.classes)));
       case "ul":
       case "ol":
         return containsSections(element) ? this.renderNodes(element.children, flow, context) : flow.block(this.list(element, context));

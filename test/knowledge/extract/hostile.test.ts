@@ -17,6 +17,24 @@ describe("hostile pages", () => {
     expect(title.length).toBeLessThanOrEqual(300);
   });
 
+  test.each([
+    ["<ul><li>", /^(?:- )*/],
+    ["<ol><li>", /^(?:1\. )*/],
+    ["<ul><li><dl><dt>", /^(?:- )*/],
+  ])("renders %s in itself as plain text from some depth on", async (start, marks) => {
+    // Each level takes the time of all text in it.
+    const text = await textOf(start.repeat(45) + "Deep");
+    expect(text.replace(marks, "")).toBe("Deep");
+    expect(text.length).toBeLessThan("1. ".repeat(12).length + 5);
+  });
+
+  test("renders no more text than a page may have", async () => {
+    const page = await pageOf(`<p>Begin</p><p>${"word ".repeat(MIB / 4)}<p>End`);
+    expect([page.text.length <= MIB, page.truncated, page.text.includes("End")]).toEqual([true, true, false]);
+    const ofMain = await pageOf(`<p>${"word ".repeat(MIB / 4)}<main>${"text ".repeat(MIB / 8)}<p>End</main>`);
+    expect([ofMain.truncated, ofMain.text.endsWith("End")]).toEqual([false, true]);
+  });
+
   test("says that a page was cut", async () => {
     expect((await pageOf(HOSTILE_PAGES["one text of ten megabytes"]!)).truncated).toBe(true);
     expect((await pageOf("<p>Short</p>")).truncated).toBe(false);
