@@ -12,7 +12,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
-import { requireChanged, requireToolTargets } from "./refusals.ts";
+import { requireChanged, requireUsableTools } from "./refusals.ts";
 import {
   agentCreateSchema,
   agentPageSchema,
@@ -80,7 +80,7 @@ const createAgentRoute = createRoute({
 });
 
 agentRoutes.openapi(createAgentRoute, async (c) => {
-  await requireToolTargets(c.env, c.req.valid("json").tools);
+  await requireUsableTools(c.env, c.req.valid("json").tools);
   const change = await addAgent(operationOf(c), c.get("caller").workspace.limits, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 201);
 });
@@ -96,7 +96,7 @@ const updateAgentRoute = createRoute({
 });
 
 agentRoutes.openapi(updateAgentRoute, async (c) => {
-  await requireToolTargets(c.env, c.req.valid("json").tools);
+  await requireUsableTools(c.env, c.req.valid("json").tools);
   const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 200);
 });

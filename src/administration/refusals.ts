@@ -2,6 +2,7 @@ import type { RefusedServer } from "../agents/mcp-saving.ts";
 import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
+import { unusablePatterns } from "../grounded/tool-input.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
@@ -48,17 +49,24 @@ export function requireChanged(change: AgentChange) {
 }
 
 /**
- * Checks that the host of every tool's URL resolves to a public address. The schema has checked the URLs themselves.
+ * Checks that the host of every tool's URL resolves to a public address, and that every pattern of its parameters can be matched. The
+ * schema has checked everything else.
  * @throws ApiError 422, or 503 if a host cannot be looked up.
  */
-export async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
+export async function requireUsableTools(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
   const checked = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
   if (checked.some(({ verdict }) => verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }
   const refused = checked.flatMap((one, at) => ("reason" in one ? [fieldError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  for (const [at, tool] of tools.entries()) {
+    const unusable = tool.type === "mcp" ? [] : await unusablePatterns(tool.parameters);
+    refused.push(...unusable.map((path) => fieldError(["tools", at, "parameters", ...path, "pattern"], PATTERN_REFUSAL)));
+  }
   if (refused.length > 0) throw invalid(refused);
 }
+
+const PATTERN_REFUSAL = "RE2 cannot match it, because it has lookaround or a reference to a group, or is too large: write a simpler one";
 
 /** Returns the 422 error for a header that is sent without a value, and has no stored one. */
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {

@@ -3,7 +3,7 @@ import { modelName } from "../agents/mcp-pins.ts";
 import { findAgent } from "../agents/store.ts";
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { inputProblem } from "../grounded/tool-runner.ts";
+import { inputProblem } from "../grounded/tool-input.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { invalid, notFound } from "../platform/http/errors.ts";

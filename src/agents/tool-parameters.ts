@@ -6,7 +6,7 @@ const MAX_DEPTH = 16;
 /** The limit in characters of JSON: about 1,000 tokens that a model reads with every question. */
 const MAX_LENGTH = 4_096;
 const MAX_PROPERTIES = 50;
-/** Enough for an order number; longer patterns take longer to match. */
+/** Enough for an order number. Whether a pattern can be matched in linear time is checked when the tool is saved. */
 const MAX_PATTERN_LENGTH = 200;
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
@@ -23,7 +23,7 @@ const annotations = {
   title: z.string().optional(),
   description: z.string().optional(),
   default: z.unknown().optional(),
-  examples: z.unknown().optional(),
+  examples: z.array(z.unknown()).optional(),
 };
 
 /** A nested schema. References are not allowed, so that each schema can be checked by itself. */

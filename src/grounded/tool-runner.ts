@@ -1,4 +1,3 @@
-import { Validator } from "@cfworker/json-schema";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ModelCall, ToolCall } from "../models/chat-model.ts";
@@ -6,12 +5,12 @@ import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "../models/limits.ts";
 import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from "../models/model.ts";
 import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
+import { inputProblem } from "./tool-input.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
 /** A tool that failed is called once more. A tool that fails twice is down, and the visitor waits. */
 const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
-const MAX_SCHEMA_ERRORS_SHOWN = 5;
 
 /** Runs the tool calls of one turn. It validates their input, and limits their time and number. */
 export class ToolRunner {
@@ -110,14 +109,4 @@ function inputOf({ input }: ToolCall): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Returns why an input does not fit the tool, so that the model can correct it; undefined if it fits. */
-export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
-  if (input === undefined) return "The input is not JSON. Nothing was done.";
-  if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
-  const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);
-  if (valid) return undefined;
-  const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);
-  return `The input breaks the tool's schema at ${locations.join(", ")}. Nothing was done.`;
 }

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "../administration/agents.ts";
-import { requireChanged, requireToolTargets } from "../administration/refusals.ts";
+import { requireChanged, requireUsableTools } from "../administration/refusals.ts";
 import {
   agentCreateSchema,
   agentSettingsPageSchema,
@@ -36,7 +36,7 @@ const create = createRoute({
 
 agentRoutes.openapi(create, async (c) => {
   const { workspace, op } = await openWorkspace(c, create, c.req.valid("param").workspace_id);
-  await requireToolTargets(c.env, c.req.valid("json").tools);
+  await requireUsableTools(c.env, c.req.valid("json").tools);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 201);
 });
@@ -87,7 +87,7 @@ const update = createRoute({
 agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { op } = await openWorkspace(c, update, workspaceId);
-  await requireToolTargets(c.env, c.req.valid("json").tools);
+  await requireUsableTools(c.env, c.req.valid("json").tools);
   const change = await changeAgent(op, agentId, c.req.valid("json"));
   return c.json(toAgentSettings(requireChanged(change)), 200);
 });

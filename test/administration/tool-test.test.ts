@@ -6,7 +6,8 @@ import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 async function createShop() {
   const workspace = await createWorkspace();
   const host = newHost();
-  const parameters = { type: "object", properties: { order: { type: "string", minLength: 2 } }, required: ["order"] };
+  const order = { type: "string", minLength: 2, pattern: "^([A-Z0-9]+)+$" };
+  const parameters = { type: "object", properties: { order }, required: ["order"] };
   const common = { description: "Says where an order is.", parameters, method: "GET", headers: { Authorization: "Bearer s3cret" } };
   const { id } = await createAgent(workspace, {
     tools: [
@@ -32,6 +33,13 @@ test("arguments that do not fit are refused, and nothing is sent", async () => {
   const { host, call } = await createShop();
   const { body } = await call("order_status", { arguments: { order: "A" } });
   expect(body).toMatchObject({ outcome: "refused", status: null, text: expect.stringContaining("Nothing was done") });
+  expect(await receivedBy(host)).toEqual([]);
+});
+
+test("a pattern that a regular expression of JavaScript would match for hours is checked at once", async () => {
+  const { host, call } = await createShop();
+  const { body } = await call("order_status", { arguments: { order: `${"A".repeat(100)}!` } });
+  expect(body).toMatchObject({ outcome: "refused", text: expect.stringContaining("#/properties/order/pattern") });
   expect(await receivedBy(host)).toEqual([]);
 });
 

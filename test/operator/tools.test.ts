@@ -189,6 +189,13 @@ describe("a tool is refused", () => {
       ["parameters", "properties", "a", "pattern"],
       "regular expression",
     ],
+    [
+      "a pattern with a lookahead",
+      withProperty({ items: { type: "string", pattern: "^(?=.*\\d)" } }),
+      ["parameters", "properties", "a", "items", "pattern"],
+      "RE2",
+    ],
+    ["examples that are no list", withProperty({ examples: { $id: "::" } }), ["parameters", "properties", "a", "examples"], "list"],
     ["a long pattern", withProperty({ type: "string", pattern: "a".repeat(201) }), ["parameters", "properties", "a", "pattern"], "200"],
     ["a negative length", withProperty({ type: "string", minLength: -1 }), ["parameters", "properties", "a", "minLength"], "0"],
     ["an odd name", withParameters({ type: "object", properties: { "a b": {} } }), ["parameters", "properties", "a b"], "name it"],
