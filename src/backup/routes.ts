@@ -52,6 +52,7 @@ const importRoute = createRoute({
   path: "/workspaces/{workspace_id}/import",
   summary: "Import a part of a workspace's records",
   "x-max-body-bytes": MAX_IMPORT_BYTES,
+  "x-max-body-values": MAX_IMPORT_BYTES,
   request: { params, body: jsonBody(importSchema) },
   responses: { 200: jsonResponse(importStateSchema, "The records are imported."), ...errorResponses(409, 422) },
 });

@@ -28,6 +28,9 @@ export const openAiErrors: Check = (c) => {
   });
 };
 
+/** The limit allows the longest histories that clients send. */
+const MAX_BODY_VALUES = 50_000;
+
 const createCompletion = createRoute({
   operationId: "createChatCompletion",
   method: "post",
@@ -41,6 +44,7 @@ const createCompletion = createRoute({
     200: streamableResponse(completionSchema, "The answer.", completionChunksSchema),
     ...errorResponses(402, 403, 404, 409, 422),
   },
+  "x-max-body-values": MAX_BODY_VALUES,
 });
 
 openAiRoutes.openapi(createCompletion, async (c) => {

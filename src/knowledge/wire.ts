@@ -4,6 +4,7 @@ import { DRAFT_STATUSES, SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../pla
 import type { answers, sources } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
+import { parseJson } from "../platform/http/body.ts";
 import { filledText, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -87,7 +88,7 @@ export const sourceFileSchema = z
     name: filledText(300).optional().meta({ description: "The title of its passages; by default the file's name." }),
     metadata: z
       .string()
-      .transform(parseJson)
+      .transform(parsedField)
       .pipe(metadata())
       .optional()
       .meta({
@@ -310,9 +311,9 @@ function headOf(pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Parses the JSON in a field of a form. Other text is returned unchanged, and the schema refuses it. */
-function parseJson(text: string): unknown {
+function parsedField(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

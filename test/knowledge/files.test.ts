@@ -168,6 +168,14 @@ test("all problems of a form are reported together, and nothing is stored", asyn
   expect(await list()).toEqual([]);
 });
 
+test("metadata in a form is checked like that of a JSON body", async () => {
+  const { upload } = await createFixture();
+  const odd = await upload(fileForm(KETTLE, { metadata: '{"\\ud800":"\\udc00 x"}' }));
+  expect(odd.body.metadata).toEqual({ "\ufffd": "\ufffd x" });
+  const wrong = await upload(fileForm(KETTLE, { metadata: '{"region":7}' }));
+  expect(wrong.body.detail).toMatchObject([{ loc: ["body", "metadata", "region"], type: "string_type" }]);
+});
+
 test("a file larger than 20 MB is refused, and leaves nothing", async () => {
   const { upload, list, waiting } = await createFixture();
   const refused = await upload(fileForm("x".repeat(20 * MIB + 1)));

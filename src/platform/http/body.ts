@@ -6,12 +6,17 @@ import { JsonSize } from "./json-size.ts";
 /** The limit of a body, unless its route accepts a long text. Several texts of 8,000 characters fit, even if each character is escaped. */
 const MAX_BODY_BYTES = 512 * 1024;
 
+/** The limit of fields and items. A schema takes up to 25 µs to refuse one, hundreds of times as long as the parser takes. */
+const MAX_VALUES = 10_000;
+
 /** A route's limits of its body, which the OpenAPI document shows. */
 export interface BodyLimits {
   /** The limit of the whole body. */
   "x-max-body-bytes"?: number;
   /** The limit of one string, in UTF-8. The rest of the body may be as large as the body of another route. */
   "x-max-text-bytes"?: number;
+  /** The limit of all fields and items of JSON. */
+  "x-max-body-values"?: number;
   /** The limit of one file of a form. */
   "x-max-file-bytes"?: number;
 }
@@ -24,7 +29,7 @@ type JsonResult = { ok: true; value: unknown; bytes: Uint8Array<ArrayBuffer> } |
 
 /**
  * Reads a request's JSON body within the limits, which are checked while it streams in.
- * @throws ApiError payload_too_large.
+ * @throws ApiError payload_too_large, also for too many values.
  */
 export async function readJson(request: Request, limits: BodyLimits): Promise<JsonResult> {
   const body = await readBytes(request, limits);
@@ -38,12 +43,40 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<Js
     const hint = request.headers.has("Content-Encoding") ? ": send it without Content-Encoding" : "";
     return fail(jsonInvalid(0, `the body is not valid UTF-8${hint}`));
   }
+  let value: unknown;
   try {
-    const value = JSON.parse(text) as unknown;
-    return { ok: true, value: ESCAPED_SURROGATE.test(text) ? toWellFormed(value) : value, bytes: body };
+    value = parseJson(text);
   } catch (error) {
     return fail(jsonInvalid(positionOf(error, text), "the body is not valid JSON"));
   }
+  const { "x-max-body-values": maxValues = MAX_VALUES } = limits;
+  if (body.length > 2 * maxValues && hasMoreValues(value, maxValues)) {
+    throw new ApiError(
+      "payload_too_large",
+      `The body has too many values: send at most ${maxValues.toLocaleString("en")} fields and items.`,
+    );
+  }
+  return { ok: true, value, bytes: body };
+}
+
+/** Parses JSON, and replaces lone surrogates. @throws SyntaxError. */
+export function parseJson(text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  return ESCAPED_SURROGATE.test(text) ? toWellFormed(value) : value;
+}
+
+/** Whether a JSON value has more than `most` fields and items. */
+function hasMoreValues(root: unknown, most: number): boolean {
+  let count = 0;
+  const left = [root];
+  while (left.length > 0 && count <= most) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const children = Object.values(value);
+    count += children.length;
+    for (const child of children) if (typeof child === "object") left.push(child);
+  }
+  return count > most;
 }
 
 /** A request's body within its limits. @throws ApiError payload_too_large. */

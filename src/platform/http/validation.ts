@@ -185,6 +185,8 @@ function intParsing(): Rule {
 function valueAt(raw: unknown, path: readonly PropertyKey[]): { present: boolean; value: unknown } {
   let value = raw;
   for (const key of path) {
+    // The JSON in a field of a form is a text here.
+    if (typeof value === "string") return { present: true, value: undefined };
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return { present: false, value: undefined };
     value = (value as Record<PropertyKey, unknown>)[key];
   }
