@@ -2688,7 +2688,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
-  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases. Scope: `knowledge:write`. */
+  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, whose questions take at most 512 KiB together. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
       /** The agent. */

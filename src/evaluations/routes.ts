@@ -11,7 +11,16 @@ import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { wakeEvaluation } from "./consumer.ts";
-import { addCase, countEvaluations, createEvaluation, eraseEvaluations, findEvaluation, listCases, listEvaluations } from "./store.ts";
+import {
+  addCase,
+  countEvaluations,
+  createEvaluation,
+  eraseEvaluations,
+  findEvaluation,
+  listCases,
+  listEvaluations,
+  measureWithCase,
+} from "./store.ts";
 import {
   caseInSchema,
   caseSchema,
@@ -33,6 +42,8 @@ const evaluationParams = params.extend({ evaluation_id: uuid() });
 
 /** How many evaluations of a workspace may wait or run. Few, since visitors' questions need the model too. */
 const MAX_UNFINISHED = 3;
+/** The size of all questions of an evaluation, which is also the limit of the body that creates it. */
+const MAX_CASES_BYTES = 512 * 1024;
 
 const createEvaluationRoute = createRoute({
   operationId: "createEvaluation",
@@ -83,7 +94,7 @@ const addCaseRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
   summary: "Add a case to an evaluation",
-  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases.`,
+  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, whose questions take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
   ...needsScope("knowledge:write"),
   request: { params: evaluationParams, body: jsonBody(caseInSchema) },
   responses: { 201: jsonResponse(caseSchema, "The case, which has not run yet."), ...errorResponses(403, 404, 409, 413, 422) },
@@ -94,16 +105,22 @@ evaluationRoutes.openapi(addCaseRoute, async (c) => {
   const { db, workspaceId, nowMs } = operationOf(c);
   const key = { workspaceId, evaluationId };
   const window = dayWindow("evaluation_cases", c.get("caller").workspace.limits.evaluation_cases_per_day, nowMs);
-  const limits = { window, maxCases: MAX_CASES, maxUnfinished: MAX_UNFINISHED, nowMs };
-  const [[evaluation], sent, [added]] = await db.batch([
+  const limits = { window, maxCases: MAX_CASES, maxBytes: MAX_CASES_BYTES, maxUnfinished: MAX_UNFINISHED, nowMs };
+  const given = c.req.valid("json");
+  const [[evaluation], sent, [size], [added]] = await db.batch([
     findEvaluation(db, workspaceId, agentId, evaluationId),
     listSent(db, workspaceId, [window]),
-    ...addCase(db, { ...key, agentId }, c.req.valid("json"), limits),
+    measureWithCase(db, key, given),
+    ...addCase(db, { ...key, agentId }, given, limits),
   ]);
   if (!evaluation) throw notFound("evaluation");
   if (!added) {
     const full = fullWindow([window], sent);
     if (full) throw flowLimited(full, nowMs);
+    if ((size?.bytes ?? 0) > MAX_CASES_BYTES) {
+      const message = `The questions of the evaluation would take more than ${MAX_CASES_BYTES / 1024} KiB together. Create another one.`;
+      throw new ApiError("conflict", message);
+    }
     if (evaluation.casesCount < MAX_CASES) throw tooManyUnfinished();
     throw new ApiError("conflict", `The evaluation has ${MAX_CASES} cases, the maximum. Create another one.`);
   }

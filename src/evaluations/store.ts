@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNull, lt, not, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -63,6 +63,15 @@ export function createEvaluation(
   ];
 }
 
+interface CaseLimits {
+  window: VisitorWindow;
+  maxCases: number;
+  /** The limit of the questions of all cases, with the messages before them. All cases are read at once. */
+  maxBytes: number;
+  maxUnfinished: number;
+  nowMs: number;
+}
+
 /**
  * Adds a case to an evaluation, or replaces the case that asks the same. It does so if the evaluation has room, the workspace then has
  * at most `maxUnfinished` unfinished ones, and the day's limit has room. The evaluation becomes pending again.
@@ -72,17 +81,17 @@ export function addCase(
   db: Database,
   { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
   { question, previous, expect }: EvaluationCase,
-  { window, maxCases, maxUnfinished, nowMs }: { window: VisitorWindow; maxCases: number; maxUnfinished: number; nowMs: number },
+  { window, maxCases, maxBytes, maxUnfinished, nowMs }: CaseLimits,
 ) {
   const key = { workspaceId, evaluationId };
   const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
-  const asked = and(eq(evaluationCases.question, question), eq(evaluationCases.previous, previous));
-  const same = sql`(SELECT position ${cases} AND ${asked})`;
+  const same = sql`(SELECT position ${cases} AND ${asks({ question, previous })})`;
   const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
   const hasRoom = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
+    sql`(${measureWithCase(db, key, { question, previous })}) <= ${maxBytes}`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
   );
   const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
@@ -113,6 +122,22 @@ export function addCase(
       })
       .where(and(isEvaluation(key), IF_CHANGED)),
   ] as const;
+}
+
+type Asked = Pick<EvaluationCase, "question" | "previous">;
+
+/** Measures the questions of an evaluation, with the messages before them, as they would be with another case. */
+export function measureWithCase(db: Database, { workspaceId, evaluationId }: EvaluationKey, added: Asked) {
+  const { question, previous } = evaluationCases;
+  const bytes = new TextEncoder().encode(added.question + JSON.stringify(added.previous)).length;
+  return db
+    .select({ bytes: sql<number>`coalesce(sum(octet_length(${question}) + octet_length(${previous})), 0) + ${bytes}`.as("bytes") })
+    .from(evaluationCases)
+    .where(and(isOf({ workspaceId, evaluationId }), not(asks(added))));
+}
+
+function asks({ question, previous }: Asked): SQL {
+  return and(eq(evaluationCases.question, question), eq(evaluationCases.previous, previous))!;
 }
 
 function countUnfinished(workspaceId: string): SQL {

@@ -224,6 +224,18 @@ describe("a case that is added", () => {
     expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(506);
   });
 
+  test("is refused if the questions would take more than 512 KiB together, and a case can still be replaced", async () => {
+    const { run, add, read } = await createFixture();
+    const id = await run([REFUNDS]);
+    const long = (at: number) => ({ ...FRANCE, previous: Array.from({ length: 10 }, () => "語".repeat(1_990) + at) });
+    for (let at = 0; at < 8; at++) expect((await add(id, long(at))).status).toBe(201);
+    const beyond = await add(id, long(8));
+    expect([beyond.status, beyond.body.error]).toMatchObject([409, { code: "conflict", message: expect.stringContaining("512 KiB") }]);
+    expect((await add(id, long(7))).status).toBe(201);
+    expect((await add(id, FRANCE)).status).toBe(201);
+    expect((await read(id)).cases_count).toBe(10);
+  });
+
   test("to one of another agent or workspace is not found", async () => {
     const { workspace, add } = await createFixture();
     const other = await createFixture();
