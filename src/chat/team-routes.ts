@@ -11,7 +11,7 @@ import {
 } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { filledText, uuid } from "../platform/http/fields.ts";
+import { filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -43,7 +43,7 @@ const startInSchema = z
     to: z
       .object({
         email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
-        name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
+        name: personName().nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
       })
       .nullable()
       .optional()

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { personName, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 /** A user of the integrator. */
@@ -13,7 +13,7 @@ export const endUserSchema = z
       .min(1)
       .max(128)
       .meta({ description: "Your stable id for the person. It groups the person's conversations.", example: "customer-4711" }),
-    name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
+    name: personName().nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
     email: z.email().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");

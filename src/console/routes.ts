@@ -4,6 +4,7 @@ import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { checking } from "../platform/http/checks.ts";
+import { personName } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
@@ -17,13 +18,12 @@ import { beginSession, createLink, endSession, isOwnPage, readLink, redeemLink, 
  */
 
 const MAX_SECRET_LENGTH = 500;
-const MAX_NAME_LENGTH = 100;
 
 const signInBody = z
   .strictObject({
     secret: z.string().min(1).max(MAX_SECRET_LENGTH).optional(),
     link: z.string().min(1).max(MAX_SECRET_LENGTH).optional(),
-    name: z.string().trim().max(MAX_NAME_LENGTH).default(""),
+    name: personName().default(""),
   })
   .refine(({ secret, link }) => (secret === undefined) !== (link === undefined), { message: "Send either secret or link." });
 

@@ -13,7 +13,7 @@ import {
   TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
-import { filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { filledPersonName, filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
@@ -22,7 +22,7 @@ import { SETTABLE_STATUSES } from "./status.ts";
 export const memberSchema = z
   .object({
     id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: filledText(120).meta({ description: "The member's name.", example: "Grace Hopper" }),
+    name: filledPersonName().meta({ description: "The member's name.", example: "Grace Hopper" }),
   })
   .openapi("TeamMember");
 

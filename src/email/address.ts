@@ -47,7 +47,7 @@ export function isMailAddress(address: string): boolean {
  * The id of a mail if it can be written into a header, otherwise null. The parser decodes ids, so an id may contain line breaks and,
  * after them, headers of the sender's choice.
  */
-export function readMessageId(written: string | undefined): string | null {
+export function readMessageId(written: string | null | undefined): string | null {
   const id = written?.trim() ?? "";
   return MESSAGE_ID.test(id) ? id : null;
 }

@@ -9,7 +9,7 @@ import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { Fault, withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
+import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
 import {
@@ -102,7 +102,7 @@ async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message:
   const ignored = ignoreReason(mail, message.from, target.mailbox.address);
   if (ignored) return { outcome: "ignored", reason: ignored };
   if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
-  const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
+  const sender = { address: mail.from!.address!.trim(), name: toSingleLine(mail.from!.name, MAX_NAME_LENGTH) || null };
   const authentication = authenticationOf(mail, sender.address);
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
   if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };

@@ -6,7 +6,7 @@ import { shardOf } from "../platform/db/ids.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
-import { mintThreadToken, replyAddress, threadId } from "./address.ts";
+import { mintThreadToken, readMessageId, replyAddress, threadId } from "./address.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
 /** The result of a wake-up. A mail that is put off is sent again later. */
@@ -100,9 +100,12 @@ const REPLY_PREFIX = /^(re|aw|sv|antw|ré|res)\s?(\[\d+\])?:/i;
 
 /** Composes a message as a mail in the visitor's thread. Replies to it come back to the conversation. */
 export function composeMail(parts: MailParts): EmailMessageBuilder {
-  const { mailbox, address, subject, token, lastMessageId } = parts;
-  // The name goes into a header, and operators may write anything in it.
+  const { mailbox, address, token } = parts;
+  // These values become headers. Operators may write anything in the name, and an imported workspace may contain any subject and id.
   const name = toSingleLine(parts.agentName, MAX_NAME_LENGTH);
+  const subject = toSingleLine(parts.subject, parts.subject.length);
+  const lastMessageId = readMessageId(parts.lastMessageId);
+  const earlierIds = parts.earlierIds.filter((id) => readMessageId(id) !== null);
   const replyTo = replyAddress(mailbox, token);
   return {
     from: { email: mailbox, name },
@@ -112,7 +115,7 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     text: textOf(parts),
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),
-      References: referencesOf(threadId(mailbox, token), [...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])]),
+      References: referencesOf(threadId(mailbox, token), [...earlierIds, ...(lastMessageId ? [lastMessageId] : [])]),
       // RFC 3834: asks other programs not to reply.
       ...(parts.role === "assistant" && { "Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All" }),
     },

@@ -1,5 +1,6 @@
 import { Parser } from "htmlparser2";
 import PostalMime, { addressParser, type Email } from "postal-mime";
+import { joinedBytes } from "../platform/read-stream.ts";
 import { truncate, toSingleLine } from "../platform/text.ts";
 
 const PARSER_LIMITS = {
@@ -8,18 +9,28 @@ const PARSER_LIMITS = {
   maxRfc822NestingDepth: 1,
   attachmentEncoding: "arraybuffer",
 } as const;
-/** The parser's time grows with the lines. The largest accepted mail has 135,000 lines of base64. */
-const MAX_LINES = 150_000;
+/**
+ * The bytes of a mail that the parser gets. It needs up to 20 bytes of memory for each, and only the beginning of a text and the names of
+ * attachments are read.
+ */
+const MAX_PARSED_BYTES = 1024 * 1024;
+/** The bytes of a part that are parsed, until the parts together have this size. */
+const MAX_PART_BYTES = 512 * 1024;
+/** The bytes of each further part: enough for its headers. */
+const MAX_FURTHER_PART_BYTES = 2_048;
+/** Each line costs the parser 1 KB of memory. */
+const MAX_LINES = 30_000;
 /** Lines that start with `--` may start a MIME part, and each part costs the parser 2 KB. Pasted code and tables also have such lines. */
 const MAX_DASHED_LINES = 10_000;
 
 const LINE_FEED = 0x0a;
+const LINE_END = new Uint8Array([LINE_FEED]);
 const DASH = 0x2d;
 
 /** Parses a mail; undefined if it cannot be parsed, or only at great cost. */
 export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
-  const bytes = new Uint8Array(await new Response(raw).arrayBuffer());
-  if (exceedsParserLimits(bytes)) return undefined;
+  const bytes = shorten(new Uint8Array(await new Response(raw).arrayBuffer()));
+  if (!bytes || hasTooManyLines(bytes)) return undefined;
   try {
     return await PostalMime.parse(bytes, PARSER_LIMITS);
   } catch {
@@ -36,13 +47,34 @@ export function hasSingleSender({ headers }: Email): boolean {
   return senders.length === 1 && senders[0]!.address !== undefined;
 }
 
-/** A mail with 2 MB of empty parts would take the parser seconds and half a gigabyte. */
-function exceedsParserLimits(bytes: Uint8Array): boolean {
-  let [lines, dashed] = [0, 0];
-  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
-    if (++lines > MAX_LINES) return true;
-    if (bytes[at + 1] === DASH && bytes[at + 2] === DASH && ++dashed > MAX_DASHED_LINES) return true;
+/** Drops the rest of long parts, which a line that starts with `--` ends. Returns undefined if there are too many parts. */
+function shorten(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | undefined {
+  const pieces: Uint8Array[] = [];
+  let [kept, parts] = [0, 0];
+  for (let start = 0; start < bytes.length && kept < MAX_PARSED_BYTES; parts++) {
+    if (parts > MAX_DASHED_LINES) return undefined;
+    const end = nextDashedLine(bytes, start);
+    const piece = bytes.subarray(start, Math.min(end, start + (kept < MAX_PART_BYTES ? MAX_PART_BYTES : MAX_FURTHER_PART_BYTES)));
+    pieces.push(piece);
+    kept += piece.length;
+    // A boundary is only found at the beginning of a line.
+    if (piece.length < end - start) pieces.push(LINE_END);
+    start = end;
   }
+  return joinedBytes(pieces);
+}
+
+/** The position of the next line after `start` that begins with `--`, or the end. */
+function nextDashedLine(bytes: Uint8Array, start: number): number {
+  for (let at = bytes.indexOf(LINE_FEED, start); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
+    if (bytes[at + 1] === DASH && bytes[at + 2] === DASH) return at + 1;
+  }
+  return bytes.length;
+}
+
+function hasTooManyLines(bytes: Uint8Array): boolean {
+  let lines = 0;
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) if (++lines > MAX_LINES) return true;
   return false;
 }
 

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type * as Jose from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
+import { personName } from "../platform/http/fields.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** A leaked token is valid for at most this time. */
@@ -20,7 +21,7 @@ type IdentityResult = { identity: Identity } | { problem: string };
 
 const claimsSchema = z.object({
   sub: z.string().min(1).max(128),
-  name: z.string().max(120).nullable().default(null),
+  name: personName().nullable().default(null),
   email: z.email().max(320).nullable().default(null),
 });
 

@@ -7,7 +7,7 @@ import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
 import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
-import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 const MAX_TOKEN_LENGTH = 200;
@@ -209,7 +209,7 @@ const isWebUrl = (value: string) => URL.canParse(value) && ["https:", "http:"].i
 
 export const leadInSchema = z
   .object({
-    name: z.string().max(120).nullable().optional().meta({ description: "Their name." }),
+    name: personName().nullable().optional().meta({ description: "Their name." }),
     email: z.email().max(320).nullable().optional().meta({ description: "Their email address." }),
     phone: z
       .string()

@@ -25,6 +25,12 @@ test("a key signs in, and the cookie reads and writes with its scopes", async ()
   expect((await browser.call("GET", "/console/session")).body).toMatchObject({ name: "Grace", key: { name: "Extra" } });
 });
 
+test("the name of a person is one line", async () => {
+  const workspace = await createWorkspace();
+  const { body } = await openBrowser().call("POST", "/console/session", { secret: workspace.key, name: " Grace\r\nThe team\u0000 " });
+  expect(body.name).toBe("Grace The team");
+});
+
 test("the operator's token signs in to the operator API alone", async () => {
   const browser = openBrowser();
   const { body } = await browser.call("POST", "/console/session", { secret: env.OPERATOR_TOKEN });

@@ -29,6 +29,14 @@ async function handOff(question = UNKNOWN) {
   };
 }
 
+test("the names of members and visitors are one line", async () => {
+  const { workspace, agent, change } = await handOff();
+  expect((await change({ assignee: { id: "grace", name: "Grace\nHopper" } })).assignee.name).toBe("Grace Hopper");
+  const user = { id: "ann", name: "Ann\r\nThe team" };
+  const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN.message, user });
+  expect((await conversationOf(workspace, body.conversation_id)).visitor.name).toBe("Ann The team");
+});
+
 const idsOf = (body: { data: { id: string }[] }) => body.data.map(({ id }) => id);
 
 test("a conversation is assigned, found by its assignee, and taken back", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { mintThreadToken, parseRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
 import { ignoreReason } from "../../src/email/inbound.ts";
 import { composeMail } from "../../src/email/outbound.ts";
-import { questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
+import { parseMail, questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
 import { mime } from "./mailbox.ts";
 
 const CONVERSATION = "019a9f00-1234-7abc-8def-0123456789ab";
@@ -136,6 +136,23 @@ test("an HTML mail with attachments: its text, and their names", async () => {
   expect(subjectOf(mail)).toBe("Café");
 });
 
+test("of long parts only the beginning is parsed, and the names of all attachments", async () => {
+  const attachment = (name: string, content: string) =>
+    `--b\r\nContent-Type: image/png\r\nContent-Disposition: attachment; filename="${name}"\r\nContent-Transfer-Encoding: base64\r\n\r\n${content}`;
+  const raw = [
+    'Content-Type: multipart/mixed; boundary="b"',
+    "",
+    `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSee the photos.\r\n\r\n-- \r\n${"a ".repeat(1_000_000)}`,
+    attachment("first.png", `${"QUFB".repeat(19)}\r\n`.repeat(50_000)),
+    attachment("second.png", `${"QUFB".repeat(19)}\r\n`.repeat(10_000)),
+    "--b--",
+  ].join("\r\n");
+  const mail = (await parseMail(new Response(mime({ to: "help@example.com", raw })).body!))!;
+  expect(mail.text!.length).toBeLessThan(600_000);
+  expect(mail.attachments.map(({ content }) => (content as ArrayBuffer).byteLength < 400_000)).toEqual([true, true]);
+  expect(questionOf(mail)).toBe("See the photos.\n[Attachment: first.png]\n[Attachment: second.png]");
+});
+
 test("the question of a mail without text is its subject; a long text is truncated", async () => {
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "Where is it?", text: "  " })))).toBe("Where is it?");
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(9_000) })))).toHaveLength(8_000);
@@ -179,4 +196,12 @@ test("an answer is in the visitor's thread and marked as auto-replied; a human's
   const named = composeMail({ ...parts, agentName: "Help\r\nBcc: eve@example.org\r\n" });
   expect(named.from).toEqual({ email: "help@example.com", name: "Help Bcc: eve@example.org" });
   expect(named.replyTo).toMatchObject({ name: "Help Bcc: eve@example.org" });
+  const injected = composeMail({
+    ...parts,
+    subject: "Refund\r\nBcc: eve@example.org",
+    lastMessageId: "<2@a>\r\nBcc: eve@example.org",
+    isReply: 0,
+  });
+  expect(injected.subject).toBe("Refund Bcc: eve@example.org");
+  expect(JSON.stringify(injected.headers)).not.toContain("eve");
 });

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { toSingleLine } from "../text.ts";
 import { valueErrorParams } from "./validation.ts";
 
 // Building schemas takes time when an isolate starts, so the two that most records use are built once.
@@ -7,6 +8,8 @@ const TIMESTAMP = z.string().meta({ format: "date-time", example: "2026-01-31T12
 
 /** An id: any UUID, turned into lower case. */
 export const uuid = () => UUID;
+
+const MAX_PERSON_NAME_LENGTH = 120;
 
 const HAS_CONTENT = /[^\s\p{Cc}\p{Cf}]/u;
 
@@ -17,6 +20,14 @@ export const filledText = (maxLength: number) =>
     .min(1)
     .max(maxLength)
     .refine((value) => HAS_CONTENT.test(value), valueErrorParams("write something that can be seen"));
+
+const toLine = (text: string) => toSingleLine(text, text.length);
+
+/** The name of a person, as one line: line breaks and other control characters become spaces. */
+export const personName = () => z.string().max(MAX_PERSON_NAME_LENGTH).overwrite(toLine);
+
+/** A name of a person that is not empty, as one line. */
+export const filledPersonName = () => filledText(MAX_PERSON_NAME_LENGTH).overwrite(toLine);
 
 /** A time in a response: RFC 3339 in UTC with milliseconds. */
 export const timestamp = () => TIMESTAMP;
