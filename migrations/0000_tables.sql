@@ -223,6 +223,7 @@ CREATE INDEX `conversations_by_agent_status` ON `conversations` (`workspace_id`,
 CREATE INDEX `conversations_by_status_channel` ON `conversations` (`workspace_id`,`status`,`channel`,`updated_at`,`id`);--> statement-breakpoint
 CREATE INDEX `conversations_by_all` ON `conversations` (`workspace_id`,`agent_id`,`status`,`channel`,`updated_at`,`id`);--> statement-breakpoint
 CREATE INDEX `conversations_visitor` ON `conversations` (`workspace_id`,`visitor_id`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_export` ON `conversations` (`workspace_id`,`id`) WHERE id > '';--> statement-breakpoint
 CREATE INDEX `conversations_idle` ON `conversations` (`workspace_id`,`idle_at`) WHERE status = 'ai_handled';--> statement-breakpoint
 CREATE INDEX `conversations_assigned` ON `conversations` (`workspace_id`,`assignee_id`,`status`,`updated_at`,`id`,`agent_id`,`channel`) WHERE assignee_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `conversations_unread` ON `conversations` (`workspace_id`,`status`,`updated_at`,`id`,`agent_id`,`channel`) WHERE unread_count > 0;--> statement-breakpoint

@@ -1,13 +1,17 @@
-import { type Column, getTableColumns, getTableName, isNotNull, isNull, type SQL } from "drizzle-orm";
+import { type Column, getTableColumns, getTableName, type SQL } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as schema from "../platform/db/schema.ts";
 import type { TableOf } from "../platform/db/sql.ts";
 
-/** Rows of a table in the order of `key`. An index holds the workspace's id and these columns. */
+/**
+ * Rows of a table in the order of `key`. An index holds the workspace's id and these columns. Their values never change, because an
+ * export of a workspace in use would otherwise contain a row twice, or not at all.
+ */
 export interface RowsPart {
   kind: "rows" | "counts";
   table: TableOf;
   key: readonly Column[];
+  /** The condition of the index, if that is partial. */
   only?: SQL;
 }
 
@@ -38,12 +42,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.answerDrafts, "agentId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),
-  // The conversations are read as two ranges of one index, because a row comparison with null is never true.
-  { ...rows(schema.conversations, "id"), only: isNull(schema.conversations.visitorId) },
-  {
-    ...rows(schema.conversations, "visitorId", "id"),
-    only: isNotNull(schema.conversations.visitorId),
-  },
+  { ...rows(schema.conversations, "id"), only: schema.EVERY_CONVERSATION },
   // The outbox comes after the messages, because a trigger adds the messages of a thread to it.
   rows(schema.emailOutbox, "conversationId", "messageId"),
   rows(schema.emailThreads, "conversationId"),

@@ -19,6 +19,12 @@ const TABLES = [
   "page_blocks",
 ] as const;
 
+/**
+ * The order of tables whose rows get another primary key when they are replaced. A row that is replaced during a dump is so not contained
+ * twice.
+ */
+const STABLE_KEYS: Record<string, string[]> = { answers: ["answer_id"], pages: ["source_id", "page_key"] };
+
 /** A page of a dump ends with the row that exceeds this number of characters. */
 const PAGE_LENGTH = 256_000;
 
@@ -40,6 +46,7 @@ export interface DumpPage {
 interface TableShape {
   name: string;
   columns: { name: string; type: string; notnull: number; pk: number }[];
+  /** The columns by which a dump is ordered. */
   key: string[];
 }
 
@@ -104,7 +111,7 @@ function shapeOf(sql: SqlStorage, name: string): TableShape {
   const query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid';
   const columns = sql.exec<TableShape["columns"][number] & Record<string, SqlStorageValue>>(query, name).toArray();
   const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
-  return { name, columns, key: key.map((column) => column.name) };
+  return { name, columns, key: STABLE_KEYS[name] ?? key.map((column) => column.name) };
 }
 
 function problemOf({ name, columns }: TableShape, row: DumpedRow["row"]): string | undefined {

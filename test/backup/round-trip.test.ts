@@ -6,6 +6,7 @@ import { COUNTS_TABLES, NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.
 import { clearCounts } from "../../src/backup/store.ts";
 import type { End, Header } from "../../src/backup/wire.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, deliver, newAddress, operate, query, send } from "../harness.ts";
@@ -186,6 +187,52 @@ test("the totals of lists are right if the workspace was exported while in use",
     const { data, total } = (await workspace.call("GET", list)).body;
     expect([list, total]).toEqual([list, data.length]);
   }
+});
+
+test("a conversation that gets another visitor during the export is contained once", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const shard = shardOf(workspace.id);
+  // More conversations than a page of an export.
+  const ids = Array.from({ length: 300 }, (_, at) => ({ id: newId(shard, Date.now() + at), visitor: newId(shard, Date.now() + at) }));
+  await query(
+    workspace.id,
+    `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, visitor_id, last_message_at, created_at, updated_at)
+      SELECT value ->> 'id', ?, ?, 'widget', 'resolved', value ->> 'visitor', 1, 1, 1 FROM json_each(?)`,
+    workspace.id,
+    agent.id,
+    JSON.stringify(ids),
+  );
+  let merged = 0;
+  const file = await exportWorkspace(workspace.id, 1, async () => {
+    // Of two visitors who sign in, one gets a later visitor and one an earlier.
+    merged++;
+    const change = "UPDATE conversations SET visitor_id = ? WHERE id = ?";
+    await query(workspace.id, change, newId(shard, Date.now() + 1_000_000 + merged), ids[merged]!.id);
+    await query(workspace.id, change, newId(shard, Date.now() - 1_000_000 - merged), ids[299 - merged]!.id);
+  });
+  const exported = file.records.flatMap(({ type, record }) => (type === "conversations" ? [record["id"]] : []));
+  expect(exported.toSorted()).toEqual(ids.map(({ id }) => id).toSorted());
+  await eraseWhole(workspace.id);
+  await importFile(file);
+});
+
+test("an export during which curated answers are edited can be imported", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const path = `/agents/${agent.id}/answers`;
+  const ids: string[] = [];
+  // More text than a page of an export.
+  for (let at = 0; at < 80; at++) {
+    const { body } = await workspace.call("POST", path, { question: `Question ${at}?`, answer: "x ".repeat(3_900) });
+    ids.push(body.id);
+  }
+  let edited = 0;
+  const file = await exportWorkspace(workspace.id, 1, async () => {
+    expect((await workspace.call("PATCH", `${path}/${ids[edited++]}`, { answer: "Another answer." })).status).toBe(200);
+  });
+  await eraseWhole(workspace.id);
+  await importFile(file, 50);
 });
 
 test("texts and numbers are restored to the last bit", async () => {

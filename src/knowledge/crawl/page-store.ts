@@ -125,6 +125,11 @@ export class PageStore {
       `UPDATE pages SET hash = NULL, etag = NULL, last_modified = NULL, built_id = NULL
         WHERE source_id = ?1 AND (state = 'fetched' OR state = 'indexed' AND built_id IS NOT document_id)`,
     );
+    // After the import of an export that was made during a sync, pages may refer to documents that the export does not contain.
+    this.run(
+      `UPDATE pages SET document_id = NULL, hash = NULL, etag = NULL, last_modified = NULL
+        WHERE source_id = ?1 AND document_id IS NOT NULL AND document_id NOT IN (SELECT id FROM documents WHERE source_id = ?1)`,
+    );
     this.run(`UPDATE pages SET state = 'alias' WHERE ${WAITING}`);
   }
 

@@ -487,6 +487,9 @@ export const visitors = sqliteTable(
   ],
 );
 
+/** The condition of the index of an export. */
+export const EVERY_CONVERSATION = sql`id > ''`;
+
 export const conversations = sqliteTable(
   "conversations",
   {
@@ -535,6 +538,9 @@ export const conversations = sqliteTable(
     index("conversations_by_status_channel").on(t.workspaceId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
+    // An export reads in the order of ids, since a conversation may get another visitor. The condition holds for every row. It hides the
+    // index from other statements, which would sort if they used it.
+    partialIndex("conversations_export", [t.workspaceId, t.id], EVERY_CONVERSATION),
     partialIndex("conversations_idle", [t.workspaceId, t.idleAt], sql`status = 'ai_handled'`),
     // Conversations that the agent handles by itself are in neither, so that a question writes nothing to them.
     partialIndex(

@@ -63,6 +63,22 @@ test("a sync sends conditional requests; unchanged pages keep their documents, a
   expect(await reader.pages(id, "skipped")).toEqual({ "/hidden": "skipped: noindex" });
 });
 
+test("a sync reads pages again whose documents are missing, as after the import of an export that was made during a sync", async () => {
+  const site = await createTree();
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  await runInDurableObject(indexStub(reader), (_, { storage: { sql } }) => {
+    sql.exec("DELETE FROM documents WHERE url IN (?, ?)", site.at("/b"), site.at("/c"));
+  });
+  await site.has("/b", {
+    text: "Refunds are paid within seven days, or ten if the parcel was damaged on its way to us.",
+    headers: { ETag: '"2"' },
+  });
+  expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 0 });
+  expect((await reader.search("When are refunds paid?"))[0].content).toContain("seven days");
+  expect((await reader.search("zebras"))[0].content).toContain("striped");
+});
+
 test("a sync of an unchanged site builds nothing", async () => {
   const site = await createTree();
   const reader = await createReader();
