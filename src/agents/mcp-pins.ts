@@ -17,6 +17,8 @@ export interface ListedTool {
 
 /** The characters of a description that a model reads. */
 const MAX_DESCRIPTION_LENGTH = 1_000;
+/** The longest name that the schema of the protocol suggests. */
+export const MAX_TOOL_NAME_LENGTH = 128;
 /** The length that model servers accept for the name of a tool. */
 const MAX_NAME_LENGTH = 64;
 const UNSAFE_IN_NAME = /[^A-Za-z0-9_-]/g;

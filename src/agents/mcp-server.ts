@@ -5,7 +5,7 @@ import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
-import { describeChange, type ListedTool } from "./mcp-pins.ts";
+import { canonical, describeChange, type ListedTool, MAX_TOOL_NAME_LENGTH } from "./mcp-pins.ts";
 import { decryptHeaders, type UnlistedServer } from "./secrets.ts";
 import { type CallResult, filledHeaders, MAX_TEXT_LENGTH, USER_AGENT } from "./tool-call.ts";
 import type { VariableValues } from "./tool-variables.ts";
@@ -13,6 +13,11 @@ import type { VariableValues } from "./tool-variables.ts";
 /** Larger than for a call of a tool: a list of tools with many parameters is long. */
 const MAX_RESPONSE_BYTES = 262_144;
 const MAX_PAGES = 5;
+/**
+ * The requests of one use of a server. Discovery, all pages of the list and a call take ten. The client also answers each message by which
+ * a server asks for something, such as a ping, and a response may hold thousands of these.
+ */
+const MAX_REQUESTS = 20;
 /** Short, since a person waits for it while saving an agent. */
 const MAX_LISTING_MS = 15_000;
 const CLIENT = { name: "support-agent-service", version: "1.0.0" };
@@ -48,7 +53,13 @@ class ServerFault extends Error {
 export async function listTools(env: Env, target: ServerTarget): Promise<{ tools: ListedTool[] } | { problem: string }> {
   try {
     const timeoutMs = Math.min(target.server.timeoutSeconds * 1_000, MAX_LISTING_MS);
-    return { tools: await withClient(env, target, timeoutMs, listedTools) };
+    const list = async (client: Client, timeout: number) => {
+      const tools = await listedTools(client, timeout);
+      // Parameters that are nested too deeply to be hashed and stored are a fault of the server.
+      JSON.stringify(canonical(tools));
+      return tools;
+    };
+    return { tools: await withClient(env, target, timeoutMs, list) };
   } catch (error) {
     if (error instanceof ServerFault) return { problem: error.message };
     throw error;
@@ -104,9 +115,10 @@ async function call(
   }
 }
 
+/** Lists the tools of a server, except those with a name that is too long to be allowed. */
 async function listedTools(client: Client, timeout: number): Promise<ListedTool[]> {
   const { tools } = await client.listTools(undefined, { timeout });
-  return tools;
+  return tools.filter(({ name }) => name.length <= MAX_TOOL_NAME_LENGTH);
 }
 
 function resultOf({ content, structuredContent, isError = false }: CallToolResult): CallResult {
@@ -155,6 +167,7 @@ async function withClient<Result>(
 class Exchanges {
   /** The failure of the last request, if it failed. While a request runs it is a timeout, which holds if the client gives up first. */
   fault: ServerFault | undefined;
+  private requests = 0;
 
   constructor(
     private readonly env: Env,
@@ -165,6 +178,7 @@ class Exchanges {
   async fetch(url: string, { method = "GET", headers, body }: RequestInit = {}): Promise<Response> {
     // The client opens a GET stream for messages that the server sends by itself; the service uses none.
     if (method !== "POST" && method !== "DELETE") return new Response(null, { status: 405 });
+    if (++this.requests > MAX_REQUESTS) throw (this.fault = new ServerFault("It asks for too many requests.", true));
     this.fault = new ServerFault(UNANSWERED.timeout, false);
     const exchange = await guardedFetch(this.env, {
       url,

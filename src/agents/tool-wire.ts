@@ -4,6 +4,7 @@ import { type Method, METHODS, type StoredTool, type ToolParameters } from "../p
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
+import { MAX_TOOL_NAME_LENGTH } from "./mcp-pins.ts";
 import type { GivenTool } from "./secrets.ts";
 import { hasBody, isChanging } from "./tool-call.ts";
 import { parametersSchema } from "./tool-parameters.ts";
@@ -25,9 +26,6 @@ const MAX_HEADER_LENGTH = 4_096;
 const MAX_BODY_LENGTH = 4_096;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
-
-/** The longest name that the schema of the protocol suggests. */
-const MAX_TOOL_NAME_LENGTH = 128;
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 

@@ -301,6 +301,43 @@ test("a server that cannot be used is refused with what is wrong", async () => {
   expect((await refusal({ type: "grpc", url })).detail.msg).toContain("use http or mcp as the type");
 });
 
+/** The answers of a server of 2025 whose tool has these parameters. It sends `messages` before its first result. */
+function listing(schema: string, messages: object[] = []): [Behaviour, ...Behaviour[]] {
+  const eventsOf = (...data: string[]) => ({
+    headers: { "Content-Type": "text/event-stream" },
+    body: data.map((one) => `data: ${one}\n\n`).join(""),
+  });
+  const about = `"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shop","version":"1"}`;
+  const tool = `{"name":"look_up","inputSchema":${schema}}`;
+  return [
+    { status: 400 },
+    eventsOf(...messages.map((message) => JSON.stringify(message)), `{"jsonrpc":"2.0","id":0,"result":{${about}}}`),
+    { status: 202 },
+    eventsOf(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tool}]}}`),
+  ];
+}
+
+test("a server that asks for thousands of answers gets a few requests, and is refused", async () => {
+  const host = newHost();
+  const pings = Array.from({ length: 3_000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+  await behaveAt(host, ...listing(`{"type":"object"}`, pings));
+  expect((await refusal({ url: `https://${host}/mcp` })).detail.msg).toContain("It asks for too many requests.");
+  expect((await receivedBy(host)).length).toBeLessThan(25);
+});
+
+test("tools with a name that is too long are left out", async () => {
+  const { server, host, save, shop } = await createFixture(says("x"), { served: [LOOK_UP, { ...CANCEL, name: "x".repeat(129) }] });
+  expect((await server()).tools.map(({ name }: { name: string }) => name)).toEqual(["order-status"]);
+  await behaveAt(host, { mcp: { tools: [{ ...CANCEL, name: "x".repeat(129) }] } });
+  expect((await save([shop])).body.detail[0].msg).toContain("the server has no tools");
+});
+
+test("a server with deeply nested parameters is refused", async () => {
+  const host = newHost();
+  await behaveAt(host, ...listing(`{"type":"object","x":${"[".repeat(20_000)}${"]".repeat(20_000)}}`));
+  expect((await refusal({ url: `https://${host}/mcp` })).detail.msg).toContain("does not follow the Model Context Protocol");
+});
+
 test("the guard of outgoing requests stands before a server too", async () => {
   const { run, host, asked } = await createFixture(callThen("shop_order-status", { text: ["@unknown"] }), {
     bindings: { DNS_OVER_HTTPS_URL: RESOLVER },
