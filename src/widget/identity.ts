@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type * as Jose from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
-import { personName } from "../platform/http/fields.ts";
+import { toSingleLine } from "../platform/text.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** A leaked token is valid for at most this time. */
@@ -21,7 +21,12 @@ type IdentityResult = { identity: Identity } | { problem: string };
 
 const claimsSchema = z.object({
   sub: z.string().min(1).max(128),
-  name: personName().nullable().default(null),
+  name: z
+    .string()
+    .max(120)
+    .overwrite((name) => toSingleLine(name, name.length))
+    .nullable()
+    .default(null),
   email: z.email().max(320).nullable().default(null),
 });
 
