@@ -7,6 +7,7 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { pacer } from "../platform/time.ts";
 import { limitsOf, MEGABYTE } from "../workspaces/plans.ts";
 import type { Sized } from "./agent-knowledge.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
@@ -119,11 +120,11 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
 /** Indexes a text or the text of a file, step by step; undefined when another run has taken over. */
 async function ingestText({ op, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
   if (source.type === "file") {
-    const extraction = await extractFile(indexOf(op, source.agentId), source, maxBytes);
+    const extraction = await extractFile(source, maxBytes);
     if (extraction.outcome === "failed") return { ...extraction, textBytes: 0 };
   }
   let renewedAtMs = clock();
-  for (;;) {
+  for (const pause = pacer(); ; await pause()) {
     const progress = await indexOf(op, source.agentId).ingestText(source.id, leaseId);
     if (progress.done) return progress.outcome === "failed" ? progress : { ...progress, counts: countsOfText(progress.pagesIndexed) };
     if (clock() - renewedAtMs < RENEW_AFTER_MS) continue;

@@ -1,29 +1,73 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { joinedBytes } from "../platform/read-stream.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { pacer } from "../platform/time.ts";
 import type * as extract from "./extract/file.ts";
-import { indexOf } from "./index.ts";
+import { indexOf, type KnowledgeIndex } from "./index.ts";
 
 /** Why a file has no text. `not_readable` means that each read of it was interrupted. */
-export type FileProblem = extract.FileProblem | "not_readable";
+export type FileProblem = extract.FileProblem | "not_readable" | "knowledge_limit";
 
-/** The text of a file, or why it has none. */
-export type FileReading = { kind: "text"; text: string } | { kind: "skipped"; reason: FileProblem };
+/** The outcome for a file: its text is stored in its place, there is no file, or the file cannot be used. */
+export type FileReading = { outcome: "extracted" | "none" } | { outcome: "failed"; code: FileProblem };
+
+/** The stored file of a source. */
+interface StoredFile {
+  workspaceId: string;
+  agentId: string;
+  sourceId: string;
+  /** The name of the source, which is the title of its passages. */
+  name: string;
+  /** The most bytes of text that the agent may have. */
+  maxBytes: number;
+}
 
 /**
  * Reads uploaded files, each in an invocation of its own. A file that exceeds the platform's CPU time ends only its reader, so that
  * the consumer can release the source.
  */
 export class FileReader extends WorkerEntrypoint<Env> {
-  /** Reads the text of the file that is stored for a source; null if there is none. */
-  async read(workspaceId: string, agentId: string, sourceId: string): Promise<FileReading | null> {
+  /** Stores the text of a file in its place. A file that cannot be used is removed. */
+  async read({ workspaceId, agentId, sourceId, name, maxBytes }: StoredFile): Promise<FileReading> {
     const index = indexOf({ env: this.env, meter: new Meter(), workspaceId }, agentId);
-    const parts: Uint8Array[] = [];
-    for (let part = await index.readFilePart(sourceId, 0); part; part = await index.readFilePart(sourceId, parts.length)) parts.push(part);
-    if (parts.length === 0) return null;
     // A read is counted before it begins, because a reader that is ended cannot report it.
-    if (!(await index.beginFileRead(sourceId))) return { kind: "skipped", reason: "not_readable" };
-    const { readFile } = await import("./extract/file.ts");
-    return readFile(joinedBytes(parts.splice(0)));
+    const begun = await index.beginFileRead(sourceId);
+    if (!begun) {
+      // The source may have been renamed while its text was extracted.
+      await index.stageText(sourceId, name, null, maxBytes);
+      return { outcome: "none" };
+    }
+    const code = begun.isAllowed ? await this.stageText(index, sourceId, begun.length, { name, maxBytes }) : "not_readable";
+    if (code === undefined) return { outcome: "extracted" };
+    await index.removeFile(sourceId);
+    return { outcome: "failed", code };
   }
+
+  /** Stores the text of a file. @returns why it has none. */
+  private async stageText(
+    index: DurableObjectStub<KnowledgeIndex>,
+    sourceId: string,
+    length: number,
+    { name, maxBytes }: Pick<StoredFile, "name" | "maxBytes">,
+  ): Promise<FileProblem | undefined> {
+    const { readFile } = await import("./extract/file.ts");
+    const reading = await readFile(await bytesOf(index, sourceId, length));
+    if (reading.kind === "skipped") return reading.reason;
+    const excess = await index.stageText(sourceId, name, reading.text, maxBytes);
+    return excess === undefined ? undefined : "knowledge_limit";
+  }
+}
+
+/** Reads the parts of a file into one array, since parts that were joined would take the memory twice. */
+async function bytesOf(index: DurableObjectStub<KnowledgeIndex>, sourceId: string, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  const pause = pacer();
+  let at = 0;
+  for (let number = 0; at < length; number++) {
+    const part = await index.readFilePart(sourceId, number);
+    if (!part) throw new Error("The file was removed or replaced while it was read");
+    bytes.set(part, at);
+    at += part.length;
+    await pause();
+  }
+  return bytes;
 }

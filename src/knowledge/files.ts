@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import type { sources } from "../platform/db/schema.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
-import { withTimeout } from "../platform/time.ts";
+import { pacer, withTimeout } from "../platform/time.ts";
 import type { FileProblem, FileReading } from "./file-reader.ts";
 import type { KnowledgeIndex } from "./index.ts";
 
@@ -17,11 +17,14 @@ const MAX_READ_MS = 90_000;
  * @returns false if too many files wait; nothing is stored then.
  */
 export async function stageFile(index: Index, sourceId: string, pieces: readonly Uint8Array[]): Promise<boolean> {
+  const pause = pacer();
   let part = 0;
   for (const bytes of partsOf(pieces)) {
-    if (await index.putFilePart(sourceId, part++, bytes)) continue;
-    await index.removeFile(sourceId);
-    return false;
+    if (await index.putFilePart(sourceId, part++, bytes)) await pause();
+    else {
+      await index.removeFile(sourceId);
+      return false;
+    }
   }
   return true;
 }
@@ -45,37 +48,26 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 /** The outcome for a file: its text is stored in its place, there is no file, or the file cannot be used. */
-export type FileExtraction = { outcome: "extracted" | "none" } | { outcome: "failed"; code: string; message: string };
+type FileExtraction = Exclude<FileReading, { outcome: "failed" }> | { outcome: "failed"; code: string; message: string };
 
 /**
  * Extracts the text of a source's file, and stores it in place of the file.
+ * @param maxBytes the most bytes of text that the agent may have.
  * @throws Error if the reader was interrupted or takes too long. Another run may read the file once more.
  */
 export async function extractFile(
-  index: Index,
-  { id, name, workspaceId, agentId }: Pick<typeof sources.$inferSelect, "id" | "name" | "workspaceId" | "agentId">,
+  { id: sourceId, name, workspaceId, agentId }: Pick<typeof sources.$inferSelect, "id" | "name" | "workspaceId" | "agentId">,
   maxBytes: number,
 ): Promise<FileExtraction> {
-  const reading = await withTimeout<FileReading | null>(
+  const reading = await withTimeout<FileReading>(
     MAX_READ_MS,
-    exports.FileReader.read(workspaceId, agentId, id),
+    exports.FileReader.read({ workspaceId, agentId, sourceId, name, maxBytes }),
     "The reader of a file",
   );
-  if (reading === null) {
-    // The source may have been renamed while its text was extracted.
-    await index.stageText(id, name, null, maxBytes);
-    return { outcome: "none" };
-  }
-  if (reading.kind === "text") {
-    const excess = await index.stageText(id, name, reading.text, maxBytes);
-    if (excess === undefined) return { outcome: "extracted" };
-  }
-  await index.removeFile(id);
-  const code = reading.kind === "text" ? "knowledge_limit" : reading.reason;
-  return { outcome: "failed", code, message: PROBLEMS[code] };
+  return reading.outcome === "failed" ? { ...reading, message: PROBLEMS[reading.code] } : reading;
 }
 
-const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
+const PROBLEMS: Record<FileProblem, string> = {
   unsupported_type:
     "This is not a PDF, Word document (DOCX), HTML, Markdown, text or CSV file. Save it as one of these and upload it again.",
   empty: "The file is empty. Upload one with text.",
@@ -86,6 +78,8 @@ const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
     "The PDF takes more memory or time to read than one file may. Split it, or print it to a new PDF, and upload the result. Leave out pages with very detailed drawings.",
   docx_damaged: "The Word document is damaged. Save it again as DOCX and upload the new file.",
   docx_too_large: "The Word document is too large to read once it is unpacked. Split it and upload the parts.",
+  html_too_complex:
+    "The HTML file has too many elements, too many open elements within one another, or a tag with too many attributes. Split it, or save its text as Markdown, and upload the result.",
   not_readable:
     "Reading the file takes more time or memory than one file may take. Save it again in a simpler form, or split it, and upload the result.",
   too_much_text: "The file has more text than one source can hold. Split it and upload the parts.",

@@ -8,11 +8,11 @@ import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
 import type { DumpedRow, DumpPage, DumpCursor } from "./index-dump.ts";
 import type { IngestProgress } from "./indexing/ingest.ts";
-import type { CuratedAnswer } from "./indexing/store.ts";
+import type { CuratedAnswer, FileRead } from "./indexing/store.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
 
-/** The pause between two steps of a build, in which other requests are served. */
+/** The pause between two steps of indexing pages, in which other requests are served. */
 const YIELD_MS = 1;
 
 /** The object of an agent, which stores and searches its knowledge. Every method is idempotent. */
@@ -54,8 +54,8 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.store.readFilePart(sourceId, part);
   }
 
-  /** Counts a read of the stored file that begins. @returns false if it was read too often without a result, or does not exist. */
-  async beginFileRead(sourceId: string): Promise<boolean> {
+  /** Counts a read of the stored file that begins; null if there is no file. */
+  async beginFileRead(sourceId: string): Promise<FileRead | null> {
     return this.knowledge.store.beginFileRead(sourceId);
   }
 
@@ -66,16 +66,13 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** Takes one bounded step of indexing a staged text. The caller repeats it until it is done. Another `runId` starts a new build. */
   async ingestText(sourceId: string, runId: string): Promise<Sized<IngestProgress>> {
-    const progress = this.knowledge.ingestion.step(sourceId, runId);
-    // The pause lets a local workerd serve other requests before the whole build is done.
-    await scheduler.wait(YIELD_MS);
-    return this.knowledge.sized(progress, sourceId);
+    return this.knowledge.sized(this.knowledge.ingestion.step(sourceId, runId), sourceId);
   }
 
   /** Takes one bounded step of a crawl: applies the results of a batch and returns the next one. Undefined when the source was removed. */
   async crawl(source: CrawlSource, step: CrawlStep): Promise<Sized<CrawlProgress> | undefined> {
     const progress = this.knowledge.crawls.step(source, step);
-    // The same holds while pages are indexed, since nothing is fetched in between.
+    // The pause lets a local workerd serve other requests while pages are indexed, since nothing is fetched in between.
     if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(YIELD_MS);
     return progress && this.knowledge.sized(progress, source.id);
   }

@@ -6,6 +6,8 @@ export interface Block {
 }
 
 interface Line {
+  /** The place of the line in the text. */
+  start: number;
   text: string;
   /** The beginning of the line, by which its kind is recognised. */
   head: string;
@@ -24,25 +26,42 @@ export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
+/** The characters after which `blockSlices` pauses, which are read in some milliseconds. */
+const SLICE_CHARS = 64 * 1024;
+
 /** Reads the blocks of a text lazily and in order, without thematic breaks and blank lines. */
 export function* blocks(text: string): Generator<Block> {
+  for (const block of blockSlices(text)) if (block) yield block;
+}
+
+/** Reads a text as `blocks` does, and yields undefined after each slice of it, so that a long block does not take long at once. */
+export function* blockSlices(text: string): Generator<Block | undefined> {
   const reader = new LineReader(text);
   for (let line = reader.next(); line; line = reader.next()) {
+    if (reader.isSliceRead()) yield undefined;
     if (line.head.trim() === "" && line.text.trim() === "") continue;
     const fence = FENCE.exec(line.head);
-    if (fence) yield { kind: "code", text: readFence(reader, line, fence[1]!), level: 0 };
+    if (fence) yield { kind: "code", text: yield* readFence(reader, line, fence[1]!), level: 0 };
     else if (headingOf(line)) yield headingOf(line)!;
     else if (THEMATIC_BREAK.test(line.head)) continue;
-    else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: readList(reader, line), level: 0 };
+    else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: yield* readList(reader, line), level: 0 };
     else if (TABLE_ROW.test(line.head))
-      yield { kind: "table", text: readWhile(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
-    else yield readParagraph(reader, line);
+      yield { kind: "table", text: yield* readWhile(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
+    else yield yield* readParagraph(reader, line);
   }
 }
 
 class LineReader {
   private position = 0;
+  private sliceEnd = SLICE_CHARS;
   constructor(private readonly text: string) {}
+
+  /** Whether another slice was read. */
+  isSliceRead(): boolean {
+    if (this.position < this.sliceEnd) return false;
+    this.sliceEnd = this.position + SLICE_CHARS;
+    return true;
+  }
 
   next(): Line | undefined {
     const line = this.peek();
@@ -50,13 +69,19 @@ class LineReader {
     return line;
   }
 
+  /** The text from this line to the end of the last line that was read. */
+  textFrom({ start }: Line): string {
+    return this.text.slice(start, this.position - 1);
+  }
+
+  /** @param skipBlank finds the next line that is not blank, within a slice. */
   peek(skipBlank = false): Line | undefined {
     let at = this.position;
-    while (at < this.text.length) {
+    while (at < this.text.length && at - this.position <= SLICE_CHARS) {
       const found = this.text.indexOf("\n", at);
       const end = found < 0 ? this.text.length : found;
       const text = this.text.slice(at, end);
-      if (!skipBlank || text.trim() !== "") return { text, head: text.slice(0, HEAD_LENGTH) };
+      if (!skipBlank || text.trim() !== "") return { start: at, text, head: text.slice(0, HEAD_LENGTH) };
       at = end + 1;
     }
     return undefined;
@@ -76,47 +101,50 @@ function headingOf(line: Line): Block | undefined {
   return text === "" ? undefined : { kind: "heading", text, level: match[1]!.length };
 }
 
-function readFence(reader: LineReader, first: Line, mark: string): string {
-  const lines = [first.text];
+function* readFence(reader: LineReader, first: Line, mark: string): Generator<undefined, string> {
   for (let line = reader.next(); line; line = reader.next()) {
-    lines.push(line.text);
+    if (reader.isSliceRead()) yield undefined;
     const head = line.head.trim();
     if (head.startsWith(mark) && head.replaceAll(mark[0]!, "") === "") break;
   }
-  return lines.join("\n");
+  return reader.textFrom(first);
 }
 
 /** Reads a list with its continuation lines and the blank lines between its items. */
-function readList(reader: LineReader, first: Line): string {
-  const lines = [first.text];
+function* readList(reader: LineReader, first: Line): Generator<undefined, string> {
+  const parts: string[] = [];
+  let begin = first;
   for (let next = reader.peek(true); next; next = reader.peek(true)) {
     const blankBefore = reader.peek()!.text.trim() === "";
     const belongs = LIST_ITEM.test(next.head) || INDENTED.test(next.head) || (!blankBefore && isProse(next));
     if (!belongs) break;
-    while (reader.peek()!.text.trim() === "") reader.next();
-    lines.push(next.text);
+    if (blankBefore) {
+      parts.push(reader.textFrom(begin));
+      begin = next;
+      while (reader.peek()!.text.trim() === "") reader.next();
+    }
     reader.next();
+    if (reader.isSliceRead()) yield undefined;
   }
-  return lines.join("\n");
+  return [...parts, reader.textFrom(begin)].join("\n");
 }
 
-function readParagraph(reader: LineReader, first: Line): Block {
+function* readParagraph(reader: LineReader, first: Line): Generator<undefined, Block> {
   const under = reader.peek();
   const underline = under && SETEXT_UNDERLINE.exec(under.head);
   if (underline && first.text.length <= MAX_HEADING_LENGTH) {
     reader.next();
     return { kind: "heading", text: first.text.trim(), level: underline[1]!.startsWith("=") ? 1 : 2 };
   }
-  return { kind: "text", text: readWhile(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
+  return { kind: "text", text: yield* readWhile(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
 }
 
-function readWhile(reader: LineReader, first: Line, belongs: (line: Line) => boolean): string {
-  const lines = [first.text];
+function* readWhile(reader: LineReader, first: Line, belongs: (line: Line) => boolean): Generator<undefined, string> {
   for (let next = reader.peek(); next && next.text.trim() !== "" && belongs(next); next = reader.peek()) {
-    lines.push(next.text);
     reader.next();
+    if (reader.isSliceRead()) yield undefined;
   }
-  return lines.join("\n");
+  return reader.textFrom(first);
 }
 
 function isProse(line: Line): boolean {

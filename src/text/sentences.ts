@@ -10,6 +10,8 @@ const IDEOGRAPHIC = "。！？｡";
 /** A line of at least this length was probably wrapped by an editor, so its end does not end the sentence. */
 const MIN_WRAPPED_LENGTH = 60;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
+/** A longer sentence is a list or data. It ends at its next line or full stop, so that a text is read in parts of bounded length. */
+const MAX_SENTENCE_CHARS = 8_192;
 /** The length of the longest abbreviation, including the white space before it. */
 const MAX_ABBREVIATION_LENGTH = 8;
 
@@ -24,7 +26,7 @@ export function* sentenceSpans(text: string): Generator<Span> {
     if (!match) break;
     const end = endOfSentence(text, match.index, start);
     from = Math.max(end.next, match.index + 1);
-    if (!end.ends) continue;
+    if (!end.ends && from - start < MAX_SENTENCE_CHARS) continue;
     const span = trimmed(text, start, from);
     if (span) yield span;
     start = from;
@@ -41,8 +43,8 @@ export function sentences(text: string): string[] {
 function endOfSentence(text: string, at: number, start: number): { ends: boolean; next: number } {
   if (text[at] === "\n") return { ends: lineEnds(text, at), next: at + 1 };
   let next = at + 1;
-  while (next < text.length && isTerminator(text[next]!)) next++;
-  while (next < text.length && CLOSING.includes(text[next]!)) next++;
+  while (next < text.length && next - at < MAX_SENTENCE_CHARS && isTerminator(text[next]!)) next++;
+  while (next < text.length && next - at < MAX_SENTENCE_CHARS && CLOSING.includes(text[next]!)) next++;
   if (IDEOGRAPHIC.includes(text[at]!)) return { ends: true, next };
   if (next < text.length && !/\s/.test(text[next]!)) return { ends: false, next };
   const single = text[at] === "." && next === at + 1;

@@ -1,9 +1,12 @@
 import { dropBoilerplate, isRepeated } from "../extract/boilerplate.ts";
-import { ChunkCursor, CHUNKS_PER_STEP, newChunk, titleTermsOf } from "../indexing/ingest.ts";
+import { ChunkCursor, newChunk, STEP_COST, titleTermsOf } from "../indexing/ingest.ts";
 import type { Generation } from "../indexing/store.ts";
 import { utf8Length } from "../../platform/text.ts";
 import type { CrawlStore } from "./crawl-store.ts";
 import type { UnindexedPage } from "./page-store.ts";
+
+/** The least cost of a page, in the unit of STEP_COST. */
+const MIN_PAGE_COST = 512;
 
 /** Indexes the pages that a crawl has read as a new generation, and then makes it the live one. */
 export class PageIndexing {
@@ -16,11 +19,11 @@ export class PageIndexing {
    */
   step(store: CrawlStore): boolean {
     const { indexed: readPages } = store.pages.countPages();
-    for (let left = CHUNKS_PER_STEP; left > 0;) {
+    for (let left = STEP_COST; left > 0;) {
       const page = store.pages.findUnindexed();
       if (!page) return false;
       // A page without chunks costs time, too.
-      left -= Math.max(1, this.indexChunks(store, page, readPages, left));
+      left -= Math.max(MIN_PAGE_COST, this.indexChunks(store, page, readPages, left));
     }
     return true;
   }
@@ -35,28 +38,29 @@ export class PageIndexing {
     store.pages.finish();
   }
 
-  /** @returns how many chunks were added. */
-  private indexChunks(store: CrawlStore, page: UnindexedPage, readPages: number, most: number): number {
+  /** @returns the cost of the chunks that were added. */
+  private indexChunks(store: CrawlStore, page: UnindexedPage, readPages: number, maxCost: number): number {
     const { index, pages } = store;
     const { id: generationId } = generationOf(store);
     const { url, title, hash } = page;
     const document = { sourceId: store.source.id, generationId, type: "page" as const, url, title, hash };
     const documentId = page.builtId ?? index.createDocument({ ...document, textBytes: utf8Length(page.text) });
-    const next = this.cursorAt(store, page, documentId, readPages).next(most);
+    const cursor = this.cursorAt(store, page, documentId, readPages);
+    const { chunks, cost } = cursor.next(maxCost);
     const titleTerms = titleTermsOf(title);
     index.addChunks(
       documentId,
       generationId,
-      next.map((chunk) => newChunk(chunk, titleTerms)),
+      chunks.map((chunk) => newChunk(chunk, titleTerms)),
     );
-    if (next.length === most) {
+    if (!cursor.isAtEnd) {
       pages.update(page.id, { builtId: documentId });
-      return most;
+      return cost;
     }
     this.cursor = undefined;
     pages.update(page.id, { state: "indexed", builtId: documentId });
     pages.deleteText(page.id);
-    return next.length;
+    return cost;
   }
 
   /** A cursor after the page's chunks that are indexed already. */
@@ -65,7 +69,7 @@ export class PageIndexing {
     if (this.cursor?.id === documentId && this.cursor.position === indexed) return this.cursor;
     const counts = pages.countPagesPerBlock(page.blocks);
     const text = dropBoilerplate(page.text, (block) => isRepeated({ pages: readPages, holding: counts.get(block) ?? 0 }));
-    return (this.cursor = new ChunkCursor(documentId, text, indexed));
+    return (this.cursor = new ChunkCursor(documentId, [text], indexed));
   }
 }
 

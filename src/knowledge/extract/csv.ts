@@ -1,4 +1,5 @@
 import Papa from "papaparse";
+import { pacer } from "../../platform/time.ts";
 
 /** The delimiters that spreadsheets write. */
 const DELIMITERS = [",", ";", "\t"];
@@ -8,29 +9,39 @@ const SAMPLE_CHARS = 64 * 1024;
 /** A longer first cell of a column is a sentence, not a name. */
 const MAX_HEAD_CHARS = 80;
 
-/** The number of characters that are split into rows at a time. */
-const CHUNK_CHARS = 256 * 1024;
+/** After so many characters, which are split into rows in some milliseconds, other requests get their turn. */
+const SLICE_CHARS = 64 * 1024;
+/** A longer row is a quotation mark that is never closed. A row that is not whole is read again with each slice. */
+const MAX_ROW_CHARS = 512 * 1024;
 
 /**
  * Converts a CSV file to a Markdown table, whose first row names the columns. Undefined for a text that is no table: the first rows
  * of a table have equally many cells, at least two, and its first row has short names, with no space after a delimiter as in prose.
+ * @param text has line feeds as line breaks.
  * @param maxChars the table ends soon after this number of characters.
  */
-export function csvTable(text: string, maxChars: number): string | undefined {
+export async function csvTable(text: string, maxChars: number): Promise<string | undefined> {
   const sample = text.slice(0, SAMPLE_CHARS);
   const delimiter = DELIMITERS.find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > SAMPLE_CHARS));
   if (delimiter === undefined) return undefined;
-  // The rows are read one by one: all together they would take fifty times the memory of the text.
   const lines: string[] = [];
+  const pause = pacer();
   let chars = 0;
-  const step = ({ data: row }: Papa.ParseStepResult<string[]>, parser: Papa.Parser) => {
-    const cells = row.map(cellText);
-    if (lines.length > 0 && cells.every((cell) => cell === "")) return;
-    lines.push(`| ${cells.join(" | ")} |`);
-    if (lines.length === 1) lines.push(`|${" --- |".repeat(cells.length)}`);
-    if ((chars += lines.at(-1)!.length) > maxChars) parser.abort();
-  };
-  Papa.parse(text, { delimiter, skipEmptyLines: "greedy", chunkSize: CHUNK_CHARS, step });
+  let from = 0;
+  for (let to = SLICE_CHARS; from < text.length && chars <= maxChars; to += SLICE_CHARS) {
+    if (to - from > MAX_ROW_CHARS) return undefined;
+    const parser = new Papa.Parser({ delimiter, newline: "\n" });
+    const { data, meta } = parser.parse(text.slice(from, to), 0, to < text.length) as Papa.ParseResult<string[]>;
+    for (const row of data) {
+      const cells = row.map(cellText);
+      if (cells.every((cell) => cell === "")) continue;
+      lines.push(`| ${cells.join(" | ")} |`);
+      if (lines.length === 1) lines.push(`|${" --- |".repeat(cells.length)}`);
+      if ((chars += lines.at(-1)!.length) > maxChars) break;
+    }
+    from = to < text.length ? from + meta.cursor : text.length;
+    await pause();
+  }
   return lines.join("\n");
 }
 

@@ -61,7 +61,7 @@ class TooLargeError extends Error {}
  * @returns whether the archive has one of the files.
  */
 async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): Promise<boolean> {
-  const pause = pacer();
+  const pause = pacer(SLICE_BYTES);
   let paused = 0;
   let unpacked = 0;
   let entries = 0;
@@ -84,9 +84,8 @@ async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) =
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     archive.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length);
     if (failure) throw failure;
-    if (unpacked - paused < SLICE_BYTES) continue;
+    await pause(unpacked - paused);
     paused = unpacked;
-    await pause();
   }
   return isFound;
 }

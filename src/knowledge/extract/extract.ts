@@ -68,5 +68,5 @@ function normalised({ bytes, headers }: FetchedResponse): string {
 function pageOf({ headers }: FetchedResponse, whole: string, title: string): ExtractedPage {
   const { text, truncated } = truncateText(whole.trim());
   const robots = directivesOfHeader(headers.get("x-robots-tag"));
-  return { kind: "page", title, canonicalUrl: null, ...robots, text, links: [], truncated };
+  return { kind: "page", title, canonicalUrl: null, ...robots, text, links: [], truncated: truncated && "length" };
 }

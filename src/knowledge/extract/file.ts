@@ -4,7 +4,7 @@ import { extract, withoutFrontMatter } from "./extract.ts";
 import { MAX_HTML_CHARS } from "./html-tree.ts";
 import { decodeText, fileKind, type FileKind, MAX_TEXT_BYTES, type SkipReason } from "./response.ts";
 
-export type FileProblem = SkipReason | DocxProblem | "too_much_text";
+export type FileProblem = SkipReason | DocxProblem | "html_too_complex" | "too_much_text";
 
 export type FileReading = { kind: "text"; text: string } | { kind: "skipped"; reason: FileProblem };
 
@@ -27,21 +27,24 @@ async function readKind(kind: FileKind, bytes: Uint8Array): Promise<KindReading>
   // A page is read up to this length, but of a file the whole is wanted, so that it need not be parsed.
   if (kind === "html" && decodeText(bytes, null).length > MAX_HTML_CHARS) return { kind: "skipped", reason: "too_much_text" };
   const read = await extract({ url: "https://file.invalid/", headers: new Headers(), bytes });
-  return read.kind === "skipped" ? read : { kind: "text", text: read.text, truncated: read.truncated };
+  if (read.kind === "skipped") return read;
+  if (read.truncated === "structure") return { kind: "skipped", reason: "html_too_complex" };
+  return { kind: "text", text: read.text, truncated: read.truncated !== false };
 }
 
-function readText(bytes: Uint8Array): KindReading {
-  const charset = isUtf8(bytes) ? "utf-8" : "windows-1252";
-  const text = decodeText(bytes, `text/plain; charset=${charset}`).replace(/\r\n?/g, "\n");
-  if (text.length > MAX_TEXT_BYTES) return { kind: "text", text: "", truncated: true };
-  return { kind: "text", text: csvTable(text, MAX_TEXT_BYTES) ?? withoutFrontMatter(text), truncated: false };
+async function readText(bytes: Uint8Array): Promise<KindReading> {
+  // No encoding takes more than two bytes for a character that UTF-8 writes in one.
+  const isTooLong = bytes.length > 2 * MAX_TEXT_BYTES;
+  const text = isTooLong ? "" : (utf8Text(bytes) ?? decodeText(bytes, "text/plain; charset=windows-1252")).replace(/\r\n?/g, "\n");
+  if (isTooLong || text.length > MAX_TEXT_BYTES) return { kind: "skipped", reason: "too_much_text" };
+  return { kind: "text", text: (await csvTable(text, MAX_TEXT_BYTES)) ?? withoutFrontMatter(text), truncated: false };
 }
 
-function isUtf8(bytes: Uint8Array): boolean {
+/** Decodes UTF-8; undefined for other bytes. */
+function utf8Text(bytes: Uint8Array): string | undefined {
   try {
-    new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
-    return true;
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
-    return false;
+    return undefined;
   }
 }

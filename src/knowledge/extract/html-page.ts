@@ -32,7 +32,7 @@ export async function extractHtml({ url, headers, bytes }: FetchedResponse): Pro
     nofollow: head.robots.nofollow || fromHeader.nofollow,
     text: text.text,
     links,
-    truncated: truncated || main.truncated || text.truncated,
+    truncated: truncated || ((main.truncated || text.truncated) && "length"),
   };
 }
 

@@ -1,11 +1,11 @@
 import { DomHandler, Element } from "domhandler";
 import { Parser } from "htmlparser2";
 import { pacer } from "../../platform/time.ts";
+import type { Truncation } from "./response.ts";
 
 export interface HtmlTree {
   root: Element;
-  /** Whether a limit was reached, so that the tree has only the beginning of the page. */
-  truncated: boolean;
+  truncated: Truncation;
 }
 
 /** The length of a book; a longer page is data or an attack. */
@@ -85,7 +85,8 @@ function* parseSlices(html: string): Generator<void, HtmlTree> {
     parser.write(html.slice(at, Math.min(at + SLICE_CHARS, end)));
   }
   parser.end();
-  return { root: new Element("#root", {}, handler.root.children), truncated: handler.isCut || html.length > MAX_HTML_CHARS };
+  const truncated = handler.isCut ? "structure" : html.length > MAX_HTML_CHARS && "length";
+  return { root: new Element("#root", {}, handler.root.children), truncated };
 }
 
 /** Builds the tree of a page up to the limits. */

@@ -64,7 +64,7 @@ async function read(document: PdfDocument, isTruncated: boolean, { url, headers 
     ...directivesOfHeader(headers.get("x-robots-tag")),
     text,
     links: [],
-    truncated: truncated || isTruncated,
+    truncated: (truncated || isTruncated) && "length",
   };
 }
 

@@ -27,9 +27,11 @@ export interface ExtractedPage {
   /** Markdown, as `chunks` reads it; empty if the page has only links. */
   text: string;
   links: PageLink[];
-  /** Whether a limit was reached, so that only the beginning of the page was read. */
-  truncated: boolean;
+  truncated: Truncation;
 }
+
+/** The limit that was reached, so that only the beginning of the page was read: of its length, or of its elements and attributes. */
+export type Truncation = false | "length" | "structure";
 
 /** The reasons why a response holds no page. Callers see these codes. */
 export type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";

@@ -1,4 +1,4 @@
-import { type Block, blocks, LIST_ITEM } from "../../text/blocks.ts";
+import { type Block, blockSlices, LIST_ITEM } from "../../text/blocks.ts";
 import { truncateBytes, utf8Length } from "../../platform/text.ts";
 import { sentenceSpans } from "../../text/sentences.ts";
 
@@ -37,11 +37,15 @@ export function cleanText(text: string): string {
   return lines.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]/g, " ");
 }
 
+/** The chunks of a text; undefined after a stretch of it without one, so that the caller can do other work in between. */
+export type ChunkSlices = Generator<Chunk | undefined>;
+
 /** Splits a cleaned text into chunks, lazily and in linear time. */
-export function* chunks(text: string): Generator<Chunk> {
+export function* chunks(text: string): ChunkSlices {
   const packer = new Packer();
-  for (const block of blocks(text)) {
-    if (block.kind === "heading") yield* packer.heading(block);
+  for (const block of blockSlices(text)) {
+    if (!block) yield undefined;
+    else if (block.kind === "heading") yield* packer.heading(block);
     else yield* packer.block(block);
   }
   yield* packer.end();
@@ -84,11 +88,14 @@ class Packer {
     this.pendingHeading = shared ? undefined : this.path.at(-1);
   }
 
-  *block(block: Block): Generator<Chunk> {
+  *block(block: Block): ChunkSlices {
     this.pendingHeading = undefined;
     const limit = block.kind === "text" ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
     if (fits(block.text, limit)) return yield* this.piece(block.text.trimEnd(), wordCount(block.text), block.kind !== "text");
-    for (const part of split(block)) yield* this.piece(part, wordCount(part), false);
+    for (const part of split(block)) {
+      if (part === undefined) yield undefined;
+      else yield* this.piece(part, wordCount(part), false);
+    }
   }
 
   *end(): Generator<Chunk> {
@@ -137,8 +144,8 @@ function fits(text: string, words: number): boolean {
   return text.length <= words * LONG_RUN && wordCount(text) <= words && utf8Length(text) <= MAX_CHUNK_BYTES;
 }
 
-/** Splits a block that is too long for one chunk into parts of bounded size. */
-function* split(block: Block): Generator<string> {
+/** Splits a block that is too long for one chunk into parts of bounded size. Yields undefined after many lines without a part. */
+function* split(block: Block): Generator<string | undefined> {
   if (block.kind === "text") yield* packSentences(block.text);
   else if (block.kind === "table") yield* packLines(block.text, tableHeader(block.text), () => true);
   else if (block.kind === "list") yield* packLines(block.text, "", (line) => LIST_ITEM.test(line));
@@ -153,10 +160,18 @@ function* packSentences(text: string): Generator<string> {
   yield* pack.end();
 }
 
+/** After so many lines, which are read in a few milliseconds, `packLines` pauses. */
+const LINES_PER_SLICE = 10_000;
+
 /** Joins lines to packs. A pack begins only at a line for which `mayBegin` is true, unless the one before would exceed the larger limit. */
-function* packLines(text: string, header: string, mayBegin: (line: string) => boolean): Generator<string> {
+function* packLines(text: string, header: string, mayBegin: (line: string) => boolean): Generator<string | undefined> {
   const pack = new Pack("\n", header);
-  for (const line of text.split("\n")) {
+  let count = 0;
+  for (let start = 0, end = 0; start <= text.length; start = end + 1) {
+    end = text.indexOf("\n", start);
+    if (end < 0) end = text.length;
+    const line = text.slice(start, end);
+    if (++count % LINES_PER_SLICE === 0) yield undefined;
     for (const piece of bounded(line)) yield* pack.add(piece, mayBegin(line));
   }
   yield* pack.end();

@@ -1,5 +1,5 @@
 import { terms } from "../../text/terms.ts";
-import { type Chunk, chunks, cleanText } from "./chunk.ts";
+import { type Chunk, chunks, type ChunkSlices, cleanText } from "./chunk.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
 
 /** The progress of a build. The caller repeats the step until it is done. */
@@ -10,8 +10,14 @@ export type IngestProgress =
 
 /** A part of each content hash. Increment it with every change of chunks or terms, so that the next sync builds a new index. */
 export const PIPELINE_VERSION = 2;
-/** The chunks of one step, which takes about 20 ms, for which a search may have to wait. Half as many would take a third longer in total. */
-export const CHUNKS_PER_STEP = 64;
+/**
+ * The cost of one step, which takes about 5 ms, for which a search may have to wait. The cost of a chunk is its length, or
+ * MIN_CHUNK_COST if it is shorter.
+ */
+export const STEP_COST = 32 * 1024;
+const MIN_CHUNK_COST = 512;
+/** The cost of a stretch of the text that is read without a chunk. */
+const SLICE_COST = STEP_COST / 2;
 /** The number of builds that one batch of the queue starts, each with a text of up to 5 MB. Without a cursor, each step reads the text again. */
 const MAX_CACHED_CURSORS = 5;
 const MAX_TITLE_LENGTH = 300;
@@ -20,29 +26,50 @@ const MAX_TITLE_LENGTH = 300;
 export class ChunkCursor {
   /** The number of chunks returned so far. A cursor whose position differs from the stored one (after a failed write) is replaced. */
   position = 0;
-  private readonly chunks: Iterator<Chunk>;
+  /** Whether all chunks were returned. */
+  isAtEnd = false;
+  private readonly chunks: ChunkSlices;
 
-  /** @param id of the generation or document that is built. */
+  /**
+   * @param id of the generation or document that is built.
+   * @param parts the text. Each part is cleaned by itself.
+   */
   constructor(
     readonly id: number,
-    text: string,
+    parts: Iterable<string>,
     startAt: number,
   ) {
-    this.chunks = chunks(cleanText(text));
-    this.next(startAt);
+    this.chunks = chunksOf(parts);
+    while (this.position < startAt && !this.isAtEnd) this.read();
   }
 
-  /** The next chunks, at most `count`. */
-  next(count: number): Chunk[] {
+  /** The next chunks, until reading them costs this much. There may be none before the end, too. */
+  next(maxCost: number): { chunks: Chunk[]; cost: number } {
     const found: Chunk[] = [];
-    while (found.length < count) {
-      const { value, done } = this.chunks.next();
-      if (done) break;
-      found.push(value);
+    let cost = 0;
+    while (cost < maxCost && !this.isAtEnd) {
+      const chunk = this.read();
+      if (chunk) found.push(chunk);
+      cost += chunk ? Math.max(MIN_CHUNK_COST, chunk.content.length) : SLICE_COST;
     }
-    this.position += found.length;
-    return found;
+    return { chunks: found, cost };
   }
+
+  private read(): Chunk | undefined {
+    const { value, done = false } = this.chunks.next() as IteratorResult<Chunk | undefined, undefined>;
+    this.isAtEnd = done;
+    if (value) this.position++;
+    return value;
+  }
+}
+
+function* chunksOf(parts: Iterable<string>): ChunkSlices {
+  let text = "";
+  for (const part of parts) {
+    if (text !== "" && part !== "") yield undefined;
+    text += cleanText(part);
+  }
+  yield* chunks(text);
 }
 
 /** Indexes text sources in bounded steps, each as a new generation beside the live one. */
@@ -113,14 +140,15 @@ export class TextIngestion {
 
   private build(sourceId: string, title: string, generation: Generation): IngestProgress {
     const document = this.store.findDocument(generation.id, sourceId)!;
-    const next = this.cursorAt(sourceId, generation, document.chunksCount).next(CHUNKS_PER_STEP);
+    const cursor = this.cursorAt(sourceId, generation, document.chunksCount);
+    const { chunks: next } = cursor.next(STEP_COST);
     const titleTerms = titleTermsOf(title);
     this.store.addChunks(
       document.id,
       generation.id,
       next.map((chunk) => newChunk(chunk, titleTerms)),
     );
-    if (next.length === CHUNKS_PER_STEP) return { done: false };
+    if (!cursor.isAtEnd) return { done: false };
     this.cursors.delete(generation.id);
     if (document.chunksCount + next.length === 0) {
       return this.fail(sourceId, "text_empty", "The text holds nothing to answer from. Create the source again with text.");
@@ -135,7 +163,7 @@ export class TextIngestion {
     if (cached?.position === indexed) return cached;
     this.cursors.delete(id);
     if (this.cursors.size === MAX_CACHED_CURSORS) this.cursors.delete(this.cursors.keys().next().value!);
-    const cursor = new ChunkCursor(id, this.store.readText(sourceId), indexed);
+    const cursor = new ChunkCursor(id, this.store.textParts(sourceId), indexed);
     this.cursors.set(id, cursor);
     return cursor;
   }

@@ -56,6 +56,14 @@ export interface NewChunk {
   bodyTerms: string;
 }
 
+/** A read of a stored file that begins. */
+export interface FileRead {
+  /** The size of the file, in bytes. */
+  length: number;
+  /** False if the file was read too often without a result. */
+  isAllowed: boolean;
+}
+
 export interface IndexSizes {
   chunks: number;
   answers: number;
@@ -195,11 +203,21 @@ export class IndexStore {
   }
 
   readText(sourceId: string): string {
+    return [...this.textParts(sourceId)].join("");
+  }
+
+  /** Reads a text lazily. No part ends between the two characters of a line break. */
+  *textParts(sourceId: string): Generator<string> {
     const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
-    const parts = this.sql.exec<{ bytes: ArrayBuffer }>("SELECT bytes FROM text_parts WHERE source_id = ? ORDER BY part", sourceId);
-    let text = "";
-    for (const { bytes } of parts) text += decoder.decode(bytes, { stream: true });
-    return text + decoder.decode();
+    const query = "SELECT bytes FROM text_parts WHERE source_id = ? AND part = ?";
+    let held = "";
+    for (let part = 0; ; part++) {
+      const [row] = this.all<{ bytes: ArrayBuffer }>(query, sourceId, part);
+      const text = held + (row ? decoder.decode(row.bytes, { stream: true }) : decoder.decode());
+      held = row && text.endsWith("\r") ? "\r" : "";
+      yield text.slice(0, text.length - held.length);
+      if (!row) return;
+    }
   }
 
   putText(sourceId: string, { name, hash }: StagedText, bytes: Uint8Array): void {
@@ -238,10 +256,14 @@ export class IndexStore {
     return row ? new Uint8Array(row.bytes) : null;
   }
 
-  /** Counts a read of a file that begins. @returns false if the file was read too often without a result, or does not exist. */
-  beginFileRead(sourceId: string): boolean {
+  /** Counts a read of a file that begins; null if there is no file. */
+  beginFileRead(sourceId: string): FileRead | null {
+    if (this.isEmpty) return null;
+    const size = "SELECT coalesce(sum(length(bytes)), 0) AS length FROM file_parts WHERE source_id = ?";
+    const { length } = this.sql.exec<{ length: number }>(size, sourceId).one();
+    if (length === 0) return null;
     const update = "UPDATE file_parts SET reads = reads + 1 WHERE source_id = ? AND part = 0 AND reads < ? RETURNING 1";
-    return this.write(() => this.all(update, sourceId, MAX_READS).length > 0);
+    return { length, isAllowed: this.write(() => this.all(update, sourceId, MAX_READS).length > 0) };
   }
 
   deleteFile(sourceId: string): void {

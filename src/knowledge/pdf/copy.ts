@@ -63,21 +63,19 @@ class Copy {
     const root = file.dict(file.trailer.get("Root"));
     const tree = writer.next();
     const kids: PdfRef[] = [];
-    const pause = pacer();
+    const pause = pacer(CONTENT_BYTES_PER_TURN);
     let cost = 0;
-    let turnBytes = 0;
     let isTruncated = false;
     for (const page of this.pages(root?.get("Pages"))) {
       if (kids.length === MAX_PAGES) {
         isTruncated = true;
         break;
       }
+      const before = this.contentBytes;
       const copied = this.page(page, tree);
       if ((cost += copied.cost) > MAX_TEXT_BYTES) throw new PdfTooLargeError();
       kids.push(copied.object);
-      if (this.contentBytes - turnBytes < CONTENT_BYTES_PER_TURN) continue;
-      turnBytes = this.contentBytes;
-      await pause();
+      await pause(this.contentBytes - before);
     }
     if (kids.length === 0) throw new Error("The PDF has no pages");
     writer.object(

@@ -9,12 +9,15 @@ import {
 } from "@remix-run/multipart-parser";
 import { type BodyLimits, payloadTooLarge } from "./body.ts";
 import { sha256OfPieces } from "../crypto/hashes.ts";
+import { pacer } from "../time.ts";
 import type { ValidationItem } from "./errors.ts";
 import { valueError } from "./validation.ts";
 
 /** The limit of all fields and headers together, without the file. */
 const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
+/** After so many bytes, which are received in a few milliseconds, other requests get their turn. */
+const SLICE_BYTES = 512 * 1024;
 
 /** A file of a form, in the pieces in which it was received. */
 export class FormFile {
@@ -73,9 +76,11 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
 
 /** The parts of a form. What follows its last boundary is not read. */
 async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
+  const pause = pacer(SLICE_BYTES);
   for await (const chunk of body.values({ preventCancel: true })) {
     if (isFinished(parser)) return;
     yield* parser.write(chunk);
+    await pause(chunk.length);
   }
   parser.finish();
 }

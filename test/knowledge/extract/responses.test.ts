@@ -97,7 +97,7 @@ describe("kinds of responses", () => {
 
   test("cuts a text that is too long at a line, and says so", async () => {
     const found = await read("A line of a log.\n".repeat(100_000), "text/plain");
-    expect(found).toMatchObject({ kind: "page", truncated: true });
+    expect(found).toMatchObject({ kind: "page", truncated: "length" });
     expect(found.kind === "page" && found.text.endsWith("A line of a log.")).toBe(true);
   });
 });
