@@ -46,6 +46,25 @@ export function pacer(sliceBytes = 0): (bytes?: number) => Promise<void> {
   };
 }
 
+/** Work that is done in slices: it yields between them, and returns its result. */
+export type Slices<Result> = Generator<void, Result>;
+
+/** Does work in slices, between which the isolate serves other requests. */
+export async function inSlices<Result>(slices: Slices<Result>): Promise<Result> {
+  const pause = pacer();
+  for (let next = slices.next(); ; next = slices.next()) {
+    if (next.done) return next.value;
+    await pause();
+  }
+}
+
+/** Does all slices of work at once. */
+export function atOnce<Result>(slices: Slices<Result>): Result {
+  let next = slices.next();
+  while (!next.done) next = slices.next();
+  return next.value;
+}
+
 /**
  * Calls `onIdle` whenever `reset` was not called for `limitMs`, until it is stopped. `reset` only notes the time: setting a
  * timer for each token of an answer would cost more than the token.

@@ -49,7 +49,7 @@ export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<Doc
     return { kind: "skipped", reason: error instanceof TooLargeError ? "docx_too_large" : "docx_damaged" };
   }
   const renderer = new MarkdownRenderer({ controlled: new Set(), mainAncestors: new Set() }, false, maxChars);
-  const { text, truncated } = renderer.render([tree.root]);
+  const { text, truncated } = await renderer.render([tree.root]);
   return { kind: "text", text, truncated: tree.isTruncated || truncated };
 }
 
@@ -62,11 +62,11 @@ class TooLargeError extends Error {}
  */
 async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): Promise<boolean> {
   const pause = pacer(SLICE_BYTES);
-  let paused = 0;
   let unpacked = 0;
   let entries = 0;
   let isFound = false;
   let failure: Error | undefined;
+  const waiting: { data: Uint8Array; take: (part: Uint8Array, isLastPart: boolean) => void }[] = [];
   const archive = new Unzip((file) => {
     if (++entries > MAX_ENTRIES) failure = new TooLargeError();
     const take = wanted[DOCUMENT.test(file.name) ? "document" : file.name];
@@ -76,7 +76,7 @@ async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) =
     file.ondata = (error, data, isLast) => {
       if (error) failure = error;
       else if ((unpacked += data.length) > MAX_UNPACKED_BYTES) failure = new TooLargeError();
-      else take(decoder.decode(data, { stream: !isLast }));
+      else waiting.push({ data, take: (part, isLastPart) => take(decoder.decode(part, { stream: !(isLast && isLastPart) })) });
     };
     file.start();
   });
@@ -84,8 +84,12 @@ async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) =
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     archive.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length);
     if (failure) throw failure;
-    await pause(unpacked - paused);
-    paused = unpacked;
+    for (const { data, take } of waiting.splice(0)) {
+      for (let from = 0; from === 0 || from < data.length; from += SLICE_BYTES) {
+        take(data.subarray(from, from + SLICE_BYTES), from + SLICE_BYTES >= data.length);
+        await pause(Math.min(SLICE_BYTES, data.length - from));
+      }
+    }
   }
   return isFound;
 }

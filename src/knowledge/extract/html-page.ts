@@ -1,6 +1,7 @@
 import { type Element, isTag, type Text } from "domhandler";
 import { existsOne, getElementsByTagName, getElementsByTagType } from "domutils";
 import { ElementType } from "htmlparser2";
+import { pacer } from "../../platform/time.ts";
 import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
@@ -17,8 +18,14 @@ const DESCRIPTION_HEAD_CHARS = 40;
 /** Reads a page of HTML. */
 export async function extractHtml({ url, headers, bytes }: FetchedResponse): Promise<ExtractedPage> {
   const { root, truncated } = await parsePage(decodeText(bytes, headers.get("content-type")));
+  // Each of these visits all elements.
+  const pause = pacer();
   const head = readHead(root);
-  const main = mainText(root, pageFacts(root));
+  await pause();
+  const facts = pageFacts(root);
+  await pause();
+  const main = await mainText(root, facts);
+  await pause();
   const text = truncateText(withQuestions(withDescription(main.text, head.description), head.structuredData));
   const links = linksOf(root, url, head.baseHref);
   const refreshTo = head.refreshTo === null ? null : resolveLink(head.refreshTo, url);
@@ -154,25 +161,28 @@ function pageFacts(root: Element): PageFacts {
  * Renders a page's main part: its main element, its only article or a container with a known name, otherwise the body without
  * boilerplate, or with boilerplate if nearly no other text is left.
  */
-function mainText(root: Element, facts: PageFacts): { text: string; truncated: boolean } {
+async function mainText(root: Element, facts: PageFacts): Promise<{ text: string; truncated: boolean }> {
   const renderer = new MarkdownRenderer(facts, true, MAX_TEXT_CHARS);
   const body = find(root, (element) => element.name === "body")[0] ?? root;
-  const ofBody = renderer.render([body]);
+  const ofBody = await renderer.render([body]);
+  const pause = pacer();
   for (const candidate of candidates(body)) {
-    const main = renderer.render(candidate);
+    await pause();
+    const main = await renderer.render(candidate);
     if (main.text.length >= Math.max(MIN_MAIN_CHARS, ofBody.text.length * MIN_MAIN_SHARE)) return main;
   }
   if (ofBody.text.length >= MIN_MAIN_CHARS || textLength(body) < MIN_MAIN_CHARS) return ofBody;
-  const whole = new MarkdownRenderer(facts, false, MAX_TEXT_CHARS).render([body]);
+  const whole = await new MarkdownRenderer(facts, false, MAX_TEXT_CHARS).render([body]);
   return whole.text.length >= MIN_MAIN_CHARS ? whole : ofBody;
 }
 
-/** Candidates for the main part, the most likely first. */
-function candidates(body: Element): Element[][] {
-  const mains = find(body, isOnlyMain);
+/** Candidates for the main part, the most likely first; a candidate without elements is no main part. */
+function* candidates(body: Element): Generator<Element[]> {
+  yield find(body, isOnlyMain);
   const articles = find(body, (element) => element.name === "article");
+  yield articles.length === 1 ? articles : [];
   const named = find(body, (element) => hasClass(element, CONTENT_CLASS) || CONTENT_ID.test(element.attribs["id"] ?? ""));
-  return [mains, articles.length === 1 ? articles : [], named.length <= MAX_CANDIDATES ? named : []].filter((found) => found.length > 0);
+  yield named.length <= MAX_CANDIDATES ? named : [];
 }
 
 /** The outermost matching elements, in order. */

@@ -1,5 +1,6 @@
 import { type Element, isTag } from "domhandler";
 import { existsOne } from "domutils";
+import type { Slices } from "../../platform/time.ts";
 
 /** A table with more columns is a layout or an attack. */
 const MAX_COLUMNS = 40;
@@ -28,11 +29,11 @@ export function rowsOf(table: Element): Element[] {
  * Renders a table as Markdown. A cell that spans rows is repeated in each row; one that spans columns is followed by empty cells. The
  * ruler follows the first row if that is a header, so that each part of a table that is cut has the header.
  */
-export function tableText(rows: Element[], textOf: (cell: Element) => string): string {
+export function* tableText(rows: Element[], textOf: (cell: Element) => Slices<string>): Slices<string> {
   const spanning = new Map<number, { text: string; rows: number }>();
   const lines: string[] = [];
   for (const row of rows) {
-    const cells = rowCells(row, spanning, textOf);
+    const cells = yield* rowCells(row, spanning, textOf);
     if (cells.every((cell) => cell === "")) continue;
     lines.push(`| ${cells.join(" | ")} |`);
     const isHeader = lines.length === 1 && cellsOf(row).length > 1 && cellsOf(row).every((cell) => cell.name === "th");
@@ -41,7 +42,11 @@ export function tableText(rows: Element[], textOf: (cell: Element) => string): s
   return lines.join("\n");
 }
 
-function rowCells(row: Element, spanning: Map<number, { text: string; rows: number }>, textOf: (cell: Element) => string): string[] {
+function* rowCells(
+  row: Element,
+  spanning: Map<number, { text: string; rows: number }>,
+  textOf: (cell: Element) => Slices<string>,
+): Slices<string[]> {
   const cells: string[] = [];
   const fillSpanned = (): void => {
     for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
@@ -53,9 +58,7 @@ function rowCells(row: Element, spanning: Map<number, { text: string; rows: numb
   for (const cell of cellsOf(row)) {
     fillSpanned();
     if (cells.length >= MAX_COLUMNS) break;
-    const text = textOf(cell)
-      .replace(/(?<!\s)\s*\n\s*/g, " ")
-      .replaceAll("|", "\\|");
+    const text = (yield* textOf(cell)).replace(/(?<!\s)\s*\n\s*/g, " ").replaceAll("|", "\\|");
     const columns = span(cell, "colspan", MAX_COLUMNS - cells.length);
     const rows = span(cell, "rowspan", MAX_ROW_SPAN);
     for (let column = 0; column < columns; column++) {

@@ -1,4 +1,5 @@
 import { type ChildNode, Element, isTag, isText } from "domhandler";
+import { inSlices, type Slices } from "../../platform/time.ts";
 import { cleanCharacters, cleanLine, withoutLinkSign } from "./clean.ts";
 import {
   hasQuestion,
@@ -43,6 +44,9 @@ const MAX_NESTING = 12;
 const BOILERPLATE_LINE =
   /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
 
+/** After so many nodes, which are rendered in a few milliseconds, other requests get their turn. */
+const NODES_PER_SLICE = 500;
+
 interface RenderContext {
   withinMain: boolean;
   listDepth: number;
@@ -85,6 +89,7 @@ class Flow {
 /** Renders elements of one page as Markdown. */
 export class MarkdownRenderer {
   private level = 1;
+  private nodes = 0;
   /** The characters of text so far. */
   private chars = 0;
 
@@ -95,19 +100,21 @@ export class MarkdownRenderer {
     private readonly maxChars: number,
   ) {}
 
-  /** Renders elements, as far as the most text allows. */
-  render(elements: readonly Element[]): { text: string; truncated: boolean } {
+  /** Renders elements, as far as the most text allows, in slices between which the isolate serves other requests. */
+  async render(elements: readonly Element[]): Promise<{ text: string; truncated: boolean }> {
     this.chars = 0;
-    const texts = elements.map((element) => {
+    const texts: string[] = [];
+    for (const element of elements) {
       this.level = 1;
-      return this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, nesting: 0, classes: "" }).join("\n\n");
-    });
+      const blocks = this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, nesting: 0, classes: "" });
+      texts.push((await inSlices(blocks)).join("\n\n"));
+    }
     return { text: texts.join("\n\n"), truncated: this.chars > this.maxChars };
   }
 
-  private renderBlocks(element: Element, context: RenderContext): string[] {
+  private *renderBlocks(element: Element, context: RenderContext): Slices<string[]> {
     const flow = new Flow();
-    this.renderNodes(element.children, flow, { ...context, nesting: context.nesting + 1 });
+    yield* this.renderNodes(element.children, flow, { ...context, nesting: context.nesting + 1 });
     return flow.end();
   }
 
@@ -118,55 +125,58 @@ export class MarkdownRenderer {
     return kept;
   }
 
-  private inlineText(element: Element, context: RenderContext): string {
-    return cleanLine(this.renderBlocks(element, context).join(" "));
+  private *inlineText(element: Element, context: RenderContext): Slices<string> {
+    return cleanLine((yield* this.renderBlocks(element, context)).join(" "));
   }
 
-  private renderNodes(nodes: ChildNode[], flow: Flow, context: RenderContext): void {
+  private *renderNodes(nodes: ChildNode[], flow: Flow, context: RenderContext): Slices<void> {
     for (const node of nodes) {
+      if (++this.nodes % NODES_PER_SLICE === 0) yield;
       if (this.chars > this.maxChars) return;
       if (isText(node)) flow.text(this.bounded(node.data.replace(/[ \t\n\r\f]+/g, " ")));
-      else if (isTag(node)) this.element(node, flow, context);
+      else if (isTag(node)) yield* this.element(node, flow, context);
     }
   }
 
-  private element(element: Element, flow: Flow, context: RenderContext): void {
+  private *element(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     if (element.name === "br") return flow.text("\n");
     if (this.isLeftOut(element, context)) return BLOCKS.has(element.name) ? flow.break() : undefined;
     if (element.name === "img") return flow.text(imageText(element));
-    if (context.nesting > MAX_NESTING) return this.plain(element, flow, context);
-    if (element.name === "button") return this.button(element, flow, context);
-    if (HEADING.test(element.name)) return this.heading(element, Number(element.name[1]), flow, context);
-    if (element.attribs["role"] === "heading") return this.heading(element, ariaLevel(element), flow, context);
-    if (!BLOCKS.has(element.name)) return this.renderNodes(element.children, flow, context);
+    if (context.nesting > MAX_NESTING) return yield* this.plain(element, flow, context);
+    if (element.name === "button") return yield* this.button(element, flow, context);
+    if (HEADING.test(element.name)) return yield* this.heading(element, Number(element.name[1]), flow, context);
+    if (element.attribs["role"] === "heading") return yield* this.heading(element, ariaLevel(element), flow, context);
+    if (!BLOCKS.has(element.name)) return yield* this.renderNodes(element.children, flow, context);
     flow.break();
-    this.block(element, flow, within(element, context));
+    yield* this.block(element, flow, within(element, context));
     flow.break();
   }
 
   /** Renders the text of an element without its structure. */
-  private plain(element: Element, flow: Flow, context: RenderContext): void {
+  private *plain(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     const isBlock = BLOCKS.has(element.name) || HEADING.test(element.name);
     if (isBlock) flow.break();
-    this.renderNodes(element.children, flow, context);
+    yield* this.renderNodes(element.children, flow, context);
     if (isBlock) flow.break();
   }
 
-  private block(element: Element, flow: Flow, context: RenderContext): void {
+  private *block(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     switch (element.name) {
       case "pre":
         return flow.block(this.bounded(codeBlock(element, context.classes)));
       case "ul":
       case "ol":
-        return containsSections(element) ? this.renderNodes(element.children, flow, context) : flow.block(this.list(element, context));
+        return containsSections(element)
+          ? yield* this.renderNodes(element.children, flow, context)
+          : flow.block(yield* this.list(element, context));
       case "dl":
-        return this.definitions(element, flow, context);
+        return yield* this.definitions(element, flow, context);
       case "table":
-        return this.table(element, flow, context);
+        return yield* this.table(element, flow, context);
       case "details":
-        return this.details(element, flow, context);
+        return yield* this.details(element, flow, context);
       default:
-        return this.renderNodes(element.children, flow, context);
+        return yield* this.renderNodes(element.children, flow, context);
     }
   }
 
@@ -178,14 +188,14 @@ export class MarkdownRenderer {
     return isBoilerplate(element, this.facts, context.withinMain);
   }
 
-  private heading(element: Element, level: number, flow: Flow, context: RenderContext): void {
+  private *heading(element: Element, level: number, flow: Flow, context: RenderContext): Slices<void> {
     // A heading that was never closed contains the elements after it.
     if (element.children.some((child) => isTag(child) && NOT_IN_HEADINGS.test(child.name))) {
       flow.break();
-      return this.renderNodes(element.children, flow, context);
+      return yield* this.renderNodes(element.children, flow, context);
     }
     const children = element.children.filter((child) => !isTag(child) || !isPermalink(child));
-    const text = this.inlineText(withPlainHeadings(new Element("div", element.attribs, children)), context);
+    const text = yield* this.inlineText(withPlainHeadings(new Element("div", element.attribs, children)), context);
     this.headingLine(withoutLinkSign(text), level, flow);
   }
 
@@ -204,23 +214,23 @@ export class MarkdownRenderer {
     this.level = level;
   }
 
-  private button(element: Element, flow: Flow, context: RenderContext): void {
+  private *button(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     if (isAccordionButton(element))
-      this.questionHeading(this.inlineText(new Element("div", element.attribs, element.children), context), flow);
+      this.questionHeading(yield* this.inlineText(new Element("div", element.attribs, element.children), context), flow);
   }
 
-  private details(element: Element, flow: Flow, context: RenderContext): void {
+  private *details(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     const summary = element.children.find((child): child is Element => isTag(child) && child.name === "summary");
     const rest = element.children.filter((child) => child !== summary);
     if (summary) {
-      const title = this.inlineText(withPlainHeadings(summary), context);
+      const title = yield* this.inlineText(withPlainHeadings(summary), context);
       if (hasQuestion(title)) this.questionHeading(title, flow);
       else flow.block(title);
     }
-    this.renderNodes(rest, flow, context);
+    yield* this.renderNodes(rest, flow, context);
   }
 
-  private list(element: Element, context: RenderContext): string {
+  private *list(element: Element, context: RenderContext): Slices<string> {
     if (isTableOfContents(element)) return "";
     const lines: string[] = [];
     let number = Number.parseInt(element.attribs["start"] ?? "1", 10) || 1;
@@ -228,7 +238,8 @@ export class MarkdownRenderer {
     const indent = context.listDepth < MAX_LIST_DEPTH ? "  " : "";
     for (const child of element.children) {
       if (!isTag(child) || this.isLeftOut(child, context)) continue;
-      const blocks = child.name === "li" ? this.renderBlocks(child, deeper) : this.renderBlocks(new Element("div", {}, [child]), deeper);
+      const blocks =
+        child.name === "li" ? yield* this.renderBlocks(child, deeper) : yield* this.renderBlocks(new Element("div", {}, [child]), deeper);
       if (blocks.length === 0) continue;
       const mark = element.name === "ol" ? `${number++}. ` : "- ";
       lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);
@@ -236,16 +247,16 @@ export class MarkdownRenderer {
     return lines.join("\n");
   }
 
-  private definitions(element: Element, flow: Flow, context: RenderContext): void {
+  private *definitions(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     let term = "";
     for (const child of definitionItems(element)) {
       if (this.isLeftOut(child, context)) continue;
       if (child.name === "dt") {
         if (term !== "") flow.block(term);
-        term = this.inlineText(withPlainHeadings(child), context).replace(/(?<!\s)\s*:$/, "");
+        term = (yield* this.inlineText(withPlainHeadings(child), context)).replace(/(?<!\s)\s*:$/, "");
         continue;
       }
-      const blocks = this.renderBlocks(child, context);
+      const blocks = yield* this.renderBlocks(child, context);
       const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
       if (term !== "" && hasQuestion(term)) this.questionHeading(term, flow);
       else if (term !== "" && !isShort) flow.block(term);
@@ -255,13 +266,13 @@ export class MarkdownRenderer {
     if (term !== "") flow.block(term);
   }
 
-  private table(element: Element, flow: Flow, context: RenderContext): void {
+  private *table(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     const rows = rowsOf(element).filter((row) => !this.isLeftOut(row, context));
-    if (isLayoutTable(element, rows)) return this.renderNodes(element.children, flow, context);
+    if (isLayoutTable(element, rows)) return yield* this.renderNodes(element.children, flow, context);
     for (const child of element.children) {
-      if (isTag(child) && child.name === "caption") flow.block(this.inlineText(child, context));
+      if (isTag(child) && child.name === "caption") flow.block(yield* this.inlineText(child, context));
     }
-    flow.block(tableText(rows, (cell) => this.inlineText(cell, context)));
+    flow.block(yield* tableText(rows, (cell) => this.inlineText(cell, context)));
   }
 }
 

@@ -1,6 +1,6 @@
 import { DomHandler, Element } from "domhandler";
 import { Parser } from "htmlparser2";
-import { pacer } from "../../platform/time.ts";
+import { atOnce, inSlices, type Slices } from "../../platform/time.ts";
 import type { Truncation } from "./response.ts";
 
 export interface HtmlTree {
@@ -57,25 +57,15 @@ const IMPLIED_END_REACH = 12;
 
 /** Parses HTML of any quality, in bounded time and memory. Never throws. */
 export function parseHtml(html: string): HtmlTree {
-  const slices = parseSlices(html);
-  for (;;) {
-    const next = slices.next();
-    if (next.done) return next.value;
-  }
+  return atOnce(parseSlices(html));
 }
 
 /** Parses a whole page as `parseHtml` does, in slices between which the isolate serves other requests. */
-export async function parsePage(html: string): Promise<HtmlTree> {
-  const slices = parseSlices(html);
-  const pause = pacer();
-  for (;;) {
-    const next = slices.next();
-    if (next.done) return next.value;
-    await pause();
-  }
+export function parsePage(html: string): Promise<HtmlTree> {
+  return inSlices(parseSlices(html));
 }
 
-function* parseSlices(html: string): Generator<void, HtmlTree> {
+function* parseSlices(html: string): Slices<HtmlTree> {
   const handler = new BoundedHandler();
   const parser = new Parser(handler);
   handler.onLimit = () => parser.pause();

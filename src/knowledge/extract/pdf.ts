@@ -40,7 +40,7 @@ export async function extractPdf(response: FetchedResponse): Promise<Extraction>
 
 /** Copies what the text needs. The rest of the file is released when this returns. */
 async function copyOf(bytes: Uint8Array): Promise<PdfCopy> {
-  const file = new PdfFile(bytes);
+  const file = await PdfFile.open(bytes);
   if (file.isEncrypted()) await decryptStreams(file);
   return textCopy(file);
 }

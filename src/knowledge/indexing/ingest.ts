@@ -1,3 +1,4 @@
+import { sha256OfPieces } from "../../platform/crypto/hashes.ts";
 import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, type ChunkSlices, cleanText } from "./chunk.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
@@ -202,10 +203,6 @@ export function newChunk({ heading, content }: Chunk, titleTerms: string): NewCh
   return { heading, content, titleTerms, headingTerms: headingTermsOf(heading), bodyTerms: terms(content).join(" ") };
 }
 
-async function contentHash(name: string, bytes: Uint8Array): Promise<string> {
-  const head = new TextEncoder().encode(`${name.length}:${name}:`);
-  const all = new Uint8Array(head.length + bytes.length);
-  all.set(head);
-  all.set(bytes, head.length);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", all)).toHex();
+function contentHash(name: string, bytes: Uint8Array): Promise<string> {
+  return sha256OfPieces([new TextEncoder().encode(`${name.length}:${name}:`), bytes]);
 }

@@ -243,7 +243,9 @@ export class IndexStore {
       const waiting = this.sql.exec<{ bytes: number }>("SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM file_parts").one().bytes;
       if (waiting + bytes.length > MAX_WAITING_BYTES) return false;
       const insert = "INSERT OR REPLACE INTO file_parts (source_id, part, bytes) VALUES (?, ?, ?)";
-      this.sql.exec(insert, sourceId, part, bytes.slice().buffer);
+      // A part that was sent by itself is not copied.
+      const isWhole = bytes.length === bytes.buffer.byteLength;
+      this.sql.exec(insert, sourceId, part, isWhole ? bytes.buffer : bytes.slice().buffer);
       return true;
     });
   }

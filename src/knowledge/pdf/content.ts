@@ -1,9 +1,10 @@
+import type { Slices } from "../../platform/time.ts";
 import { isSpace, Lexer } from "./lexer.ts";
 
 /** What a content stream uses. */
 export interface ContentNames {
   /** Whether the name is that of a form, whose content is shown in this place. */
-  form: (name: string) => boolean;
+  form: (name: string) => Slices<boolean>;
   font: (name: string) => boolean;
 }
 
@@ -16,6 +17,8 @@ const OPERATORS = new Map<string, number>([
   ["Tm", 6],
   ["cm", 6],
 ]);
+/** After so many tokens, which are read in a few milliseconds, other requests get their turn. */
+const TOKENS_PER_SLICE = 20_000;
 const MAX_OPERANDS = 6;
 /** Operands without an operator are dropped from time to time. */
 const MAX_HELD_OPERANDS = 64;
@@ -30,7 +33,7 @@ const AFTER_IMAGE_BYTES = 10;
  * Reduces a content stream to its text: it writes the operators that show and place text, one a line, and leaves out drawings and
  * images, which are most of a stream and take as long to read.
  */
-export function textContent(bytes: Uint8Array, { form, font }: ContentNames): Uint8Array {
+export function* textContent(bytes: Uint8Array, { form, font }: ContentNames): Slices<Uint8Array> {
   const lexer = new Lexer(bytes);
   // The spaces between operands may be new.
   const output = new Uint8Array(2 * bytes.length + 2);
@@ -45,14 +48,16 @@ export function textContent(bytes: Uint8Array, { form, font }: ContentNames): Ui
     length += end - start;
     output[length++] = SPACE;
   };
-  const isUsed = (operator: string, operand: number): boolean => {
+  function* isUsed(operator: string, operand: number): Slices<boolean> {
     if (operator === "q") return ++savedStates <= MAX_SAVED_STATES;
     if (operator === "Q") return savedStates > 0 && --savedStates < MAX_SAVED_STATES;
     if (operator !== "Do" && operator !== "Tf") return true;
     const name = new Lexer(bytes, starts[operand]);
-    return name.next() === "name" && (operator === "Do" ? form : font)(name.name());
-  };
-  for (let kind = lexer.next(); kind !== "end"; kind = lexer.next()) {
+    if (name.next() !== "name") return false;
+    return operator === "Do" ? yield* form(name.name()) : font(name.name());
+  }
+  for (let kind = lexer.next(), tokens = 1; kind !== "end"; kind = lexer.next(), tokens++) {
+    if (tokens % TOKENS_PER_SLICE === 0) yield;
     if (kind !== "keyword") {
       if (kind === "]") {
         arrays--;
@@ -72,7 +77,7 @@ export function textContent(bytes: Uint8Array, { form, font }: ContentNames): Ui
     if (operator === "BI") skipInlineImage(lexer);
     const count = OPERATORS.get(operator);
     const from = starts.length - (count ?? 0);
-    if (count !== undefined && from >= 0 && arrays === 0 && isUsed(operator, from)) {
+    if (count !== undefined && from >= 0 && arrays === 0 && (yield* isUsed(operator, from))) {
       for (let at = from; at < starts.length; at++) write(starts[at]!, ends[at]!);
       write(lexer.start, lexer.end);
       output[length - 1] = LF;

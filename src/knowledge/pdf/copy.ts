@@ -1,4 +1,4 @@
-import { pacer } from "../../platform/time.ts";
+import { inSlices, type Slices } from "../../platform/time.ts";
 import { textContent } from "./content.ts";
 import { FontCopier } from "./fonts.ts";
 import { nameOf, type PdfFile } from "./file.ts";
@@ -20,8 +20,8 @@ const MAX_TREE_DEPTH = 50;
 const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
 /** The most content that is reduced to its text. */
 const MAX_ALL_CONTENT_BYTES = 64 * 1024 * 1024;
-/** The content after which other work of the isolate gets its turn. */
-const CONTENT_BYTES_PER_TURN = 1024 * 1024;
+/** After so many pages, other requests get their turn, also if the pages have little content. */
+const PAGES_PER_SLICE = 20;
 /** The most bytes of operators that show text: of one page, and of all. A form counts each time that it is shown. */
 const MAX_PAGE_TEXT_BYTES = 2 * 1024 * 1024;
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
@@ -44,7 +44,7 @@ interface CopiedForm {
  * @throws PdfTooLargeError, Error where it has no pages
  */
 export function textCopy(file: PdfFile): Promise<PdfCopy> {
-  return new Copy(file).run();
+  return inSlices(new Copy(file).run());
 }
 
 class Copy {
@@ -58,12 +58,11 @@ class Copy {
     this.fonts = new FontCopier(file, this.writer);
   }
 
-  async run(): Promise<PdfCopy> {
+  *run(): Slices<PdfCopy> {
     const { file, writer } = this;
     const root = file.dict(file.trailer.get("Root"));
     const tree = writer.next();
     const kids: PdfRef[] = [];
-    const pause = pacer(CONTENT_BYTES_PER_TURN);
     let cost = 0;
     let isTruncated = false;
     for (const page of this.pages(root?.get("Pages"))) {
@@ -71,11 +70,10 @@ class Copy {
         isTruncated = true;
         break;
       }
-      const before = this.contentBytes;
-      const copied = this.page(page, tree);
+      if (kids.length % PAGES_PER_SLICE === 0) yield;
+      const copied = yield* this.page(page, tree);
       if ((cost += copied.cost) > MAX_TEXT_BYTES) throw new PdfTooLargeError();
       kids.push(copied.object);
-      await pause(this.contentBytes - before);
     }
     if (kids.length === 0) throw new Error("The PDF has no pages");
     writer.object(
@@ -126,11 +124,11 @@ class Copy {
     }
   }
 
-  private page(page: PdfDict, parent: PdfRef): CopiedForm {
+  private *page(page: PdfDict, parent: PdfRef): Slices<CopiedForm> {
     const contents = page.get("Contents");
     const list = this.file.get(contents);
-    const bytes = this.unpackAll(Array.isArray(list) ? list : [contents ?? null]);
-    const { content, resources, cost } = this.content(bytes, this.file.dict(page.get("Resources")), 0);
+    const bytes = yield* this.unpackAll(Array.isArray(list) ? list : [contents ?? null]);
+    const { content, resources, cost } = yield* this.content(bytes, this.file.dict(page.get("Resources")), 0);
     if (cost > MAX_PAGE_TEXT_BYTES) throw new PdfTooLargeError();
     const object = this.writer.object(
       new Map<string, PdfValue>([
@@ -147,12 +145,12 @@ class Copy {
   }
 
   /** The content of several streams, one after another. */
-  private unpackAll(streams: PdfValue[]): Uint8Array {
+  private *unpackAll(streams: PdfValue[]): Slices<Uint8Array> {
     const parts: Uint8Array[] = [];
     let length = 0;
     for (const value of streams) {
       const stream = this.file.stream(value);
-      const bytes = stream && this.file.unpack(stream, MAX_CONTENT_BYTES - length)?.bytes;
+      const bytes = stream && (yield* this.file.unpack(stream, MAX_CONTENT_BYTES - length))?.bytes;
       if (!bytes) continue;
       parts.push(bytes);
       length += bytes.length + 1;
@@ -169,26 +167,27 @@ class Copy {
   }
 
   /** Reduces content to its text, and copies the fonts and forms that it uses. */
-  private content(
+  private *content(
     bytes: Uint8Array,
     resources: PdfDict | undefined,
     depth: number,
-  ): { content: Uint8Array; resources: PdfDict; cost: number } {
+  ): Slices<{ content: Uint8Array; resources: PdfDict; cost: number }> {
     if ((this.contentBytes += bytes.length) > MAX_ALL_CONTENT_BYTES || depth > MAX_FORM_DEPTH) throw new PdfTooLargeError();
     const own = { Font: this.file.dict(resources?.get("Font")), XObject: this.file.dict(resources?.get("XObject")) };
     const fonts: PdfDict = new Map();
     const forms = new Map<string, CopiedForm | undefined>();
     let cost = 0;
-    const content = textContent(bytes, {
+    const copyForm = (value: PdfValue) => this.form(value, resources!, depth + 1);
+    const content = yield* textContent(bytes, {
       font: (name) => {
         const value = own.Font?.get(name);
         if (value !== undefined && !fonts.has(name)) fonts.set(name, this.fonts.copy(value));
         return value !== undefined;
       },
-      form: (name) => {
+      *form(name) {
         const value = own.XObject?.get(name);
         if (value === undefined) return false;
-        if (!forms.has(name)) forms.set(name, this.form(value, resources!, depth + 1));
+        if (!forms.has(name)) forms.set(name, yield* copyForm(value));
         const form = forms.get(name);
         if (form && (cost += form.cost + FORM_BYTES) > MAX_TEXT_BYTES) throw new PdfTooLargeError();
         return form !== undefined;
@@ -203,15 +202,15 @@ class Copy {
   }
 
   /** Copies a form. One without resources uses those of the content that shows it. Undefined for an image. */
-  private form(value: PdfValue, outer: PdfDict, depth: number): CopiedForm | undefined {
+  private *form(value: PdfValue, outer: PdfDict, depth: number): Slices<CopiedForm | undefined> {
     if (!(value instanceof PdfRef)) return undefined;
     if (this.forms.has(value.number)) return this.forms.get(value.number);
     const stream = this.file.stream(value);
     if (!stream || nameOf(this.file.get(stream.dict.get("Subtype"))) !== "Form") return undefined;
     const own = this.file.dict(stream.dict.get("Resources"));
     this.forms.set(value.number, undefined);
-    const bytes = this.file.unpack(stream, MAX_CONTENT_BYTES)?.bytes ?? new Uint8Array();
-    const { content, resources, cost } = this.content(bytes, own ?? outer, depth);
+    const bytes = (yield* this.file.unpack(stream, MAX_CONTENT_BYTES))?.bytes ?? new Uint8Array();
+    const { content, resources, cost } = yield* this.content(bytes, own ?? outer, depth);
     const dict: PdfDict = new Map<string, PdfValue>([
       ["Type", new PdfName("XObject")],
       ["Subtype", new PdfName("Form")],

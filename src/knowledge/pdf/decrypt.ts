@@ -21,7 +21,7 @@ export async function decryptStreams(file: PdfFile): Promise<void> {
       const bytes: unknown = await document.getAttachmentContent(`${number}`);
       if (bytes instanceof Uint8Array) decrypted.set(number, bytes);
     }
-    file.decrypt(decrypted);
+    await file.decrypt(decrypted);
   } finally {
     await document.loadingTask.destroy();
   }

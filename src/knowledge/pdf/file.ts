@@ -1,3 +1,4 @@
+import { atOnce, inSlices, type Slices } from "../../platform/time.ts";
 import { indexOf, isAt, isSpace, Lexer } from "./lexer.ts";
 import { type PdfStream, type Unpacked, unpackStream } from "./streams.ts";
 import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue, ValueReader } from "./values.ts";
@@ -6,6 +7,8 @@ import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue, ValueRe
 const MAX_OBJECTS = 600_000;
 /** The most bytes that streams have, packed and unpacked. A stream that is used often is unpacked each time. */
 const MAX_UNPACKED_BYTES = 96 * 1024 * 1024;
+/** After so many objects, which are found in a few milliseconds, other requests get their turn. */
+const OBJECTS_PER_SLICE = 2_000;
 const MAX_OBJECT_STREAM_BYTES = 16 * 1024 * 1024;
 const MAX_STREAM_OBJECTS = 100_000;
 /** The bytes of object streams that are kept unpacked, since neighbouring objects are read one after another. */
@@ -38,11 +41,15 @@ export class PdfFile {
   private unpackedBytes = 0;
   private cachedBytes = 0;
 
-  /** @throws PdfTooLargeError */
-  constructor(readonly bytes: Uint8Array) {
-    this.scan();
-    this.readTrailers();
-    if (!this.isEncrypted()) this.readObjectStreams();
+  private constructor(readonly bytes: Uint8Array) {}
+
+  /** Finds the objects of a file. @throws PdfTooLargeError */
+  static async open(bytes: Uint8Array): Promise<PdfFile> {
+    const file = new PdfFile(bytes);
+    await inSlices(file.scan());
+    file.readTrailers();
+    if (!file.isEncrypted()) await inSlices(file.readObjectStreams());
+    return file;
   }
 
   isEncrypted(): boolean {
@@ -50,9 +57,9 @@ export class PdfFile {
   }
 
   /** Replaces the bytes of the streams of an encrypted file. */
-  decrypt(streams: ReadonlyMap<number, Uint8Array>): void {
+  async decrypt(streams: ReadonlyMap<number, Uint8Array>): Promise<void> {
     this.decrypted = streams;
-    this.readObjectStreams();
+    await inSlices(this.readObjectStreams());
   }
 
   /** The value that a reference leads to; a value that is no reference itself. */
@@ -89,12 +96,12 @@ export class PdfFile {
    * Unpacks a stream, and counts its bytes for the file. Undefined for a stream with a filter that text does not use.
    * @throws PdfTooLargeError
    */
-  unpack(stream: PdfStream, maxBytes: number): Unpacked | undefined {
+  *unpack(stream: PdfStream, maxBytes: number): Slices<Unpacked | undefined> {
     this.unpackedBytes += stream.packed.length;
     const most = Math.min(maxBytes, MAX_UNPACKED_BYTES - this.unpackedBytes);
     // Counted also for a stream that is refused on the way.
     this.unpackedBytes += most;
-    const unpacked = unpackStream(stream, this.get, most);
+    const unpacked = yield* unpackStream(stream, this.get, most);
     this.unpackedBytes -= most - (unpacked?.bytes.length ?? 0);
     return unpacked;
   }
@@ -103,7 +110,7 @@ export class PdfFile {
   unpackOptional(value: PdfValue | undefined, maxBytes: number): (PdfStream & Unpacked) | undefined {
     const stream = this.stream(value);
     try {
-      const unpacked = stream && this.unpack(stream, maxBytes);
+      const unpacked = stream && atOnce(this.unpack(stream, maxBytes));
       return unpacked && { ...stream, ...unpacked };
     } catch (error) {
       if (this.unpackedBytes < MAX_UNPACKED_BYTES) return undefined;
@@ -136,15 +143,17 @@ export class PdfFile {
   }
 
   /** Finds the objects and trailers of the file. */
-  private scan(): void {
+  private *scan(): Slices<void> {
     const { bytes } = this;
     // Damage can make one object seem to reach to the end of the file. It is not read so far again and again.
     let left = 4 * bytes.length + 1024;
+    let objects = 0;
     for (let at = indexOf(bytes, "obj", 0); at >= 0; at = indexOf(bytes, "obj", at)) {
       const place = this.placeBefore(at);
       at += 3;
       if (!place) continue;
       if (this.offsets.size >= MAX_OBJECTS) throw new PdfTooLargeError();
+      if (++objects % OBJECTS_PER_SLICE === 0) yield;
       this.offsets.set(place.number, at);
       const end = this.scanObject(place, at);
       if ((left -= end - at) < 0) throw new PdfTooLargeError();
@@ -165,8 +174,10 @@ export class PdfFile {
     const number = (): number | undefined => {
       while (isSpace(bytes[at])) at--;
       const end = at;
-      while (at >= 0 && end - at < 10 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at--;
-      return end === at ? undefined : Number(String.fromCharCode(...bytes.subarray(at + 1, end + 1)));
+      let value = 0;
+      for (let unit = 1; at >= 0 && end - at < 10 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39; at--, unit *= 10)
+        value += (bytes[at]! - 0x30) * unit;
+      return end === at ? undefined : value;
     };
     const generation = number();
     const found = isSpace(bytes[at]) ? number() : undefined;
@@ -212,8 +223,9 @@ export class PdfFile {
   }
 
   /** Notes where the objects in object streams are. An object with the same number further back in the file counts more. */
-  private readObjectStreams(): void {
+  private *readObjectStreams(): Slices<void> {
     for (const container of this.objectStreams) {
+      yield;
       const stream = this.objectStream(container);
       for (const [index, number] of (stream?.numbers ?? []).entries()) {
         if ((this.offsets.get(number) ?? -1) > this.offsets.get(container)!) continue;
@@ -228,7 +240,7 @@ export class PdfFile {
     const known = this.unpackedStreams.get(number);
     if (known) return known;
     const stream = this.stream(new PdfRef(number));
-    const unpacked = stream && this.unpack(stream, MAX_OBJECT_STREAM_BYTES);
+    const unpacked = stream && atOnce(this.unpack(stream, MAX_OBJECT_STREAM_BYTES));
     const [count, first] = [this.get(stream?.dict.get("N")), this.get(stream?.dict.get("First"))];
     if (!unpacked || typeof count !== "number" || typeof first !== "number") return undefined;
     const found = objectsOf(unpacked.bytes, Math.min(count, MAX_STREAM_OBJECTS), first);

@@ -1,5 +1,6 @@
-import { Inflate } from "fflate";
+import { Inflate, inflateSync } from "fflate";
 import { joinedBytes } from "../../platform/read-stream.ts";
+import type { Slices } from "../../platform/time.ts";
 import { PdfName, PdfTooLargeError, type PdfDict, type PdfValue } from "./values.ts";
 
 /** A stream as the file has it. */
@@ -19,6 +20,10 @@ type Filter = (bytes: Uint8Array, parameters: PdfDict) => Generator<Uint8Array, 
 
 /** One piece unpacks to up to 1,032 times its size. Small ones also lose less before damage. */
 const PIECE_BYTES = 4_096;
+/** After so many unpacked bytes, which take a few milliseconds, other requests get their turn. */
+const SLICE_BYTES = 256 * 1024;
+const MAX_AT_ONCE_BYTES = 16 * 1024;
+const smallOutput = new Uint8Array(64 * 1024);
 const OUTPUT_BYTES = 32 * 1024;
 /** The most bytes that a filter adds before it yields its output. */
 const MAX_STEP_BYTES = 4_096;
@@ -32,11 +37,11 @@ const MAX_FILTERS = 4;
  * @param get resolves references.
  * @throws PdfTooLargeError where it, or what a filter before the last gives, has more than `maxBytes`.
  */
-export function unpackStream(
+export function* unpackStream(
   { dict, packed }: PdfStream,
   get: (value: PdfValue | undefined) => PdfValue,
   maxBytes: number,
-): Unpacked | undefined {
+): Slices<Unpacked | undefined> {
   const names = listOf(get(dict.get("Filter") ?? dict.get("F"))).map((item) => get(item));
   const parameters = listOf(get(dict.get("DecodeParms") ?? dict.get("DP"))).map((item) => get(item));
   if (names.length > MAX_FILTERS) throw new PdfTooLargeError();
@@ -47,7 +52,8 @@ export function unpackStream(
     if (!filter) return undefined;
     const own = parameters[at];
     const settings: PdfDict = new Map(own instanceof Map ? [...own].map(([key, value]) => [key, get(value)]) : []);
-    const run = collected(filter(bytes, settings), filter === fromLzw ? Math.min(maxBytes, MAX_LZW_BYTES) : maxBytes);
+    const most = filter === fromLzw ? Math.min(maxBytes, MAX_LZW_BYTES) : maxBytes;
+    const run = (filter === inflated && inflatedAtOnce(bytes, most)) || (yield* collected(filter(bytes, settings), most));
     const predictor = settings.get("Predictor");
     const isPredicted = typeof predictor === "number" && predictor > 1;
     bytes = isPredicted ? unpredicted(run.bytes, settings) : run.bytes;
@@ -61,15 +67,32 @@ function listOf(value: PdfValue): PdfValue[] {
   return value === null ? [] : [value];
 }
 
-function collected(output: Generator<Uint8Array, boolean>, maxBytes: number): Unpacked {
+function* collected(output: Generator<Uint8Array, boolean>, maxBytes: number): Slices<Unpacked> {
   const pieces: Uint8Array[] = [];
   let length = 0;
+  let sliceEnd = SLICE_BYTES;
   let next = output.next();
   for (; !next.done; next = output.next()) {
     if ((length += next.value.length) > maxBytes) throw new PdfTooLargeError();
     pieces.push(next.value);
+    if (length < sliceEnd) continue;
+    sliceEnd = length + SLICE_BYTES;
+    yield;
   }
   return { bytes: pieces.length === 1 ? pieces[0]! : joinedBytes(pieces), isSound: next.value };
+}
+
+/** Small zlib data without damage, which is unpacked into one buffer: `Inflate` allocates 200 KB for each stream. Undefined for other data. */
+function inflatedAtOnce(bytes: Uint8Array, maxBytes: number): Unpacked | undefined {
+  if (bytes.length > MAX_AT_ONCE_BYTES) return undefined;
+  try {
+    const unpacked = inflateSync(bytes.subarray(2), { out: smallOutput });
+    // A full buffer may have been too small.
+    if (unpacked.length === smallOutput.length || unpacked.length > maxBytes) return undefined;
+    return { bytes: unpacked.slice(), isSound: true };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Unpacks zlib data, up to its damage. The checksum is not compared: readers ignore it. */

@@ -14,7 +14,9 @@ test.for([
 
 test("quoted cells may hold quotes, lines, delimiters and bars", async () => {
   const text = 'Question,Answer\n"What is a ""kettle""?","It boils,\nand whistles | hums."\n';
-  expect(await csvTable(text, 10_000)).toBe('| Question | Answer |\n| --- | --- |\n| What is a "kettle"? | It boils, and whistles \\| hums. |');
+  expect(await csvTable(text, 10_000)).toBe(
+    '| Question | Answer |\n| --- | --- |\n| What is a "kettle"? | It boils, and whistles \\| hums. |',
+  );
 });
 
 test.for([
