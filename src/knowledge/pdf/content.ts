@@ -41,8 +41,7 @@ export function* textContent(bytes: Uint8Array, { form, font }: ContentNames): S
   /** The ranges of the last operands. */
   const starts: number[] = [];
   const ends: number[] = [];
-  let arrays = 0;
-  let savedStates = 0;
+  let [arrays, savedStates] = [0, 0];
   const write = (start: number, end: number): void => {
     output.set(bytes.subarray(start, end), length);
     length += end - start;

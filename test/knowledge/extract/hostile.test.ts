@@ -30,7 +30,7 @@ describe("hostile pages", () => {
 
   test("renders no more text than a page may have", async () => {
     const page = await pageOf(`<p>Begin</p><p>${"word ".repeat(MIB / 4)}<p>End`);
-    expect([page.text.length <= MIB, page.truncated, page.text.includes("End")]).toEqual([true, true, false]);
+    expect([page.text.length <= MIB, page.truncated, page.text.includes("End")]).toEqual([true, "length", false]);
     const ofMain = await pageOf(`<p>${"word ".repeat(MIB / 4)}<main>${"text ".repeat(MIB / 8)}<p>End</main>`);
     expect([ofMain.truncated, ofMain.text.endsWith("End")]).toEqual([false, true]);
   });
