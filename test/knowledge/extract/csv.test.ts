@@ -46,6 +46,19 @@ test("a quotation mark that is never closed makes a text, whose rows are not rea
   expect(await csvTable(`a;b\n"${"x;y\n".repeat(200_000)}`, 1_000_000)).toBeUndefined();
 });
 
+test.for([
+  ["misplaced quotation marks", '"a\n'.repeat(400_000)],
+  ["cells", "x,".repeat(600_000)],
+] as const)("a text with a row of a megabyte of %s is no table", async ([, row]) => {
+  // The parser keeps a record of each misplaced quotation mark, in 200 bytes.
+  expect(await csvTable(`name,text\none,two\n${row}`, 5_000_000)).toBeUndefined();
+});
+
+test("rows after a million empty ones belong to the table", async () => {
+  const table = (await csvTable(`a,b\n${"1,2\n".repeat(60)}${",\n".repeat(1_000_000)}3,4`, 10_000))!;
+  expect(table.split("\n").slice(-2)).toEqual(["| 1 | 2 |", "| 3 | 4 |"]);
+});
+
 const bytesOf = (text: string, toUnits: (code: number) => number[]) =>
   Uint8Array.from(Array.from(text).flatMap((character) => toUnits(character.codePointAt(0)!)));
 const GERMAN = "Größe;Preis\nGroß;40 Euro\n";
