@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ToolParameters } from "../platform/db/columns.ts";
+import { isShallow } from "../platform/json.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 const MAX_DEPTH = 16;
@@ -93,9 +94,4 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
 }

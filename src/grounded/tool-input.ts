@@ -1,8 +1,11 @@
 import { format, type Schema, Validator } from "@cfworker/json-schema";
 import type { RE2JS } from "re2js";
 import type { Tool } from "../models/model.ts";
+import { isShallow } from "../platform/json.ts";
 
 const MAX_SCHEMA_ERRORS_SHOWN = 5;
+/** The levels of an input. Functions that walk it are recursive. */
+const MAX_INPUT_DEPTH = 64;
 /** The most instructions of a compiled pattern. One for an order number has about ten. */
 const MAX_INSTRUCTIONS = 1_000;
 /** The most steps that the patterns of a schema take for one input. They take up to 0.1 s. */
@@ -11,6 +14,7 @@ const MAX_STEPS = 2_000_000;
 /** Returns why an input does not fit the tool, so that the model can correct it; undefined if it fits. */
 export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
+  if (!isShallow(input, MAX_INPUT_DEPTH)) return `The input is nested more than ${MAX_INPUT_DEPTH} deep. Nothing was done.`;
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
   const locations = await failedLocations(parameters, input);
   if (locations.length === 0) return undefined;

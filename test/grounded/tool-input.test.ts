@@ -8,6 +8,13 @@ function problemOf(schema: object, a: unknown) {
   return inputProblem({ name: "t", description: "d", parameters, run: () => ({ kind: "note", text: "" }) } as unknown as Tool, { a });
 }
 
+test("an input that is nested very deep is refused, whoever checks its schema", async () => {
+  const deep = JSON.parse(`${"[".repeat(9_000)}${"]".repeat(9_000)}`) as unknown;
+  expect(await problemOf({}, deep)).toContain("nested more than 64 deep");
+  expect(await inputProblem({ parameters: {}, checksInput: true } as Tool, { a: deep })).toContain("nested more than 64 deep");
+  expect(await problemOf({}, [[[7]]])).toBeUndefined();
+});
+
 const HOSTILE = `${"a".repeat(50_000)}!`;
 
 describe("a pattern", () => {

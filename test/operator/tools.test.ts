@@ -270,7 +270,7 @@ describe("a tool is refused", () => {
   });
 
   test("however deep its parameters are nested", async () => {
-    const nested = `{"type":"object","properties":{"a":${'{"items":'.repeat(20_000)}{}${"}".repeat(20_000)}}}`;
+    const nested = `{"type":"object","properties":{"a":${'{"items":'.repeat(9_000)}{}${"}".repeat(9_000)}}}`;
     const text = JSON.stringify({ name: "Ada", tools: [{ ...TOOL, parameters: "HERE" }] }).replace('"HERE"', nested);
     expect((await call("POST", agentsOf(await shared), text)).status).toBe(422);
   });

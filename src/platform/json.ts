@@ -1,0 +1,5 @@
+/** Whether a JSON value nests at most so many levels of objects and lists. */
+export function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
+}
