@@ -18,7 +18,7 @@ import { pdfFile } from "../../test/knowledge/extract/pdf-file.ts";
 import { UserError } from "../../scripts/shared/cli.ts";
 import type { Flags } from "../bench.ts";
 import { fetchFrom } from "../load.ts";
-import { peakMegabytes, percentile, workerdMegabytes, workerdPids } from "../measure.ts";
+import { median, peakMegabytes, percentile, workerdMegabytes, workerdPids } from "../measure.ts";
 import type { Report, Table } from "../report.ts";
 import { type Build, type RunningService, withService } from "../service.ts";
 import { createTenant, type Source, type Tenant } from "../tenant.ts";
@@ -54,7 +54,7 @@ const FILES: Record<string, () => FileBytes | Promise<FileBytes>> = {
   "PDF, a tree of pages in a loop": () => brokenPdf(2_000, "kids"),
   "DOCX, a tag with 3.3 million attributes": () => attributesDocx(3_300_000),
   "DOCX, 60 MB of zeros": () => docx("", { "word/document.xml": new Uint8Array(60 * MB) }),
-  "DOCX, 79,000 paragraphs": () => docx(paragraph("Refunds are paid.").repeat(79_000)),
+  "DOCX, 59,000 paragraphs": () => docx(paragraph("Refunds are paid.").repeat(59_000)),
   "DOCX, 5,000 tables within one another": () => docx("<w:tbl><w:tr><w:tc>".repeat(5_000)),
   "HTML, a tag with 880,000 attributes": () => attributesHtml(880_000),
   "HTML, elements nested 100,000 deep": () => HOSTILE_PAGES["elements nested a hundred thousand deep"]!,
@@ -83,9 +83,12 @@ const MAX_P99_RATIO = 2;
 const MAX_MORE_MB = 128;
 /** A case that breaks the bound of time is measured again, because other programs of the machine take time too. The best one counts. */
 const TRIES = 3;
-const QUESTION_EVERY_MS = 100;
-/** How long the neighbour asks, quietly and beside the file. It asks longer if the file takes longer. */
+const QUESTION_EVERY_MS = 50;
+/** How long the neighbour asks beside the file. It asks longer if the file takes longer. */
 const WINDOW_MS = 10_000;
+/** It asks quietly in several rounds before, and the median of their p99 counts, because one slow request decides each. */
+const QUIET_ROUNDS = 3;
+const QUIET_ROUND_MS = 5_000;
 /** How long the service is asked before anything is measured, so that its code is loaded. */
 const WARM_UP_MS = 2_000;
 /** A file that takes longer is given up. */
@@ -143,7 +146,9 @@ async function measure({ port, operatorToken }: RunningService, bytes: FileBytes
   for (const harmless of HARMLESS) await read(hostile, port, harmless, AbortSignal.timeout(MAX_READ_MS));
   const pids = workerdPids();
   await askDuring(neighbour, port, AbortSignal.timeout(MAX_READ_MS), () => sleep(WARM_UP_MS));
-  const quiet = await askDuring(neighbour, port, AbortSignal.timeout(MAX_READ_MS), () => sleep(WINDOW_MS));
+  const quiet: Asked[] = [];
+  for (let round = 0; round < QUIET_ROUNDS; round++)
+    quiet.push(await askDuring(neighbour, port, AbortSignal.timeout(MAX_READ_MS), () => sleep(QUIET_ROUND_MS)));
   const idleMb = workerdMegabytes();
   const startMs = performance.now();
   let [outcome, readyMs] = ["", 0];
@@ -161,10 +166,10 @@ async function measure({ port, operatorToken }: RunningService, bytes: FileBytes
     outcome,
     fileMb: (typeof bytes === "string" ? strToU8(bytes) : bytes).length / MB,
     readyMs,
-    quietMs: percentile(quiet.timesMs, 0.99),
+    quietMs: median(quiet.map(({ timesMs }) => percentile(timesMs, 0.99))),
     besideMs: percentile(beside.timesMs, 0.99),
     moreMb: peakMb - idleMb,
-    failures: quiet.failures + beside.failures,
+    failures: [...quiet, beside].reduce((sum, asked) => sum + asked.failures, 0),
     restarts: pids.filter((pid) => !after.has(pid)).length,
   };
 }

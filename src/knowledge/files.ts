@@ -14,9 +14,10 @@ const MAX_READ_MS = 90_000;
 
 /**
  * Stores an uploaded file in the agent's object, where it waits for its text to be extracted.
+ * @param pieces are removed while they are stored, so that their memory is free.
  * @returns false if too many files wait; nothing is stored then.
  */
-export async function stageFile(index: Index, sourceId: string, pieces: readonly Uint8Array[]): Promise<boolean> {
+export async function stageFile(index: Index, sourceId: string, pieces: Uint8Array[]): Promise<boolean> {
   const pause = pacer();
   let part = 0;
   for (const bytes of partsOf(pieces)) {
@@ -30,10 +31,10 @@ export async function stageFile(index: Index, sourceId: string, pieces: readonly
 }
 
 /** Splits the bytes of a file into parts of equal size. */
-function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+function* partsOf(pieces: Uint8Array[]): Generator<Uint8Array> {
   let held: Uint8Array[] = [];
   let length = 0;
-  for (const piece of pieces) {
+  for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
     for (let at = 0; at < piece.length;) {
       const taken = piece.subarray(at, at + PART_BYTES - length);
       held.push(taken);

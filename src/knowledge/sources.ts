@@ -63,7 +63,7 @@ type NewSource = SentSource | (Pick<SentSource, "name" | "max_pages" | "schedule
 
 interface UploadedFile {
   type: "file";
-  pieces: readonly Uint8Array[];
+  pieces: Uint8Array[];
 }
 
 /**

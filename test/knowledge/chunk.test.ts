@@ -115,6 +115,20 @@ describe("chunks", () => {
   });
 });
 
+describe("a long text leaves room for other work", () => {
+  test.each<[string, string]>([
+    ["a table", "| kettle | 40 euros |\n".repeat(50_000)],
+    ["a list", "- a kettle costs 40 euros\n".repeat(40_000)],
+    ["code", `\`\`\`\n${"price(40);\n".repeat(100_000)}`],
+    ["a paragraph", "a kettle costs 40 euros\n".repeat(40_000)],
+    ["blank lines", " \n".repeat(500_000)],
+    ["rulers", "---\n".repeat(250_000)],
+  ])("in %s of a megabyte", (_, text) => {
+    const pauses = [...chunks(text)].filter((chunk) => chunk === undefined);
+    expect(pauses.length).toBeGreaterThan(10);
+  });
+});
+
 describe("a long text loses nothing to the limit in bytes", () => {
   test.each<[string, string]>([
     ["Chinese", Array.from({ length: 20_000 }, (_, at) => `第${at}条`).join("")],
@@ -144,6 +158,12 @@ describe("sentences", () => {
     ["退款。需要五天！好", ["退款。", "需要五天！", "好"]],
   ])("of %s", (text, expected) => {
     expect(sentences(text)).toEqual(expected);
+  });
+
+  test("end after 8,192 characters at the next line or full stop", () => {
+    for (const text of ["x;y\n".repeat(10_000), "e.g. ".repeat(10_000), ".".repeat(40_000)]) {
+      for (const sentence of sentences(text)) expect(sentence.length).toBeLessThan(8_200);
+    }
   });
 
   test("do not end at the end of a wrapped line", () => {

@@ -100,8 +100,8 @@ async function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) =
 const SKIPPED = new Set(["w:del", "w:moveFrom", "w:pPrChange", "w:rPrChange", "w:tblPrChange", "mc:Fallback", "w:instrText"]);
 /** The characters that some elements stand for. */
 const CHARACTERS: Record<string, string> = { "w:tab": " ", "w:noBreakHyphen": "-" };
-/** The most paragraphs, cells and line breaks, which take about 35 MB of the isolate's 128. */
-const MAX_NODES = 80_000;
+/** The most paragraphs, cells and line breaks, which take about 27 MB of the isolate's 128. A book of a thousand pages has a third of it. */
+const MAX_NODES = 60_000;
 /** The least memory that a piece of text takes, in characters: its place in the string that it is appended to. */
 const MIN_PIECE_CHARS = 8;
 const MAX_LEVEL = 8;

