@@ -47,10 +47,10 @@ export function innerApi(routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
 export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
   return async <Answer>({ method, path, query = {}, body, idempotencyKey }: ApiRequest) => {
     const url = new URL(`/api/v1/${path.map(segmentOf).join("/")}`, c.req.url);
-    for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, String(value));
+    for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, toText(value));
     const headers = new Headers({ "Content-Type": "application/json" });
     // The key is encoded, since headers hold only Latin-1.
-    if ((idempotencyKey ?? null) !== null) headers.set("Idempotency-Key", encodeURIComponent(String(idempotencyKey).toWellFormed()));
+    if ((idempotencyKey ?? null) !== null) headers.set("Idempotency-Key", encodeURIComponent(toText(idempotencyKey).toWellFormed()));
     const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     admitted.set(request, c);
     const response = await inner.fetch(request, c.env, c.executionCtx);
@@ -60,8 +60,14 @@ export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
   };
 }
 
+/** The text of an argument that is a text or a number. @throws Refusal if it is a list or an object, whose `toString` may be anything. */
+export function toText(value: unknown): string {
+  if (typeof value === "object") throw new Refusal("An argument that is a text or a number was sent as a list or an object.");
+  return String(value);
+}
+
 function segmentOf(value: unknown): string {
-  const segment = encodeURIComponent(String(value).toWellFormed());
+  const segment = encodeURIComponent(toText(value).toWellFormed());
   // A URL parser removes these segments, so that the path would be that of another operation.
   if (segment === "." || segment === "..") throw new Refusal(`${segment} is not an id.`);
   return segment;

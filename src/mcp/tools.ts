@@ -4,7 +4,7 @@ import type { conversationSchema, messageSchema } from "../conversations/wire.ts
 import type { searchResultSchema, sourceSchema } from "../knowledge/wire.ts";
 import type { DocumentPart } from "../knowledge/retrieval/document.ts";
 import type { Scope } from "../workspaces/scopes.ts";
-import { type Api, type ApiRequest, Refusal } from "./api.ts";
+import { type Api, type ApiRequest, Refusal, toText } from "./api.ts";
 import { type inputs, PAGE_SIZE } from "./wire.ts";
 
 /** The arguments of a tool as the model wrote them. The API validates them. */
@@ -163,7 +163,7 @@ async function search(api: Api, { agent_id, ...body }: Args) {
 const RESULT_ID = /^([^/]+)\/([^/]+)(?:\/(.+))?$/s;
 
 async function fetchDocument(api: Api, { id, cursor }: Args) {
-  const [, agentId, sourceId, url] = RESULT_ID.exec(String(id)) ?? [];
+  const [, agentId, sourceId, url] = RESULT_ID.exec(toText(id)) ?? [];
   if (agentId === undefined || sourceId === undefined) throw new Refusal("Give the id of a search result, unchanged.");
   const request: ApiRequest = { method: "GET", path: ["agents", agentId, "documents", sourceId], query: { url, after: cursor } };
   const { title, text, type, next } = await api<DocumentPart>(request);

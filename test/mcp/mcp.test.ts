@@ -298,6 +298,20 @@ test("documents and records of another workspace are not found", async () => {
   });
 });
 
+test("a list or an object in place of a text is refused", async () => {
+  const client = await connect(fixture.workspace.key);
+  const hostile = { toString: null, valueOf: "x" };
+  for (const [name, args] of [
+    ["get_conversation", { conversation_id: hostile }],
+    ["list_leads", { q: [hostile] }],
+    ["search", { query: "x", agent_id: hostile }],
+    ["fetch", { id: hostile }],
+    ["ask_agent", { message: "x", idempotency_key: hostile }],
+  ] as const) {
+    expect((await use(client, name, args)).text, name).toContain("was sent as a list or an object");
+  }
+});
+
 test("a page of a website is read by its address", async () => {
   const [site, reader] = [await createSite(), await createReader()];
   await site.has("/", { text: "The shop is open on weekdays.", links: ["/refunds?lang=en"] });
