@@ -230,10 +230,10 @@ test("what visitors write is text, whatever it looks like", async () => {
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
 });
 
-test("a text that is nested without end is shown without formatting, and the conversation stays usable", async () => {
+test("a text that is nested or emphasized without end is shown without formatting, and the conversation stays usable", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Do you deliver to Norway?");
-  for (const nested of [">".repeat(7_990), "> ".repeat(31), "1. ".repeat(2_600), "- ".repeat(300)]) {
+  for (const nested of [">".repeat(7_990), "> ".repeat(31), "1. ".repeat(2_600), "- ".repeat(300), "*a* ".repeat(1_900)]) {
     await workspace.call("POST", `/conversations/${id}/messages`, { content: `${nested} end` });
   }
   await workspace.call("POST", `/conversations/${id}/messages`, { content: `${"> ".repeat(10)}quoted by **people**` });
@@ -242,7 +242,8 @@ test("a text that is nested without end is shown without formatting, and the con
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.locator("blockquote strong", { hasText: "people" }).waitFor();
   expect(await page.locator("blockquote").count()).toBe(10);
-  expect(await page.getByRole("log").getByText("end").count()).toBe(4);
+  expect(await page.getByRole("log").getByText("end").count()).toBe(5);
+  expect(await page.getByRole("log").locator("em").count()).toBe(0);
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
 });
 
