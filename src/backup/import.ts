@@ -145,7 +145,11 @@ async function openImport(op: OperatorOperation, header: Header) {
   if (workspace?.deletedAt != null) {
     throw new ImportError("conflict", "The workspace was deleted and is being erased. Import it again once the erasure has finished.");
   }
-  if (row?.exportId === key.exportId) return { key, row };
+  if (row?.exportId === key.exportId) {
+    // Claimed again, since a request that started another import of the workspace at the same time may have replaced the claim.
+    if (row.completedAt === null) await claimHeaderSlug(op, header.slug);
+    return { key, row };
+  }
   if (row && row.completedAt === null) {
     throw new ImportError("conflict", "Another export of this workspace is being imported. Complete or cancel that import first.");
   }
@@ -175,11 +179,16 @@ export function requireBoundShard(env: Env, workspaceId: string): void {
   throw new ImportError("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
 }
 
+/** Claims the slug for the workspace, in place of one that an earlier request claimed and did not use. */
 async function claimHeaderSlug({ env, meter, workspaceId }: Operation, slug: string): Promise<void> {
   const directory = directoryDb(env, meter);
-  const entry = { workspaceId, slug, shard: shardOf(workspaceId) };
-  const [, [holder]] = await directory.batch([claimSlug(directory, entry), findSlug(directory, slug)]);
+  const claim = claimSlug(directory, { workspaceId, slug, shard: shardOf(workspaceId) });
+  const [, [holder]] = await directory.batch([claim, findSlug(directory, slug)]);
   if (holder?.workspaceId === workspaceId) return;
+  if (!holder) {
+    const [, , [next]] = await directory.batch([releaseSlug(directory, workspaceId), claim, findSlug(directory, slug)]);
+    if (next?.workspaceId === workspaceId) return;
+  }
   throw new ImportError("conflict", `Another workspace has the slug ${slug}. Delete that one first, or import into another deployment.`);
 }
 
@@ -195,6 +204,8 @@ export async function checkImport(op: OperatorOperation, header: Header, end: En
   if (row.workspace === null)
     throw new ImportError("conflict", "Records of the export are missing: the workspace's own record was not sent.");
   const workspace = JSON.parse(row.workspace) as StoredRow;
+  if (workspace["slug"] !== header.slug)
+    throw new ImportError("conflict", "The workspace's own record does not have the slug of the header.");
   let progress: Progress = row.checked === null ? createProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
   for (let left = pages; left > 0; left--) {
     const page = await readPage(op, progress, workspace);

@@ -97,10 +97,13 @@ function fieldOf(column: SQLiteColumn): z.ZodType {
   return column.notNull ? field : field.nullable();
 }
 
+/** The year 2200 in Unix milliseconds. Lists fail with a time beyond the range of dates, and the index of leads with one beyond 2248. */
+const MAX_INTEGER = Date.UTC(2200);
+
 function valueOf(column: SQLiteColumn): z.ZodType {
   if (column.columnType === "SQLiteBoolean") return z.union([z.literal(0), z.literal(1)]);
   if (column.columnType === "SQLiteReal") return z.number();
-  if (column.columnType === "SQLiteInteger") return z.int();
+  if (column.columnType === "SQLiteInteger") return z.int().gte(-MAX_INTEGER).lte(MAX_INTEGER);
   if (column.columnType === "SQLiteTextJson") return jsonText(column);
   if (column.enumValues) return z.enum(column.enumValues as [string, ...string[]]);
   return column.name === "id" || column.name === "workspace_id" ? uuid : z.string();

@@ -48,6 +48,8 @@ describe("a record that is refused before anything is written", () => {
     ["an unknown column", (line) => line("messages", { extra: 1 }), "records.0.record"],
     ["a missing column", (line) => line("messages", { content: undefined }), "records.0.record.content"],
     ["a value of another type", (line) => line("messages", { created_at: "now" }), "records.0.record.created_at"],
+    ["a time beyond all dates", (line) => line("workspaces", { created_at: Number.MAX_SAFE_INTEGER }), "records.0.record.created_at"],
+    ["a time before all dates", (line) => line("leads", { created_at: -Number.MAX_SAFE_INTEGER }), "records.0.record.created_at"],
     ["a value outside its enum", (line) => line("messages", { role: "root" }), "records.0.record.role"],
     ["null in a required column", (line) => line("messages", { content: null }), "records.0.record.content"],
     ["an object instead of a list", (line) => line("conversations", { tags: "{}" }), "records.0.record.tags"],
@@ -125,6 +127,19 @@ describe("an import", () => {
       const taken = { ...file, header: { ...file.header, export_id: crypto.randomUUID(), workspace_id: newId(0, Date.now()) } };
       expect(await refusalOf(sendRecords(taken, []))).toMatch(/^409 Another workspace has the slug/);
     });
+  });
+
+  test("has one slug in the end, whatever earlier requests claimed", async () => {
+    const slugsOf = () => query(workspace.id, "SELECT slug FROM workspace_directory WHERE workspace_id = ?", workspace.id);
+    const { slug } = file.header;
+    await query(workspace.id, "INSERT INTO workspace_directory (workspace_id, slug, shard) VALUES (?, 'left-behind', 0)", workspace.id);
+    await sendRecords(file, file.records.slice(0, 1));
+    expect(await slugsOf()).toEqual([{ slug }]);
+    const renamed = { ...file, header: { ...file.header, slug: `${slug}-2` } };
+    await sendRecords(renamed, [changed("workspaces", { slug: `${slug}-2` })]);
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*does not have the slug of the header/);
+    await importFile(file);
+    expect(await slugsOf()).toEqual([{ slug }]);
   });
 
   test("a file of another schema, format or unbound shard is refused", async () => {
