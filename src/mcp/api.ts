@@ -63,7 +63,7 @@ export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
 /** The text of an argument that is a text or a number. @throws Refusal if it is a list or an object, whose `toString` may be anything. */
 export function toText(value: unknown): string {
   if (typeof value === "object") throw new Refusal("An argument that is a text or a number was sent as a list or an object.");
-  return String(value);
+  return String(value as string | number | boolean);
 }
 
 function segmentOf(value: unknown): string {
