@@ -60,10 +60,11 @@ export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
   };
 }
 
-/** The text of an argument that is a text or a number. @throws Refusal if it is a list or an object, whose `toString` may be anything. */
+/** The text of an id, filter or key. @throws Refusal if it is neither a text nor a number, as an object could have any `toString`. */
 export function toText(value: unknown): string {
-  if (typeof value === "object") throw new Refusal("An argument that is a text or a number was sent as a list or an object.");
-  return String(value as string | number | boolean);
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return value.toString();
+  throw new Refusal("An id, filter or key is missing, or is neither a text nor a number.");
 }
 
 function segmentOf(value: unknown): string {

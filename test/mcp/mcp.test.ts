@@ -308,7 +308,7 @@ test("a list or an object in place of a text is refused", async () => {
     ["fetch", { id: hostile }],
     ["ask_agent", { message: "x", idempotency_key: hostile }],
   ] as const) {
-    expect((await use(client, name, args)).text, name).toContain("was sent as a list or an object");
+    expect((await use(client, name, args)).text, name).toContain("is neither a text nor a number");
   }
 });
 
