@@ -98,12 +98,15 @@ export class TurnQueue {
     return this.stored().some(([, { question }]) => question.answerId === answerId);
   }
 
-  /** Sets the alarm to the object's next task, if all turns are finished. */
+  /** Sets the alarm to the object's next task, if all turns are finished. Without a next task and content, the storage is deleted. */
   async rest(): Promise<void> {
     // Without orphans, only running turns are in storage.
     if (this.running.size > 0 || (this.orphanedBy !== undefined && this.stored().length > 0)) return;
     const atMs = this.nextTaskMs();
-    await (atMs === undefined ? this.storage.deleteAlarm() : this.storage.setAlarm(atMs));
+    if (atMs !== undefined) return this.storage.setAlarm(atMs);
+    const isEmpty = [...this.storage.kv.list({ limit: 1 })].length === 0;
+    // Even empty tables take space, and anybody can ask questions that are refused. Both calls take effect before the next question is added.
+    await Promise.all([this.storage.deleteAlarm(), isEmpty && this.storage.deleteAll()]);
   }
 
   private async runOrphans(): Promise<void> {

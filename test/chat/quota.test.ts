@@ -171,3 +171,39 @@ test("a repeated second batch changes nothing, and refunds a message once", asyn
   expect(await count(workspace, "handoffs")).toBe(1);
   expect(await count(workspace, "messages")).toBe(3);
 });
+
+test("a question that is refused leaves nothing in the storage of its conversation", async () => {
+  const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
+  const sizeOf = (conversationId: string) =>
+    runInDurableObject(env.SESSION.getByName(`${workspace.id}/${conversationId}`), (_, { storage }) => storage.sql.databaseSize);
+  const { conversation_id: answered } = (await ask()).body;
+  expect(await sizeOf(answered)).toBeGreaterThan(0);
+  const unknown = crypto.randomUUID();
+  expect((await ask({ conversation_id: unknown })).status).toBe(404);
+  expect(await sizeOf(unknown)).toBe(await sizeOf(crypto.randomUUID()));
+  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const session = env.SESSION.getByName(`${workspace.id}/${question.conversationId}`);
+  expect((await session.ask(question)).result.outcome).toBe("quota_exceeded");
+  expect(await sizeOf(question.conversationId)).toBe(await sizeOf(unknown));
+});
+
+test("an accepted question is stored although others of its conversation are refused at the same time", async () => {
+  const { workspace, agent } = await createAgentWithQuota({});
+  for (let round = 0; round < 20; round++) {
+    const refused = knownQuestion(workspace, crypto.randomUUID());
+    const { conversationId } = refused;
+    const session = env.SESSION.getByName(`${workspace.id}/${conversationId}`);
+    const asked = [0, 1, 2, 3].map((at) =>
+      session.ask(
+        at % 2 === 0
+          ? { ...refused, answerId: crypto.randomUUID() }
+          : knownQuestion(workspace, agent.id, { conversationId, isNew: at === 1 }),
+      ),
+    );
+    const outcomes = await Promise.all(asked.map(async (one) => (await one).result.outcome));
+    expect(outcomes).toEqual(["agent_not_found", "answered", "agent_not_found", "answered"]);
+    const traces = await session.listTraces("", 10);
+    expect(traces).toHaveLength(2);
+    expect((await unfinishedIn(workspace.id, conversationId)).entries).toEqual([]);
+  }
+});
