@@ -103,7 +103,8 @@ async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message:
   if (ignored) return { outcome: "ignored", reason: ignored };
   if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: toSingleLine(mail.from!.name, MAX_NAME_LENGTH) || null };
-  const authentication = authenticationOf(mail, sender.address);
+  // The results repeat the envelope's address, which in quotes could hold a further result.
+  const authentication = isMailAddress(message.from) ? authenticationOf(mail, sender.address) : "fail";
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
   if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
   const result = await acceptMail({ ...target, mail, sender });

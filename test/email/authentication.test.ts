@@ -103,6 +103,15 @@ test("a mail that its domain confirms is answered, and so is one without results
   expect(await outbox(mailbox)).toHaveLength(2);
 });
 
+test("the address of the envelope cannot add a result", async () => {
+  const mailbox = await createMailbox();
+  const envelopeFrom = '"a); spf=pass smtp.mailfrom=ada@example.net; x=y ("@evil.example';
+  const spf = `spf=pass (mx.cloudflare.net: domain of ${envelopeFrom} designates 192.0.2.1) smtp.mailfrom=evil.example`;
+  const headers = { "Authentication-Results": `${CLOUDFLARE}; dmarc=none; ${spf}` };
+  expect(await receive({ to: mailbox.address, envelopeFrom, headers })).toContain("cannot be verified");
+  expect(await conversations(mailbox)).toEqual([]);
+});
+
 test("while the domain's DNS cannot be queried, the sender's server is asked to try again", async () => {
   const mailbox = await createMailbox();
   const headers = { "Authentication-Results": `${CLOUDFLARE}; dmarc=temperror header.from=example.net` };
