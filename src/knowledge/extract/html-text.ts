@@ -39,7 +39,7 @@ const MAX_CLASSES_CHARS = 400;
  * The most blocks within each other that are rendered with their structure: list items, cells, headings. Each one cleans all of its text
  * again, so deeper ones are plain text.
  */
-const MAX_NESTING = 12;
+const MAX_NESTING = 8;
 /** Short blocks that site generators add without a class that would mark them. */
 const BOILERPLATE_LINE =
   /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
