@@ -737,13 +737,13 @@ test("a streamed question costs as much as a plain one, with one round trip befo
   expect(lines.findLast(({ job }) => job === "turn")).toMatchObject({ outcome: "answered", object_hops: 1, d1_trips: 2 });
 });
 
-test("a question writes 30 rows of D1 where it begins a conversation, a further one 23", async () => {
+test("a question writes 31 rows of D1 where it begins a conversation, a further one 23", async () => {
   const { workspace, ask, path } = await createFixture();
   await ask();
   const body = { message: "When are refunds paid?" };
   const written = async (more: object) =>
     (await costOf(() => workspace.call("POST", `${path}/messages`, { ...body, ...more }))).rows_written;
-  expect(await written({})).toBe(30);
+  expect(await written({})).toBe(31);
   expect(await written({ conversation_id: await ask() })).toBe(23);
 });
 

@@ -171,7 +171,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
     [
       { workspaceId: WORKSPACE, agentId: ID, evaluationId: OTHER },
       { question: "When?", previous: [], expect: {} },
-      { window: dayWindow("evaluation_cases", 10, NOW), maxCases: 500, maxUnfinished: 3, nowMs: NOW },
+      { window: dayWindow("evaluation_cases", 10, NOW), maxCases: 500, maxBytes: 524_288, maxUnfinished: 3, nowMs: NOW },
     ],
   ],
   "evaluations/store.recordResults": [[{ workspaceId: WORKSPACE, evaluationId: ID }, [RECORD], { leaseId: ID, untilMs: NOW }, NOW]],
