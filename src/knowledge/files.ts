@@ -7,8 +7,8 @@ import type { KnowledgeIndex } from "./index.ts";
 
 type Index = DurableObjectStub<KnowledgeIndex>;
 
-/** The size of a part. A row of the object holds at most 2 MB. */
-const PART_BYTES = 1_000_000;
+/** The size of a part, which is stored and read in a few milliseconds. A row of the object holds at most 2 MB. */
+const PART_BYTES = 500_000;
 /** The most time for one read, shorter than the lease of a source. The platform ends a reader after 30 s of CPU time. */
 const MAX_READ_MS = 90_000;
 

@@ -23,7 +23,7 @@ export async function sha256Hex(text: string): Promise<string> {
 }
 
 /** After so many bytes, which are hashed in a few milliseconds, other requests get their turn. */
-const SLICE_BYTES = 1024 * 1024;
+const SLICE_BYTES = 512 * 1024;
 
 /** SHA-256 of the bytes of all pieces in order, hex. The pieces are never joined in memory. */
 export async function sha256OfPieces(pieces: readonly Uint8Array[]): Promise<string> {

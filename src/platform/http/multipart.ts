@@ -17,7 +17,7 @@ import { valueError } from "./validation.ts";
 const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
 /** After so many bytes, which are received in a few milliseconds, other requests get their turn. */
-const SLICE_BYTES = 512 * 1024;
+const SLICE_BYTES = 256 * 1024;
 /** The size of the pieces in which a form is received. */
 const READ_BYTES = 64 * 1024;
 
