@@ -141,7 +141,7 @@ export interface Schemas {
     score: number;
   };
   ChatAnswer: {
-    /** The answer of the agent, or the hand-off message. */
+    /** The answer of the agent, or the hand-off message; empty while a human has the conversation. */
     answer: string;
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
@@ -151,7 +151,7 @@ export interface Schemas {
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
-    /** The agent's message; null if a human has the conversation and the agent did not answer. */
+    /** The agent's message; null while a human has the conversation, because the agent then says nothing. */
     message_id: string | null;
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
@@ -161,7 +161,7 @@ export interface Schemas {
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
-   * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation.
+   * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation; `done` then follows without a `delta`.
    * - `delta` {text}: the next part of the answer. All parts joined are the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
    * - `error` {error: {code, message, request_id}}: the service failed. It is the last event of this response.

@@ -91,15 +91,17 @@ async function answer(client: Client, question: Question): Promise<Answer> {
     if (event.type === "delta") process.stdout.write(printable(event.text));
     written = event.type === "start" ? "" : written + (event.type === "delta" ? event.text : "");
     if (event.type !== "done") continue;
-    print(written === "" ? event.answer.answer : "");
+    const { message_id: id, answer: text } = event.answer;
+    if (id === null) note("A human has the conversation, so the agent says nothing. The team reads the message and replies.");
+    else print(written === "" ? text : "");
     describe(event.answer);
     return event.answer;
   }
   throw new Error("The stream ended before the answer did.");
 }
 
-function describe({ citations, needs_human, handoff_reason }: Answer): void {
+function describe({ citations, message_id: id, needs_human, handoff_reason }: Answer): void {
   const sources = new Set(citations.map(({ title, url }) => (url ? `${title} (${url})` : title)));
   if (sources.size > 0) print(`\nSources:\n${[...sources].map((source) => `- ${source}`).join("\n")}`);
-  if (needs_human) note(`It needs a human${handoff_reason ? `: ${handoff_reason}` : ""}.`);
+  if (needs_human && id !== null) note(`It needs a human${handoff_reason ? `: ${handoff_reason}` : ""}.`);
 }

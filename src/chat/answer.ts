@@ -121,7 +121,7 @@ function handOff({ question, agent, history }: HandoffRequest, reason: HandoffRe
 }
 
 /** Returns the visitor's message and the visitor's previous message, newest first. */
-export function lastVisitorMessages(message: string, history: readonly HistoryMessage[]): string[] {
+function lastVisitorMessages(message: string, history: readonly HistoryMessage[]): string[] {
   const before = history.findLast(({ role }) => role === "visitor");
   return before ? [message, before.text] : [message];
 }

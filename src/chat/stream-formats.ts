@@ -37,20 +37,21 @@ export function formatComment(text: string): string {
 /** The id of the only text part of a message. */
 const TEXT_ID = "answer";
 
-/** Returns an event as parts of the AI SDK's UI message stream. */
+/** Returns an event as parts of the AI SDK's UI message stream. A message without an id is that of a silent agent, and has no text part. */
 function uiMessages({ event, data }: StreamEvent) {
   switch (event) {
     case "start": {
       const { message_id: messageId } = data;
       const start = { type: "start", ...(messageId !== null && { messageId }), messageMetadata: data };
-      return [start, { type: "text-start", id: TEXT_ID }];
+      return messageId === null ? [start] : [start, { type: "text-start", id: TEXT_ID }];
     }
     case "delta":
       return [{ type: "text-delta", id: TEXT_ID, delta: data.text }];
     case "done": {
       const { answer: _, ...messageMetadata } = data;
       const finish = { type: "finish", finishReason: "stop", messageMetadata };
-      return [{ type: "text-end", id: TEXT_ID }, ...data.citations.map(uiSource), finish, DONE] as const;
+      const end = data.message_id === null ? [] : [{ type: "text-end", id: TEXT_ID }];
+      return [...end, ...data.citations.map(uiSource), finish, DONE] as const;
     }
     case "error":
       return [{ type: "error", errorText: data.error.message }, DONE] as const;

@@ -1,7 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { AnswerSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
-import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
@@ -12,7 +11,7 @@ import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { type Answer, failureAnswer, lastVisitorMessages, makeAnswer, visitorLanguage } from "./answer.ts";
+import { type Answer, failureAnswer, makeAnswer } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
@@ -167,7 +166,7 @@ export class TurnRunner {
       case "keepForHuman":
         // An attempt that was interrupted before a human took over may have counted the question.
         if (turn.asked?.quotaPeriod) await op.db.batch(refundQuota(op.db, question));
-        return silentAnswer(turn, question);
+        return silentAnswer(turn.conversation, question);
       case "handOff":
         return this.storeAnswer(turn, attempt, failureAnswer({ ...turn, question }));
       case "answer":
@@ -253,12 +252,10 @@ function isLeftToHumans({ status, pendingReason }: ConversationState, asked: Sto
   return isAgentSilent(status, pendingReason) || (status === "needs_human" && !asked?.quotaPeriod);
 }
 
-/** Returns the answer while humans have the conversation. No message of the agent is stored. */
-function silentAnswer({ agent, history, conversation }: OpenTurn, { message, conversationId }: Question): ChatAnswer {
-  const language = visitorLanguage(lastVisitorMessages(message, history), agent.language);
-  const answer = handoffMessageOf(agent, "customer_request", language);
-  const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
-  return { ...fields, conversation_id: conversationId, status: conversation.status, handoff_reason: conversation.openReason };
+/** Returns the empty answer that callers get while humans have the conversation. No message of the agent is stored. */
+function silentAnswer({ status, openReason }: ConversationState, { conversationId }: Question): ChatAnswer {
+  const silence = { answer: "", citations: [], confidence: 0, needs_human: true, message_id: null };
+  return { ...silence, conversation_id: conversationId, status, handoff_reason: openReason };
 }
 
 /**

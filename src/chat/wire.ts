@@ -57,7 +57,10 @@ export const chatAnswerSchema = z
   .object({
     answer: z
       .string()
-      .meta({ description: "The answer of the agent, or the hand-off message.", example: "Refunds are paid within five working days." }),
+      .meta({
+        description: "The answer of the agent, or the hand-off message; empty while a human has the conversation.",
+        example: "Refunds are paid within five working days.",
+      }),
     citations: z.array(citationSchema).meta({ description: "The sources of the answer; empty with a hand-off." }),
     confidence: z.number().meta({ description: "How likely the answer is right, from 0 to 1.", example: 0.86 }),
     needs_human: z
@@ -66,7 +69,7 @@ export const chatAnswerSchema = z
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()
-      .meta({ description: "The agent's message; null if a human has the conversation and the agent did not answer." }),
+      .meta({ description: "The agent's message; null while a human has the conversation, because the agent then says nothing." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
     handoff_reason: z.enum(HANDOFF_REASONS).nullable().meta({
       description: "Why a human is needed; null if no human is needed, or if the team took the conversation itself.",
@@ -89,7 +92,7 @@ export const resumeHeaders = z.object({
 export const chatEventsSchema = z.string().openapi("ChatEvents", {
   description: `Server-Sent Events, each with an \`id\` and one line of JSON:
 
-- \`start\` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. \`message_id\` is null if a human has the conversation.
+- \`start\` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. \`message_id\` is null if a human has the conversation; \`done\` then follows without a \`delta\`.
 - \`delta\` {text}: the next part of the answer. All parts joined are the answer.
 - \`done\`: the whole answer, as without streaming. It is the last event.
 - \`error\` {error: {code, message, request_id}}: the service failed. It is the last event of this response.

@@ -48,7 +48,7 @@ export const tools: Record<ToolName, Tool> = {
   ask_agent: {
     title: "Ask a support agent",
     description:
-      "Asks the support agent as a customer would; it answers with citations and a confidence, or hands over to a human. The question is stored as a conversation and counts toward the month's quota. To look something up yourself, use search.",
+      "Asks the support agent as a customer would; it answers with citations and a confidence, or hands over to a human. The answer is empty while a human has the conversation. The question is stored as a conversation and counts toward the month's quota. To look something up yourself, use search.",
     scope: "chat:write",
     annotations: { ...ADDS, openWorldHint: true },
     run: async (api, { agent_id, idempotency_key, ...body }) =>

@@ -154,6 +154,7 @@ test("a hand-off is an answer, and the conversation waits for a human", async ()
   });
   const metadata = { conversation_id: answer["conversation_id"] as string };
   const silent = await client.chat.completions.create({ model: agent.id, messages: [asks("Hello?")], metadata });
+  expect(silent.choices).toMatchObject([{ finish_reason: "stop", message: { content: "" } }]);
   expect(silent).toMatchObject({ message_id: null, needs_human: true, id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
 });
 

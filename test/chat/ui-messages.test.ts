@@ -69,6 +69,14 @@ test("a page is cited by its address", async () => {
   });
 });
 
+test("while a human has the conversation the message has no parts, and its metadata says so", async () => {
+  const { workspace, path, id } = await createStreamedConversation();
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "I am looking into it." });
+  const message = await messageOf(chunksOf(await open(workspace, `/api/v1${path}`, { message: "Anybody?", conversation_id: id })));
+  expect(message.parts).toEqual([]);
+  expect(message.metadata).toMatchObject({ conversation_id: id, message_id: null, needs_human: true, status: "human_active" });
+});
+
 test("each piece arrives when it is written", async () => {
   const fixture = await createStreamedConversation();
   const emit = await fixture.step();

@@ -84,6 +84,7 @@ describe("while a conversation waits for a human", () => {
     const { ask } = await createConversation();
     expect(await ask("kann ich mit einem Menschen sprechen?")).toMatchObject({ needs_human: true, handoff_reason: "customer_request" });
     expect(await ask(KNOWN.message)).toMatchObject({
+      answer: "",
       message_id: null,
       needs_human: true,
       confidence: 0,

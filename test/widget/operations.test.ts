@@ -268,7 +268,7 @@ describe("a request for a human", () => {
     expect(types.filter(({ type }) => type === "handoff.created")).toHaveLength(1);
     const used = (await workspace.call("GET", "/usage")).body.usage.messages;
     const silent = await ada.write({ conversation_id: id, visitor_token: token });
-    expect(silent.body).toMatchObject({ answer: "A human comes.", citations: [], confidence: 0, needs_human: true, message_id: null });
+    expect(silent.body).toMatchObject({ answer: "", citations: [], confidence: 0, needs_human: true, message_id: null });
     expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(used);
     expect(agent.id).toBe((await conversationOf(workspace, id)).agent_id);
   });
