@@ -55,12 +55,10 @@ export type Asked = Omit<z.output<typeof chatInSchema>, "stream">;
 
 export const chatAnswerSchema = z
   .object({
-    answer: z
-      .string()
-      .meta({
-        description: "The answer of the agent, or the hand-off message; empty while a human has the conversation.",
-        example: "Refunds are paid within five working days.",
-      }),
+    answer: z.string().meta({
+      description: "The answer of the agent, or the hand-off message; empty while a human has the conversation.",
+      example: "Refunds are paid within five working days.",
+    }),
     citations: z.array(citationSchema).meta({ description: "The sources of the answer; empty with a hand-off." }),
     confidence: z.number().meta({ description: "How likely the answer is right, from 0 to 1.", example: 0.86 }),
     needs_human: z
