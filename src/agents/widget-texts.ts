@@ -86,6 +86,7 @@ export const WIDGET_TEXTS = [
   "paused",
   "unavailable",
   "session_ended",
+  "identity_rejected",
   "challenge",
   "challenge_failed",
   "not_loaded",

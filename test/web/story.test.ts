@@ -7,7 +7,7 @@ interface Conversation {
   id: string;
   channel: string;
   message_count: number;
-  csat: { score: number; comment: string } | null;
+  csat: { score: number; comment: string | null } | null;
   messages: { role: string; content: string }[];
 }
 
@@ -18,7 +18,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   const events: string[] = [];
   await page.exposeFunction("note", (event: string) => events.push(event));
   const listen = `<script>window.SupportAgent = (...call) => (SupportAgent.q ??= []).push(call);
-    for (const event of ["opened", "message_sent", "answered", "handed_off", "message_received", "rated", "contact_sent"])
+    for (const event of ["opened", "message_sent", "answered", "handed_off", "message_received", "rated", "contact_sent", "resolved"])
       SupportAgent("on", event, () => note(event));</script>`;
   await page.goto(await serveSite({ "/": embedding({ head: listen }) }));
   const chat = chatOn(page);
@@ -58,11 +58,13 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await call("POST", `/conversations/${id}/messages`, { content: "It is done.", resolve: true });
   await page.getByRole("button", { name: "Open chat. Unread messages: 1" }).click();
   await chat.button("Good").click();
+  await expect.poll(async () => (await read(id)).csat).toEqual({ score: 4, comment: null });
   await page.getByLabel("Would you like to add something?").fill("Quick.");
   await chat.button("Submit").click();
   await chat.window.getByText("Thank you for your rating.").waitFor();
   expect(await read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
-  expect([...new Set(events)]).toEqual(["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received"]);
+  const sent = ["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received", "resolved"];
+  expect([...new Set(events)]).toEqual(sent);
 });
 
 /** A page whose visitor has a conversation that waits for a person since the page was loaded, and how often it is read. */

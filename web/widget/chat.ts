@@ -3,6 +3,7 @@ import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
 import { Api, type ApiAnswer, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
+import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./identity.ts";
 import { Memory } from "./memory.ts";
 import { Poller } from "./poller.ts";
 
@@ -29,9 +30,16 @@ export interface Draft {
 }
 
 /** A problem that the visitor is told about. */
-export type Problem =
-  | { kind: "rate_limited"; untilMs: number }
-  | { kind: "conversation_full" | "quota_exceeded" | "paused" | "unavailable" | "session_ended" | "challenge_failed" };
+export type Problem = { kind: "rate_limited"; untilMs: number } | { kind: ProblemKind };
+
+type ProblemKind =
+  | "conversation_full"
+  | "quota_exceeded"
+  | "paused"
+  | "unavailable"
+  | "session_ended"
+  | "challenge_failed"
+  | "identity_rejected";
 
 /** From this length on, a refusal for too many messages means that the conversation is full; before, it is a limit of an hour or a day. */
 const FULL_CONVERSATION = 400;
@@ -63,6 +71,8 @@ export class Chat {
   readonly concluded = signal<readonly string[]>([]);
   /** Whether the visitor has left contact details, and need not be asked for them. */
   readonly hasContact = signal(false);
+  /** The name and email address of the visitor that the page has identified, for the contact form. */
+  readonly profile = signal<{ name?: string; email?: string }>({});
   /** A text for screen readers to announce. */
   readonly announcement = signal("");
   /** Whether a human has taken over the conversation, or has been requested. */
@@ -75,8 +85,10 @@ export class Chat {
   private queue: Promise<void> = Promise.resolve();
   /** Counts the conversations that were shown. An answer to a conversation that is no longer shown is discarded. */
   private epoch = 0;
-  /** The JWT with which the page identifies its visitor. */
-  private identity: string | undefined;
+  /** With what the page identifies its visitor; undefined if it does not. */
+  private identitySource: IdentitySource;
+  /** The current identity token. It rejects if the function of the page fails. */
+  private identity: Promise<string | undefined> = Promise.resolve(undefined);
   /** Custom fields that the page has set. They are sent with contact details. */
   private context: Record<string, string> = {};
 
@@ -94,21 +106,39 @@ export class Chat {
   /** Shows the conversation of an earlier visit, if there is one. */
   async restore(): Promise<void> {
     if (!this.memory.value.token || !this.memory.value.conversation) return;
+    const { epoch } = this;
     this.isLoading.value = true;
-    await this.catchUp().catch(() => undefined);
+    // It may be the conversation of a different person than the one that the page is about to name.
+    await this.identity.catch(() => undefined);
+    if (epoch === this.epoch) await this.catchUp().catch(() => undefined);
     this.isLoading.value = false;
     this.watch();
   }
 
   // --- The visitor -----------------------------------------------------------------------------------------------------
 
-  /** Identifies the visitor with a token of the page. A different person than before does not see the earlier conversations. */
-  identify(token: string): void {
-    const subject = subjectOf(token);
+  /**
+   * Identifies the visitor with a token of the page, or with a function that gets one and is called again when the service refuses its
+   * token. A different person than before does not see the earlier conversations.
+   */
+  identify(source: IdentitySource): void {
+    this.identitySource = source;
+    if (this.problem.value?.kind === "identity_rejected") this.problem.value = undefined;
+    this.identity = this.loadIdentity(source);
+    // A failure is reported when the visitor sends a message.
+    this.identity.catch(() => undefined);
+  }
+
+  private async loadIdentity(source: IdentitySource): Promise<string | undefined> {
+    const token = typeof source === "function" ? await readIdentity(source) : source;
+    // The page may have identified somebody else in the meantime.
+    if (source !== this.identitySource) return await this.identity;
+    const { sub: subject, name, email } = claimsOf(token);
     const { subject: before } = this.memory.value;
-    if (before !== undefined && before !== subject) this.reset();
-    this.identity = token;
+    if (before !== undefined && before !== subject) this.forget();
     this.memory.set({ subject });
+    this.profile.value = { ...(name && { name }), ...(email && { email }) };
+    return token;
   }
 
   setContext(context: Record<string, string>): void {
@@ -117,8 +147,14 @@ export class Chat {
 
   /** Forgets the visitor, for example after a sign-out. */
   reset(): void {
+    this.identitySource = undefined;
+    this.identity = Promise.resolve(undefined);
+    this.forget();
+  }
+
+  private forget(): void {
     this.memory.clear();
-    this.identity = undefined;
+    this.profile.value = {};
     this.hasContact.value = false;
     this.clear();
   }
@@ -171,13 +207,16 @@ export class Chat {
     return this.queue;
   }
 
-  private async ask(message: Message, epoch: number): Promise<void> {
-    const question: Question = { message: message.content, key: message.key, identity: this.identity, turnstile: undefined };
+  /** @param mayRenew whether a new identity token may be asked for, if the service refuses this one. */
+  private async ask(message: Message, epoch: number, mayRenew = true): Promise<void> {
+    const question: Question = { message: message.content, key: message.key, identity: undefined, turnstile: undefined };
     const draft = { key: `answer-${message.key}`, text: "" };
     this.poller.pause();
     this.problem.value = undefined;
     this.draft.value = draft;
     try {
+      question.identity = await this.identity;
+      if (epoch !== this.epoch) return;
       if (this.options.settings.turnstile_site_key && !this.memory.value.token && !question.identity) {
         question.turnstile = await this.options.solveChallenge();
       }
@@ -187,9 +226,16 @@ export class Chat {
       }
     } catch (error) {
       if (epoch !== this.epoch) return;
-      if (this.forgetLostConversation(error)) return await this.ask(message, epoch);
+      if (this.forgetLostConversation(error)) return await this.ask(message, epoch, mayRenew);
+      if (mayRenew && isIdentityRefused(error) && typeof this.identitySource === "function") {
+        this.identify(this.identitySource);
+        return await this.ask(message, epoch, false);
+      }
       this.change(message.key, { state: "failed" });
       this.problem.value = this.problemOf(error);
+      if (isIdentityRefused(error)) {
+        this.options.emit("identity_rejected", { conversation_id: this.memory.value.conversation ?? null, reason: error.message });
+      }
     } finally {
       if (epoch === this.epoch) {
         this.draft.value = undefined;
@@ -249,6 +295,7 @@ export class Chat {
   }
 
   private problemOf(error: unknown): Problem {
+    if (isIdentityRefused(error)) return { kind: "identity_rejected" };
     if (!(error instanceof ApiError)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
     switch (error.code) {
       case "rate_limited":
@@ -278,10 +325,13 @@ export class Chat {
       if (epoch !== this.epoch || this.draft.value) return hasNews;
       const isNews = data.length > 0 || status !== this.status.value;
       const { value: wasWithHuman } = this.isWithHuman;
+      const { value: before } = this.status;
       this.status.value = status;
       if (this.isWithHuman.value !== wasWithHuman) this.watch();
       for (const message of data) this.receive(message, after === undefined);
       this.countUnread();
+      const isResolved = status === "resolved" && before !== undefined && before !== status;
+      if (isResolved) this.options.emit("resolved", { conversation_id: conversation });
       if (data.length < POLL_LIMIT) return hasNews || isNews;
     }
   }
@@ -378,17 +428,17 @@ export class Chat {
     this.readMemory();
   }
 
-  /** Rates the conversation, or skips the rating if there is no score. @returns whether that worked. */
-  async conclude(score?: number, comment?: string): Promise<boolean> {
+  /** Rates the conversation; the last rating counts. @returns whether that worked. */
+  async rateConversation(score: number, comment?: string): Promise<boolean> {
     const { conversation } = this.memory.value;
     if (!conversation) return false;
     try {
-      if (score !== undefined) await this.api.rateConversation(conversation, score, comment);
-      if (score !== undefined) this.options.emit("rated", { conversation_id: conversation, score });
+      await this.api.rateConversation(conversation, score, comment);
     } catch (error) {
       this.problem.value = this.problemOf(error);
       return false;
     }
+    this.options.emit("rated", { conversation_id: conversation, score });
     this.memory.conclude(conversation);
     return true;
   }
@@ -423,6 +473,10 @@ export class Chat {
 /** The visitor has not confirmed that they are human. */
 export class ChallengeError extends Error {}
 
+function isIdentityRefused(error: unknown): error is Error {
+  return error instanceof IdentityError || (error instanceof ApiError && error.code === "invalid_identity");
+}
+
 function localMessage(key: string, role: Message["role"], content: string): Message {
   return { key, id: null, role, content, citations: [], author: null, canRate: false, atMs: Date.now() };
 }
@@ -439,14 +493,4 @@ function toMessage({ id, role, content, citations, author, needs_human, created_
     canRate: role === "assistant" && !needs_human,
     atMs,
   };
-}
-
-/** Reads the subject of an identity token, which only the service verifies. */
-function subjectOf(token: string): string | undefined {
-  try {
-    const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");
-    return (JSON.parse(atob(payload)) as { sub?: string }).sub;
-  } catch {
-    return undefined;
-  }
 }

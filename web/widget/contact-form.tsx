@@ -27,7 +27,7 @@ export function ContactForm(): VNode {
   const { settings, chat, view, t } = useUi();
   const fields = settings.contact_form?.fields ?? [];
   const form = useRef<HTMLFormElement>(null);
-  const values = useSignal<Values>({});
+  const values = useSignal<Values>(chat.profile.value);
   const errors = useSignal<Partial<Record<string, WidgetText>>>({});
   const state = useSignal<"open" | "sending" | "failed">("open");
   const submit = async (event: Event) => {

@@ -19,7 +19,9 @@ export type EventName =
   | "handed_off"
   | "message_received"
   | "rated"
-  | "contact_sent";
+  | "resolved"
+  | "contact_sent"
+  | "identity_rejected";
 
 /** A call of `SupportAgent(…)`. */
 export type Call = [command: string, ...args: unknown[]];

@@ -10,7 +10,7 @@ interface VisitorState {
   live?: boolean;
   /** The id of the last message that the visitor has seen. */
   seen?: string | undefined;
-  /** The ids of the conversations that were rated, or whose rating was skipped. */
+  /** The ids of the conversations that were rated. */
   concluded?: string[];
   /** The ratings of answers, by their ids. */
   ratings?: Record<string, "up" | "down">;

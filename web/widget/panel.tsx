@@ -9,6 +9,7 @@ import { Composer } from "./composer.tsx";
 import { ContactForm } from "./contact-form.tsx";
 import { History } from "./history.tsx";
 import type { Call, EventName, Host, Panel } from "./host.ts";
+import type { IdentitySource } from "./identity.ts";
 import { loadLexer, MessageList } from "./messages.tsx";
 import { Notices } from "./notices.tsx";
 import css from "./panel.css";
@@ -69,7 +70,7 @@ export async function mount(host: Host): Promise<Panel> {
 
 function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
   if (command === "close") close();
-  else if (command === "identify") chat.identify(String(argument));
+  else if (command === "identify") chat.identify((argument ?? undefined) as IdentitySource);
   else if (command === "reset") chat.reset();
   else if (command === "setContext") chat.setContext(argument as Record<string, string>);
 }

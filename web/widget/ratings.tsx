@@ -88,24 +88,29 @@ const MOUTHS = [
   "M8 14c2 3.4 6 3.4 8 0",
 ];
 
-/** Asks for a rating of a resolved conversation, once. */
+/** Asks for a rating of a resolved conversation, once. The score is stored when the visitor selects it, and again with the comment. */
 export function ConversationRating(): VNode | null {
   const { chat, t } = useUi();
-  const score = useSignal<number | undefined>(undefined);
-  const isRated = useSignal<string | undefined>(undefined);
+  const given = useSignal<{ conversation: string; score: number | undefined; isDone: boolean } | undefined>(undefined);
   const { conversation } = chat.memory.value;
   if (chat.status.value !== "resolved" || !conversation || chat.draft.value) return null;
-  if (isRated.value === conversation) {
+  const own = given.value?.conversation === conversation ? given.value : undefined;
+  if (own?.isDone) {
     return (
       <p class="csat thanks" role="status">
         {t("csat_thanks")}
       </p>
     );
   }
-  if (chat.concluded.value.includes(conversation)) return null;
-  const finish = async (comment: string) => {
-    if (await chat.conclude(score.value, comment)) isRated.value = conversation;
+  if (!own && chat.concluded.value.includes(conversation)) return null;
+  const select = async (score: number) => {
+    given.value = { conversation, score, isDone: false };
+    if (!(await chat.rateConversation(score))) given.value = { conversation, score: undefined, isDone: false };
   };
+  const finish = async (score: number, comment: string) => {
+    if (comment === "" || (await chat.rateConversation(score, comment))) given.value = { conversation, score, isDone: true };
+  };
+  const score = own?.score;
   return (
     <section class="csat" aria-label={t("csat_title")}>
       <p class="question">{t("csat_title")}</p>
@@ -116,14 +121,14 @@ export function ConversationRating(): VNode | null {
             type="button"
             aria-label={t(`csat_${each}`)}
             title={t(`csat_${each}`)}
-            aria-pressed={score.value === each}
-            onClick={() => (score.value = each)}
+            aria-pressed={score === each}
+            onClick={() => void select(each)}
           >
             <Drawing path={`M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 9.5v.01M15 9.5v.01${MOUTHS[each - 1]!}`} size={24} />
           </button>
         ))}
       </div>
-      {score.value !== undefined && <CommentForm label={t("csat_comment")} onSubmit={(comment) => void finish(comment)} />}
+      {score !== undefined && <CommentForm label={t("csat_comment")} onSubmit={(comment) => void finish(score, comment)} />}
     </section>
   );
 }

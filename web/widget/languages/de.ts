@@ -71,6 +71,8 @@ export const texts: Texts = {
   paused: "Der Chat ist im Moment geschlossen.",
   unavailable: "Bei uns ist etwas schiefgegangen. Bitte versuchen Sie es erneut.",
   session_ended: "Ihre Sitzung ist beendet. Mit Ihrer nächsten Nachricht beginnt ein neues Gespräch.",
+  identity_rejected:
+    "Wir konnten nicht bestätigen, dass Sie angemeldet sind. Bitte laden Sie die Seite neu und versuchen Sie es noch einmal.",
   challenge: "Bitte bestätigen Sie, dass Sie ein Mensch sind.",
   challenge_failed: "Die Prüfung hat nicht funktioniert. Bitte versuchen Sie es erneut.",
   not_loaded: "Der Chat konnte nicht geladen werden.",

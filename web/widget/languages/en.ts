@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "The chat is closed at the moment.",
   unavailable: "Something went wrong on our side. Please try again.",
   session_ended: "Your session has ended. A new conversation begins with your next message.",
+  identity_rejected: "We could not confirm that you are signed in. Please reload the page and try again.",
   challenge: "Please confirm that you are human.",
   challenge_failed: "The check did not work. Please try again.",
   not_loaded: "The chat could not be loaded.",

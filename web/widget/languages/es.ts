@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "El chat está cerrado en este momento.",
   unavailable: "Algo ha fallado por nuestra parte. Inténtelo de nuevo.",
   session_ended: "Su sesión ha terminado. Con su próximo mensaje empezará una nueva conversación.",
+  identity_rejected: "No hemos podido confirmar que ha iniciado sesión. Vuelva a cargar la página e inténtelo de nuevo.",
   challenge: "Confirme que es una persona.",
   challenge_failed: "La comprobación no ha funcionado. Inténtelo de nuevo.",
   not_loaded: "No se pudo cargar el chat.",

@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "Le chat est fermé pour le moment.",
   unavailable: "Un problème est survenu de notre côté. Veuillez réessayer.",
   session_ended: "Votre session est terminée. Une nouvelle conversation commencera avec votre prochain message.",
+  identity_rejected: "Nous n’avons pas pu confirmer que vous êtes connecté. Veuillez recharger la page et réessayer.",
   challenge: "Veuillez confirmer que vous êtes humain.",
   challenge_failed: "La vérification a échoué. Veuillez réessayer.",
   not_loaded: "Le chat n’a pas pu être chargé.",

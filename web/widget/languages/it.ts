@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "La chat al momento è chiusa.",
   unavailable: "Qualcosa è andato storto da parte nostra. Riprovi.",
   session_ended: "La sua sessione è terminata. Con il prossimo messaggio inizia una nuova conversazione.",
+  identity_rejected: "Non è stato possibile confermare che ha effettuato l’accesso. Ricarichi la pagina e riprovi.",
   challenge: "Confermi di essere una persona.",
   challenge_failed: "La verifica non è riuscita. Riprovi.",
   not_loaded: "Non è stato possibile caricare la chat.",

@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "Chatten er stengt akkurat nå.",
   unavailable: "Noe gikk galt hos oss. Prøv igjen.",
   session_ended: "Økten er avsluttet. En ny samtale starter med neste melding.",
+  identity_rejected: "Vi kunne ikke bekrefte at du er logget inn. Last inn siden på nytt og prøv igjen.",
   challenge: "Bekreft at du er et menneske.",
   challenge_failed: "Kontrollen fungerte ikke. Prøv igjen.",
   not_loaded: "Chatten kunne ikke lastes.",

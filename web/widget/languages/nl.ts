@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "De chat is op dit moment gesloten.",
   unavailable: "Er ging iets mis bij ons. Probeer het opnieuw.",
   session_ended: "Uw sessie is beëindigd. Met uw volgende bericht begint een nieuw gesprek.",
+  identity_rejected: "We konnen niet bevestigen dat u bent aangemeld. Laad de pagina opnieuw en probeer het nog eens.",
   challenge: "Bevestig dat u een mens bent.",
   challenge_failed: "De controle is niet gelukt. Probeer het opnieuw.",
   not_loaded: "De chat kon niet worden geladen.",

@@ -71,6 +71,7 @@ export const texts: Texts = {
   paused: "O chat está fechado neste momento.",
   unavailable: "Algo correu mal do nosso lado. Tente novamente.",
   session_ended: "A sua sessão terminou. Uma nova conversa começa com a sua próxima mensagem.",
+  identity_rejected: "Não foi possível confirmar que tem sessão iniciada. Recarregue a página e tente novamente.",
   challenge: "Confirme que é humano.",
   challenge_failed: "A verificação não funcionou. Tente novamente.",
   not_loaded: "Não foi possível carregar o chat.",

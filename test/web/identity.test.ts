@@ -1,0 +1,71 @@
+import { SignJWT } from "jose";
+import { expect, test } from "vitest";
+import { call, openPage, serveSite } from "./browser.ts";
+import { chatOn, embedding } from "./chat.ts";
+
+interface Conversation {
+  visitor: { external_id: string; name: string; verified: boolean };
+}
+
+/** A page that embeds an agent of its own, and the tokens that its server signs. The page notes each rejected identity. */
+async function openShop() {
+  // A visitor who writes to an agent without knowledge waits for a person.
+  const settings = { name: "Demo agent", allowed_origins: ["*"], contact_form: { fields: [{ name: "name" }, { name: "email" }] } };
+  const { id: agentId } = await call<{ id: string }>("POST", "/agents", settings);
+  const { secret } = await call<{ secret: string }>("POST", `/agents/${agentId}/rotate-identity-secret`, {});
+  const sign = (expires: string) =>
+    new SignJWT({ name: "Zoë Lovelace", email: "zoe@example.com" })
+      .setProtectedHeader({ alg: "HS256" })
+      .setSubject("u-1")
+      .setExpirationTime(expires)
+      .sign(new TextEncoder().encode(secret));
+  const { page } = await openPage();
+  const rejections: { reason: string }[] = [];
+  await page.exposeFunction("noteRejection", (rejection: { reason: string }) => rejections.push(rejection));
+  await page.exposeFunction("sign", sign);
+  const open = async (identify: string) => {
+    const head = `<script>window.SupportAgent = (...call) => (SupportAgent.q ??= []).push(call);
+      SupportAgent("on", "identity_rejected", noteRejection);
+      ${identify}</script>`;
+    await page.goto(await serveSite({ "/": embedding({ head, agentId }) }));
+    await chatOn(page).open();
+  };
+  const conversations = async () => (await call<{ data: Conversation[] }>("GET", `/conversations?agent_id=${agentId}`)).data;
+  return { page, chat: chatOn(page), open, conversations, rejections };
+}
+
+const verified = [{ visitor: { external_id: "u-1", name: "Zoë Lovelace", verified: true } }];
+
+test("a page that identifies with a function is asked for a new token when one has expired", async () => {
+  const { page, chat, open, conversations, rejections } = await openShop();
+  await open(`let calls = 0; SupportAgent("identify", () => sign(calls++ === 0 ? "-5m" : "5m"));`);
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  expect(await conversations()).toMatchObject(verified);
+  expect(rejections).toEqual([]);
+  await chat.button("Leave contact details").click();
+  expect(await page.getByLabel("Name").inputValue()).toBe("Zoë Lovelace");
+  expect(await page.getByLabel("Email").inputValue()).toBe("zoe@example.com");
+});
+
+test("a visitor whose token is refused is told why, and can go on once the page has a new one", async () => {
+  const { page, chat, open, conversations, rejections } = await openShop();
+  await open(`sign("-5m").then((token) => SupportAgent("identify", token));`);
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("We could not confirm that you are signed in.").waitFor();
+  expect(rejections).toMatchObject([{ reason: "The identity_token has expired. Have your server sign a new one." }]);
+  expect(await conversations()).toEqual([]);
+  await page.evaluate(`sign("5m").then((token) => SupportAgent("identify", token))`);
+  await chat.button("Try again").click();
+  await chat.window.getByText("Waiting for a person").waitFor();
+  expect(await conversations()).toMatchObject(verified);
+});
+
+test("a visitor whose page cannot get a token does not become an anonymous one", async () => {
+  const { chat, open, conversations, rejections } = await openShop();
+  await open(`SupportAgent("identify", async () => { throw new Error("The shop is down."); });`);
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("We could not confirm that you are signed in.").waitFor();
+  expect(rejections).toMatchObject([{ reason: "The function of identify failed. Error: The shop is down." }]);
+  expect(await conversations()).toEqual([]);
+});
