@@ -74,6 +74,8 @@ const service = async () => ({
           OPERATOR_TOKEN: "test-operator-token",
           KEY_SECRET: "test-key-secret",
           ENCRYPTION_KEY: "test-encryption-key",
+          // Only the tests of the encoder compute vectors, which others would have to wait for.
+          ENCODE_SENTENCES: "false",
           // Crawls do not wait between pages.
           CRAWL_PAUSE_MS: "0",
         },

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { runMain } from "../scripts/shared/cli.ts";
 import { askAll, type Outcome } from "./answers/ask.ts";
@@ -11,14 +12,23 @@ import { createTenant, type Tenant } from "./tenant.ts";
 
 /*
  * `npm run bench:answers`: how good search and answers are. The questions of bench/trades, and of each `-- --data FILE`, go
+ * (or, with `-- --trades FOLDER`, of a folder of the same form)
  * through the API of the built service, with the embedded engine and no network. `--json FILE` saves a run; `--compare FILE`
  * shows what changed since a saved one. `-- --speed`: how long a search takes with 1,000 and with 200,000 chunks instead.
  */
 
-async function measureQuality(tenant: Tenant, data: readonly string[], compare: string | undefined): Promise<Report> {
+async function measureQuality(
+  tenant: Tenant,
+  data: readonly string[],
+  trades: string | undefined,
+  compare: string | undefined,
+): Promise<Report> {
   const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as { outcomes: Outcome[] }).outcomes;
   const outcomes: Outcome[] = [];
-  for (const set of [...(await Promise.all(data.map(readData))), ...(await readTrades())]) {
+  for (const set of [
+    ...(await Promise.all(data.map(readData))),
+    ...(await readTrades(undefined, trades === undefined ? undefined : pathToFileURL(`${trades}/`))),
+  ]) {
     console.error(`Teaching and asking: ${set.name} …`);
     outcomes.push(...(await askAll(tenant, set)));
   }
@@ -29,6 +39,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       data: { type: "string", multiple: true, default: [] },
+      trades: { type: "string" },
       speed: { type: "boolean", default: false },
       json: { type: "string" },
       compare: { type: "string" },
@@ -36,9 +47,9 @@ async function main(): Promise<void> {
   });
   useTemporaryFolder();
   console.error("Building …");
-  const report = await withService(await buildService(), {}, async ({ port, operatorToken }) => {
+  const report = await withService({ ...(await buildService()), hasEncoder: true }, {}, async ({ port, operatorToken }) => {
     const tenant = await createTenant(port, operatorToken, "answers");
-    return values.speed ? measureSpeed(tenant) : measureQuality(tenant, values.data, values.compare);
+    return values.speed ? measureSpeed(tenant) : measureQuality(tenant, values.data, values.trades, values.compare);
   });
   await publishReport(report, values.json);
 }

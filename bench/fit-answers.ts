@@ -10,19 +10,19 @@ import { buildBare, useTemporaryFolder, withWorker } from "./service.ts";
 
 /*
  * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/extractive/ranking.ts on the trades of
- * bench/trades and on collections of questions, and writes them to src/extractive/ranking-fit.ts with the figures reached. All
+ * bench/trades and on collections of questions, and writes them to src/extractive/semantic-fit.ts with the figures reached. With
+ * `--lexical`, it fits those for answers without the similarities of the encoder, in lexical-fit.ts. All
  * figures are of questions that the fit has not seen: each trade in turn is left out, and each third of a collection.
  */
 
-const TARGET = "src/extractive/ranking-fit.ts";
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
 /** The strengths of the ridges, chosen on the left-out questions. */
-const RANKING_RIDGE = 0.02;
+const RANKING_RIDGE = 0.01;
 const CONFIDENCE_RIDGE = 10;
 /** The share of what visitors ask that the knowledge does not answer; the sets of questions have fewer. */
-const UNANSWERABLE_SHARE = 1 / 3;
+const UNANSWERABLE_SHARE = 0.45;
 /** The signs of the features' weights; those of all others are positive. */
 const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWord: "negative", isOneWord: "any", isFollowUp: "any" };
 const RANKING_STEPS = 200;
@@ -40,7 +40,7 @@ interface Question {
   fold: string;
   set: string;
   path: string;
-  asked: { question: string; previousQuestions: string[] };
+  asked: { question: string; previousQuestions: string[]; isSemantic: boolean };
   isAnswerable: boolean;
   isRight(candidate: Candidate): boolean;
 }
@@ -60,15 +60,16 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       data: { type: "string", multiple: true, default: [] },
+      lexical: { type: "boolean", default: false },
       dry: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
     },
   });
   useTemporaryFolder();
   process.env["WRANGLER_LOG"] = "error";
-  await withWorker(await buildBare("signals"), {}, async ({ port }) => {
+  await withWorker({ ...(await buildBare("signals")), hasEncoder: true }, {}, async ({ port }) => {
     const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
-    const questions = (await Promise.all(sets.map((set) => teach(port, set)))).flat();
+    const questions = (await Promise.all(sets.map((set) => teach(port, set, !values.lexical)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
       const candidates = await ask<Candidate[]>(port, question);
       return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
@@ -76,21 +77,24 @@ async function main(): Promise<void> {
     const { judged, lines, ranking, confidence } = await fit(port, ranked);
     if (values.list) for (const each of judged) console.log(describe(each));
     console.log(lines.join("\n"));
-    if (!values.dry) await writeFile(TARGET, source(ranking, confidence, lines));
+    const name = values.lexical ? "lexical" : "semantic";
+    if (!values.dry) await writeFile(`src/extractive/${name}-fit.ts`, source(name, ranking, confidence, lines));
   });
 }
 
-async function teach(port: number, { name, group, texts, questions }: QuestionSet): Promise<Question[]> {
+async function teach(port: number, { name, group, texts, questions }: QuestionSet, isSemantic: boolean): Promise<Question[]> {
   if (texts.length === 0) throw new Error(`${name} holds no passages.`);
   const path = `/${encodeURIComponent(name)}`;
-  await send(port, { method: "PUT", path, body: texts.map(({ name, text }) => ({ id: name, title: name, text })) });
+  const teach = (body: unknown) => send<boolean>(port, { method: "PUT", path, headers: { Connection: "close" }, body });
+  let isMissing = await teach(texts.map(({ name, text }) => ({ id: name, title: name, text })));
+  while (isSemantic && isMissing) isMissing = await teach([]);
   return questions
     .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
     .map((each) => ({
       fold: group === name ? `${name}${conversationOf(each.id) % COLLECTION_FOLDS}` : name,
       set: group,
       path,
-      asked: { question: each.messages.at(-1)!, previousQuestions: each.messages.slice(0, -1) },
+      asked: { question: each.messages.at(-1)!, previousQuestions: each.messages.slice(0, -1), isSemantic },
       isAnswerable: each.kind !== "miss",
       isRight: ({ sourceId, text }) => each.isRight({ text, sources: [sourceId] }),
     }));
@@ -216,23 +220,24 @@ function describe({ fold, asked, isAnswerable: can, right, best, candidates, con
   return [fold, confidence.toFixed(2), outcome, asked.question, text].join(" | ");
 }
 
-function source(ranking: Features, confidence: Features, lines: readonly string[]): string {
+function source(name: string, answer: Features, confidence: Features, lines: readonly string[]): string {
   const table = (weights: Features): string =>
     Object.entries(weights)
-      .map(([name, weight]) => `  ${name}: ${Number(weight.toFixed(3))},`)
+      .map(([feature, weight]) => `    ${feature}: ${Number(weight.toFixed(3))},`)
       .join("\n");
   return `/*
- * Written by \`npm run fit:answers\`. Of questions that the fit has not seen:
+ * Written by \`npm run fit:answers${name === "lexical" ? " -- --lexical" : ""}\`. Of questions that the fit has not seen:
 ${lines.map((line) => ` * ${line}`).join("\n")}
  */
-import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./ranking.ts";
+import type { Fit } from "./ranking.ts";
 
-export const ANSWER_WEIGHTS: Weights<SegmentFeatures> = {
-${table(ranking)}
-};
-
-export const CONFIDENCE_WEIGHTS: Weights<ConfidenceFeatures> = {
+export const ${name.toUpperCase()}_FIT: Fit = {
+  answer: {
+${table(answer)}
+  },
+  confidence: {
 ${table(confidence)}
+  },
 };
 `;
 }

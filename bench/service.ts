@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions, unstable_readConfig as readConfig } from "wrangler";
+import { ROOT } from "../scripts/shared/cli.ts";
 import { randomSecret } from "../scripts/shared/dev-vars.ts";
 import { freePort } from "../scripts/shared/ports.ts";
 import { prebuilt } from "../scripts/worker.ts";
@@ -26,6 +27,8 @@ export interface Build {
   directory: string;
   /** The bundle's file name. */
   script: string;
+  /** Whether the worker may load the sentence encoder. */
+  hasEncoder?: boolean;
 }
 
 /** A worker that answers on a socket of its own, because Miniflare's entry worker answers at most 4,000 requests/s. */
@@ -123,7 +126,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   const modulesOf = <Type extends string>(type: Type, ending: string) =>
     files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
   const chunks = modulesOf("ESModule", ".js").filter(({ path }) => path.includes(CHUNKS));
-  const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin")];
+  const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin"), ...modulesOf("CompiledWasm", ".wasm")];
   const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -135,6 +138,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
         {
           ...workerOptions,
           name,
+          ...(build.hasEncoder && { serviceBindings: { ASSETS: { disk: { path: ROOT } } } }),
           bindings: Object.assign({}, workerOptions.bindings, bindings),
           modulesRoot: build.directory,
           modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...imported],

@@ -836,6 +836,8 @@ export interface Schemas {
       /** How to correct the fault. */
       remedy: string;
     }[];
+    /** The model by which knowledge is found by its meaning; null if it is found by its words only. */
+    search_model: string | null;
   };
   SecretScan: {
     /** Stored secrets by their kind. */

@@ -881,11 +881,11 @@ export interface Schemas {
     content: string;
     /** How well the passage fits, from 0 to 1. `scores` has the parts of this score. */
     score: number;
-    /** The parts of the score. Passages found by words and by meaning rank before those found by one of them. */
+    /** The parts of the score. */
     scores: {
       /** The score of its words; null if it was not found by its words. */
       lexical: number | null;
-      /** The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings. */
+      /** The score of its meaning; null if it was not found by its meaning, or if its language is searched by words only. */
       semantic: number | null;
       /** The score by the reranker, which replaces the other scores; null without a reranker. */
       reranker: number | null;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { forEach } from "../measure.ts";
 import { addTexts, type Tenant } from "../tenant.ts";
 import { ndcg } from "./metrics.ts";
@@ -7,6 +8,12 @@ import type { Kind, Question, QuestionSet } from "./questions.ts";
 const SEARCH_LIMIT = 20;
 /** How many of the last messages a search gets, one a line. */
 const MESSAGES_SEARCHED = 3;
+const QUOTED_LENGTH = 300;
+const MAX_WAITS = 120;
+/** Texts in other languages get no vectors. */
+const ENCODED_LANGUAGE = "en";
+/** In this time, the curated questions of a set get their vectors, which the API does not show. */
+const QUESTIONS_ENCODED_MS = 30_000;
 
 /** The result of a question. */
 export interface Outcome {
@@ -27,10 +34,16 @@ export interface Outcome {
 interface Answer {
   answer: string;
   conversation_id: string;
+  message_id: string;
   confidence: number;
   needs_human: boolean;
   handoff_reason: string | null;
   citations: { source_id: string }[];
+}
+
+/** The part of a trace that is read. */
+interface Trace {
+  searches: { passages: { scores: { semantic: number | null } }[] }[];
 }
 
 interface Hit {
@@ -43,8 +56,10 @@ interface Hit {
 export async function askAll(tenant: Tenant, set: QuestionSet): Promise<Outcome[]> {
   const agentId = await tenant.createAgent({ name: set.name, language: set.language });
   const sources = await addTexts(tenant, agentId, set.texts);
+  if (set.language === ENCODED_LANGUAGE) await waitForVectors(tenant, agentId, set);
   const names = new Map(sources.map((source) => [source.id, source.name]));
   await forEach(set.pairs, (pair) => tenant.call("POST", `/agents/${agentId}/answers`, pair));
+  if (set.pairs.length > 0) await sleep(QUESTIONS_ENCODED_MS);
   const { name, group, language } = set;
   return forEach(set.questions, async (question) => {
     const hits = await search(tenant, agentId, question);
@@ -62,6 +77,21 @@ export async function askAll(tenant: Tenant, set: QuestionSet): Promise<Outcome[
       certainty: set.pairs.length > 0 ? (hits[0]?.score ?? 0) : answer.confidence,
     };
   });
+}
+
+/** Waits until the text that was added last is found by its meaning too: the vectors of texts are computed in their order. */
+async function waitForVectors(tenant: Tenant, agentId: string, { name, texts }: QuestionSet): Promise<void> {
+  const last = texts.at(-1)?.text.slice(0, QUOTED_LENGTH);
+  for (let waits = 0; last !== undefined; waits++) {
+    const { conversation_id: id, message_id: messageId } = await tenant.call<Answer>("POST", `/agents/${agentId}/messages`, {
+      message: last,
+    });
+    const trace = await tenant.call<Trace>("GET", `/conversations/${id}/messages/${messageId}/trace`);
+    const passages = trace.searches.flatMap((search) => search.passages);
+    if (passages.length > 0 && passages.every(({ scores }) => scores.semantic !== null)) return;
+    if (waits === MAX_WAITS) throw new Error(`The vectors of ${name} were not computed within ${MAX_WAITS} s`);
+    await sleep(1_000);
+  }
 }
 
 async function search({ call }: Tenant, agentId: string, { messages }: Question): Promise<Hit[]> {

@@ -34,19 +34,19 @@ export interface QuestionSet {
 const TRADES = new URL("../trades/", import.meta.url);
 const REPLIES = new URL("../../src/text/languages/", import.meta.url);
 
-/** The trades of some languages, or of all, by name. */
-export async function readTrades(languages?: readonly string[]): Promise<QuestionSet[]> {
-  const files = (await readdir(TRADES)).filter((file) => file.endsWith(".questions")).sort();
-  const trades = await Promise.all(files.map((file) => readTrade(file.slice(0, -".questions".length))));
+/** The trades of a folder in some languages, or in all, by name. */
+export async function readTrades(languages?: readonly string[], folder = TRADES): Promise<QuestionSet[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".questions")).sort();
+  const trades = await Promise.all(files.map((file) => readTrade(file.slice(0, -".questions".length), folder)));
   return trades.filter(({ language }) => languages?.includes(language) ?? true);
 }
 
-async function readTrade(file: string): Promise<QuestionSet> {
+async function readTrade(file: string, from: URL): Promise<QuestionSet> {
   const [name, language = "en"] = file.split(".");
   const read = (path: string, folder: URL): Promise<string> => readFile(new URL(path, folder), "utf8");
   const [texts, lines, service] = await Promise.all([
-    read(`${file}.md`, TRADES),
-    read(`${file}.questions`, TRADES),
+    read(`${file}.md`, from),
+    read(`${file}.questions`, from),
     read(`${language}.json`, REPLIES),
   ]);
   const { replies } = JSON.parse(service) as { replies: Record<string, string> };

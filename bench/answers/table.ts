@@ -25,7 +25,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
 
 const NOTES = [
   "Questions: answerable + unanswerable. Right, wrong, refused: of the answerable, at the agent's default threshold; nDCG@5 of a search where all relevant passages are known, else whether its first result is right. A right reply to small talk is of its kind, to a request for a human a hand-off for that reason. Calibration error: of all questions, a refusal being no right answer. AUROC: of the confidence (of curated answers the best score), answerable against unanswerable. Refused at 90 %: of the unanswerable, where 90 % of the answerable are answered.",
-  "The fitted weights have seen the English trades and the two collections of passages; figures of questions left out of the fit are in src/extractive/ranking-fit.ts, written by `npm run fit:answers`.",
+  "The fitted weights have seen the English trades and the two collections of passages; figures of questions left out of the fit are in src/extractive/semantic-fit.ts, written by `npm run fit:answers`.",
 ];
 
 /** Returns a table of the outcomes of a run; with an earlier run beside it, also how far each figure moved. */

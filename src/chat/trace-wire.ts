@@ -44,10 +44,10 @@ const passageSchema = z
     scores: z
       .object({
         lexical: score("The score of its words; null if it was not found by its words."),
-        semantic: score("The score of its meaning; null if it was not found by its meaning, or if the deployment has no embeddings."),
+        semantic: score("The score of its meaning; null if it was not found by its meaning, or if its language is searched by words only."),
         reranker: score("The score by the reranker, which replaces the other scores; null without a reranker."),
       })
-      .meta({ description: "The parts of the score. Passages found by words and by meaning rank before those found by one of them." }),
+      .meta({ description: "The parts of the score." }),
     is_cited: z.boolean().meta({ description: "Whether the answer cites the passage.", example: true }),
   })
   .openapi("TracePassage");

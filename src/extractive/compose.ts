@@ -3,7 +3,9 @@ import type { Segment } from "./segments.ts";
 /** The longest answer that is readable in a chat window. A list of steps may be longer, since half of it would not help. */
 const MAX_WORDS = 120;
 const MAX_STEPS_WORDS = 300;
-/** A shorter answer continues with the next sentences of its paragraph, which mostly explain it. */
+/** A paragraph that is not longer is given whole, since its other sentences mostly explain or limit the one that was asked for. */
+const SHORT_PARAGRAPH_WORDS = 60;
+/** In a longer paragraph, a shorter answer continues with the next sentences. */
 const SHORT_ANSWER_WORDS = 50;
 
 /** Composes an answer from a segment and the neighbours that it needs to be understood. */
@@ -16,9 +18,13 @@ export function answerSegments(segments: readonly Segment[], at: number): number
   return segments[at]!.kind === "sentence" ? sentences(segments, at) : withLeadIn(segments, at);
 }
 
-/** Returns a sentence, the one before it if it refers to that, and the ones after it while the answer is short. */
+/** Returns a short paragraph; of a longer one a sentence, the one before it if it refers to that, and the ones after it while the answer is short. */
 function sentences(segments: readonly Segment[], at: number): number[] {
   const { needsContext, text, block } = segments[at]!;
+  const paragraph = blockFrom(segments, firstOfBlock(segments, at));
+  // What follows a colon or a question belongs to that.
+  const isPlain = paragraph.every((index) => !/[:?]$/.test(segments[index]!.text));
+  if (isPlain && wordCount(segments, paragraph) <= SHORT_PARAGRAPH_WORDS) return paragraph;
   const indexes = needsContext ? [at - 1, at] : [at];
   if (text.endsWith(":")) return [...indexes, ...introducedFrom(segments, at + 1)];
   for (let next = at + 1; segments[next]?.block === block && wordCount(segments, indexes) < SHORT_ANSWER_WORDS; next++) {
@@ -31,8 +37,7 @@ function sentences(segments: readonly Segment[], at: number): number[] {
 /** Returns the whole list of an item if it is not too long, or a table's row or a code block alone; each with its lead-in. */
 function withLeadIn(segments: readonly Segment[], at: number): number[] {
   const segment = segments[at]!;
-  let first = at;
-  while (first > 0 && segments[first - 1]!.block === segment.block) first--;
+  const first = firstOfBlock(segments, at);
   const before = segments[first - 1];
   const leadIn = before?.kind === "sentence" && before.text.endsWith(":") ? [first - 1] : [];
   if (segment.kind === "row") return [...leadIn, at];
@@ -59,6 +64,10 @@ function maxWords({ isOrdered }: Segment): number {
 
 function wordCount(segments: readonly Segment[], indexes: readonly number[]): number {
   return indexes.reduce((sum, index) => sum + segments[index]!.text.split(/\s+/).length, 0);
+}
+
+function firstOfBlock(segments: readonly Segment[], at: number): number {
+  return segments.findIndex(({ block }) => block === segments[at]!.block);
 }
 
 function blockFrom(segments: readonly Segment[], first: number): number[] {

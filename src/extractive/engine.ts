@@ -5,9 +5,6 @@ import { smallTalkAnswer, withoutSmallTalk } from "../text/intents.ts";
 import { type Model, type ModelReply, type ModelRequest, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
 import type { Passage, Retrieval } from "../models/retrieval.ts";
 
-/** An answer with a lower confidence is far more likely wrong than right. */
-const MIN_CONFIDENCE = 0.35;
-
 /**
  * Extractive question answering: the answer consists of sentences of the knowledge, so it cannot say anything that no source says. It
  * needs no network.
@@ -29,7 +26,7 @@ export class ExtractiveEngine implements Model {
     }
     const question = withoutSmallTalk(request.question, request.language);
     const { text, cited, confidence } = draftAnswer(question, request.retrieval);
-    if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
+    if (text === "") return { outcome: "no_answer", confidence };
     return { outcome: "answered", cited, confidence, text: sentenceDeltas(text) };
   }
 }

@@ -1,5 +1,6 @@
 import { tokens } from "../text/terms.ts";
-import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./ranking-fit.ts";
+import { LEXICAL_FIT } from "./lexical-fit.ts";
+import { SEMANTIC_FIT } from "./semantic-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
 import { isUnknown, QueryMatcher } from "./query-matcher.ts";
@@ -8,12 +9,13 @@ import { type ReadPassage, readPassage, type Segment, termMatch } from "./segmen
 
 /*
  * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, and a
- * logistic one judges the best of them. Both are fitted by `npm run fit:answers` (ranking-fit.ts). Their features are shares, ranks and
+ * logistic one judges the best of them. Both are fitted by `npm run fit:answers`, once with the similarities of the encoder
+ * (semantic-fit.ts) and once without them (lexical-fit.ts). Their features are shares, ranks and
  * margins, so that they mean the same in small and large knowledge and in any trade.
  */
 
 /** The features of a segment by which candidates are ranked. Each is about 0..1. */
-export interface SegmentFeatures {
+interface SegmentFeatures {
   /** The share of the query, by weight, that is in the segment itself. */
   own: number;
   /** In a follow-up, the share of the question's own terms, without those of earlier questions, that is in the segment. */
@@ -48,6 +50,12 @@ export interface SegmentFeatures {
   closestInAnswer: number;
   closestInHeadings: number;
   closestInPassage: number;
+  /** How close the segment, its answer and its passage are to the question by the service's encoder; 0 without it. */
+  similarity: number;
+  similarityOfAnswer: number;
+  similarityOfPassage: number;
+  /** The similarity as a share of that of the most similar segment of all passages. */
+  similarityShare: number;
 }
 
 /** The features from which the probability that the best candidate is right is computed. */
@@ -70,9 +78,19 @@ export interface ConfidenceFeatures {
   /** The rarity of the rarest word that the question is about and the knowledge lacks: "Costs" does not answer "the price of a kettle". */
   unknownWord: number;
   isFollowUp: number;
+  similarity: number;
+  similarityOfPassage: number;
+  /** How far its passage is ahead of the next one in similarity. */
+  similarityMargin: number;
 }
 
-export type Weights<Features> = Readonly<Record<keyof Features, number>>;
+/** The weights of both models. */
+export interface Fit {
+  answer: Weights<SegmentFeatures>;
+  confidence: Weights<ConfidenceFeatures>;
+}
+
+type Weights<Features> = Readonly<Record<keyof Features, number>>;
 
 /** A segment that may be the answer. */
 interface Candidate {
@@ -89,6 +107,8 @@ export interface Candidates {
   query: QueryMatcher;
   isFollowUp: boolean;
   passages: readonly Passage[];
+  /** Whether the passages were found by the service's encoder too, so that their similarities are known. */
+  isSemantic: boolean;
 }
 
 /** The best segment and the probability, 0..1, that it answers the question. */
@@ -116,22 +136,38 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   // A follow-up such as "And by bus?" asks for the type of the previous question.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
   // For "And what is the capital of France?", the words of the previous question would only find its answer again.
-  if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], query, isFollowUp, passages: [] };
-  const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
+  const isSemantic = passages.some(({ similarities }) => similarities !== null);
+  if (!isSemantic && isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], query, isFollowUp, passages: [], isSemantic };
+  const top = {
+    score: Math.max(...passages.map(({ score }) => score)) || 1,
+    similarity: Math.max(...passages.map(topSimilarity)) || 1,
+  };
   const all: Passage[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
     const { segments, ...read } = readPassage(passage);
     // A code example with the question itself, such as the body of a request, makes its passage look like an answer.
     if (segments.some((segment) => isExampleOf(segment, question))) continue;
-    const context = new PassageContext(query, { ...read, passage }, topScore);
+    const context = new PassageContext(query, { ...read, passage }, top);
     all.push(passage);
     for (const [at, segment] of segments.entries()) {
       if (segment.kind === "heading" || segment.text.endsWith("?") || POINTER.test(segment.text)) continue;
       candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
     }
   }
-  return { candidates, query, isFollowUp, passages: all };
+  return { candidates, query, isFollowUp, passages: all, isSemantic };
+}
+
+/** The similarity of a passage's most similar segment. */
+function topSimilarity({ similarities }: Passage): number {
+  return spread(Math.max(0, ...(similarities ?? [])));
+}
+
+/** The cosines of unrelated texts, and of a question and its answer. Between them, a similarity is spread over 0..1 like other features. */
+const [UNRELATED_COSINE, RELATED_COSINE] = [0.2, 0.6];
+
+function spread(cosine: number): number {
+  return Math.max(0, (cosine - UNRELATED_COSINE) / (RELATED_COSINE - UNRELATED_COSINE));
 }
 
 function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
@@ -142,10 +178,11 @@ function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
 
 /** Returns the most probable answer; undefined if there is no candidate. */
 export function bestCandidate(found: Candidates): BestCandidate | undefined {
-  const scores = found.candidates.map(({ features }) => weightedSum(ANSWER_WEIGHTS, features));
+  const { answer, confidence: weights } = found.isSemantic ? SEMANTIC_FIT : LEXICAL_FIT;
+  const scores = found.candidates.map(({ features }) => weightedSum(answer, features));
   const features = confidenceFeatures(found, scores);
   if (features === undefined) return undefined;
-  const confidence = 1 / (1 + Math.exp(-weightedSum(CONFIDENCE_WEIGHTS, features)));
+  const confidence = 1 / (1 + Math.exp(-weightedSum(weights, features)));
   return { best: found.candidates[indexOfMax(scores)]!, confidence };
 }
 
@@ -165,15 +202,17 @@ class PassageContext {
   private readonly passageShare: number;
   private readonly meaning: number;
   private readonly closest: number;
+  private readonly similarity: number;
 
   constructor(
     private readonly query: QueryMatcher,
     { passage, terms, titleTerms }: Omit<ReadPassage, "segments"> & { passage: Passage },
-    topScore: number,
+    private readonly top: { score: number; similarity: number },
   ) {
     this.passage = passage;
     this.titleTerms = titleTerms;
-    this.passageShare = passage.score / topScore;
+    this.passageShare = passage.score / top.score;
+    this.similarity = topSimilarity(passage);
     this.meaning = query.meaning(terms);
     this.closest = query.closeness(terms);
   }
@@ -183,6 +222,8 @@ class PassageContext {
     const { headingTerms, neighborTerms } = segment;
     const ofHeadings = this.headingFeatures(headingTerms);
     const answerTerms = answerTermsOf(segments, at);
+    const similarities = this.passage.similarities ?? [];
+    const similarity = spread(similarities[at] ?? 0);
     const firstTerms = new Set(query.contentOf(segment.terms).slice(0, TOPIC_TERMS));
     const own = (term: QueryTerm): number => termMatch(segment.terms, term);
     const heading = (term: QueryTerm): number => termMatch(headingTerms, term);
@@ -207,6 +248,10 @@ class PassageContext {
       meaningOfPassage: this.meaning,
       closest: query.closeness(segment.terms),
       closestInPassage: this.closest,
+      similarity,
+      similarityOfAnswer: spread(Math.max(...answerSegments(segments, at).map((index) => similarities[index] ?? 0))),
+      similarityOfPassage: this.similarity,
+      similarityShare: similarity / this.top.similarity,
     };
   }
 
@@ -271,6 +316,9 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
     isOneWord: query.isOneWord ? 1 : 0,
     unknownWord: query.unknownWord(terms),
     isFollowUp: isFollowUp ? 1 : 0,
+    similarity: features.similarity,
+    similarityOfPassage: features.similarityOfPassage,
+    similarityMargin: features.similarityOfPassage - Math.max(0, ...passages.filter((each) => each !== passage).map(topSimilarity)),
   };
 }
 

@@ -1,5 +1,6 @@
-import { rerankerFor } from "../models/retrieval-models.ts";
-import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { sentenceEncoder } from "../models/encoder/load.ts";
+import { hasOwnEncoder, rerankerFor } from "../models/retrieval-models.ts";
+import type { CuratedMatch, Retrieval, SearchQuery } from "../models/retrieval.ts";
 import { deleteCrawl } from "./crawl/crawl-store.ts";
 import { listPages, type PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
@@ -10,6 +11,7 @@ import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { type DocumentName, type DocumentPart, readDocumentPart } from "./retrieval/document.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
+import { isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor } from "./vectors/vector-engines.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
@@ -26,17 +28,31 @@ export class AgentKnowledge {
   readonly ingestion: TextIngestion;
   readonly crawls: SiteCrawl;
   readonly answers: CuratedAnswers;
-  readonly vectors: VectorSync;
+  private readonly vectors: VectorSync;
+  private readonly sentences: SentenceVectors;
   readonly store: IndexStore;
   private readonly passages: HybridSearch;
 
   constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
-    this.store = new IndexStore(storage, () => this.vectors.wake());
+    this.store = new IndexStore(storage, () => this.wake());
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
     this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
-    this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
+    this.sentences = new SentenceVectors(storage, this.store, hasOwnEncoder(env) ? () => sentenceEncoder(env) : undefined);
+    this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), this.sentences, rerankerFor(env));
+  }
+
+  /** Schedules the computation of missing vectors. */
+  private wake(): void {
+    this.vectors.wake();
+    this.sentences.wake();
+  }
+
+  /** Computes missing vectors, and removes those of deleted chunks. @returns whether the service's encoder has more to compute. */
+  async updateVectors(): Promise<boolean> {
+    await this.vectors.run();
+    return this.sentences.run();
   }
 
   /** Adds the size of the source's text to the progress of a last step. */
@@ -58,9 +74,15 @@ export class AgentKnowledge {
     if (this.store.isEmpty)
       return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
-    const curated = this.answers.search(shortened.question, query.limit, query.only?.answers);
+    const curated = await this.searchAnswers(shortened);
     const found = await this.passages.search(shortened);
     return { ...found, curated };
+  }
+
+  private async searchAnswers({ question, limit, only }: SearchQuery): Promise<CuratedMatch[]> {
+    if (this.store.size.answers === 0) return [];
+    const vector = isEncoded(question) ? await this.sentences.vectorOf(question) : undefined;
+    return this.answers.search(question, limit, only?.answers, vector && this.sentences.compareQuestions(vector));
   }
 
   readDocument(name: DocumentName, after: number): DocumentPart | undefined {
@@ -79,6 +101,7 @@ export class AgentKnowledge {
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
     this.answers.forget();
+    this.sentences.forget();
     await this.vectors.erase();
   }
 }

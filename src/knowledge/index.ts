@@ -32,7 +32,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Updates the vectors after changes of the chunks. */
   override async alarm(): Promise<void> {
     const { workspaceId, agentId } = scopeOf(this.ctx.id);
-    await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.knowledge.vectors.run());
+    await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.knowledge.updateVectors());
   }
 
   /**

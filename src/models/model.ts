@@ -6,7 +6,8 @@ import type { Passage, Retrieval } from "./retrieval.ts";
  * The ports to everything that runs a model. The deployment's configuration chooses an engine for each:
  * - Model (grounded/engine.ts): a language model on an OpenAI-compatible server or on Workers AI; with neither, the extractive engine,
  *   which quotes the knowledge and needs no network;
- * - Embeddings (retrieval-models.ts): an OpenAI-compatible server or Workers AI; with neither, search is lexical;
+ * - Embeddings (retrieval-models.ts): an OpenAI-compatible server or Workers AI; with neither, the encoder of the service (encoder/)
+ *   computes the vectors of sentences;
  * - Reranker (retrieval-models.ts): Workers AI, where it is switched on.
  */
 

@@ -1,8 +1,9 @@
-import { aiGateway, embeddingServer, usesReranker } from "../platform/config.ts";
+import { aiGateway, embeddingServer, encodesSentences, usesReranker } from "../platform/config.ts";
 import { readAtMost } from "../platform/read-stream.ts";
 import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
 import { postToServer } from "./chat-servers.ts";
+import { ENCODER_NAME } from "./encoder/load.ts";
 import { WORKERS_AI_DIMENSIONS, WORKERS_AI_MODELS } from "./limits.ts";
 import type { Embeddings, Reranker } from "./model.ts";
 
@@ -18,6 +19,16 @@ const SERVER_UNRELATED_COSINE = 0.2;
 /** The deployment's embeddings: of the configured server's model, otherwise of Workers AI; undefined if it has neither. */
 export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undefined {
   return openAiEmbeddings(env, send) ?? workersAiEmbeddings(env);
+}
+
+/** Whether the service's own encoder is used, in the languages that it knows: configured embeddings take precedence. */
+export function hasOwnEncoder(env: Env): boolean {
+  return encodesSentences(env) && embeddingsFor(env) === undefined && (env.ASSETS as Fetcher | undefined) !== undefined;
+}
+
+/** The name of the model by which passages are found by their meaning; null if they are found by their words only. */
+export function searchModel(env: Env): string | null {
+  return embeddingsFor(env)?.version ?? (hasOwnEncoder(env) ? ENCODER_NAME : null);
 }
 
 /**

@@ -35,10 +35,12 @@ export interface Passage {
   heading: string | null;
   url: string | null;
   content: string;
-  /** 0..1: how much of the query it contains, and how closely together. */
+  /** 0..1: how much of the query it contains, and how closely together; with the service's encoder, mostly how near its meaning is. */
   score: number;
   /** The parts of the score, each 0..1; null for a search that did not find the passage or did not take place. */
   scores: PassageScores;
+  /** The similarity of each segment (extractive/segments.ts) to the question, 0..1, by the service's encoder; null without it. */
+  similarities: readonly number[] | null;
 }
 
 interface PassageScores {

@@ -60,11 +60,15 @@ const healthSchema = z
         }),
       )
       .meta({ description: "Faults that need an operator." }),
+    search_model: z.string().nullable().meta({
+      description: "The model by which knowledge is found by its meaning; null if it is found by its words only.",
+      example: "all-MiniLM-L6-v2",
+    }),
   })
   .openapi("Health");
 
 /** Returns the wire record of the deployment's health. */
-function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: number): z.infer<typeof healthSchema> {
+function toHealth({ isOk, databases, queues, work, faults, searchModel }: Health, nowMs: number): z.infer<typeof healthSchema> {
   return {
     status: isOk ? "ok" : "degraded",
     checked_at: toTimestamp(nowMs),
@@ -90,6 +94,7 @@ function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: numb
       since: toTimestamp(sinceMs),
       remedy,
     })),
+    search_model: searchModel,
   };
 }
 

@@ -1,5 +1,6 @@
 import { MAIL_REMEDIES } from "../email/outbound.ts";
 import { REASONING_ONLY } from "../models/reasoning.ts";
+import { searchModel } from "../models/retrieval-models.ts";
 import { boundShards } from "../platform/db/bindings.ts";
 import { type Database, shardDb } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -26,7 +27,7 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const faults = joinFaults(reached.flatMap((results) => results.faults));
   const isReachable = reached.length === databases.length;
   const isOk = isReachable && [...queues, ...work, ...faults].every((one) => one.isOk);
-  return { databases, queues, work, faults, isReachable, isOk };
+  return { databases, queues, work, faults, searchModel: searchModel(env), isReachable, isOk };
 }
 
 /**

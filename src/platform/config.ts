@@ -29,6 +29,7 @@ interface Variables {
   readonly VECTORS_ROUND?: string;
   readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
+  readonly ENCODE_SENTENCES?: string;
 }
 
 /**
@@ -106,6 +107,7 @@ const CHECKS: Record<keyof Variables, Check> = {
       ? undefined
       : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
+  ENCODE_SENTENCES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
 };
 
 /** The names of all variables and secrets of the service. */
@@ -175,6 +177,11 @@ export function vectorsRound(env: Variables): string {
 export function maxEmbeddedVectors(env: Variables & { readonly VECTORS?: unknown }): number {
   if (env.MAX_EMBEDDED_VECTORS) return Number(env.MAX_EMBEDDED_VECTORS);
   return env.VECTORS ? DEFAULT_EMBEDDED_VECTORS : MAX_EMBEDDED_VECTORS;
+}
+
+/** Whether the service's own encoder may compute vectors where the deployment has no other embeddings. */
+export function encodesSentences(env: Variables): boolean {
+  return env.ENCODE_SENTENCES !== "false";
 }
 
 /** Whether retrieved passages are ranked again by a reranker. */

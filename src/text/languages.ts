@@ -85,7 +85,7 @@ export function detectLanguage(text: string, expected: string, among?: readonly 
     if (code !== undefined && letters.test(start)) return code;
   }
   const best = byCommonWords(start, expected).find(({ code }) => isPossible(code));
-  return best && best.count > 0 ? best.code : undefined;
+  return best && best.count >= 1 ? best.code : undefined;
 }
 
 /** The codes of the languages in which a text may be written, most likely first. */
@@ -99,14 +99,17 @@ export function possibleLanguages(text: string, expected: string): string[] {
   return [...new Set([...inScripts, ...possible.map(({ code }) => code)])];
 }
 
-/** The languages in Latin letters, sorted by how many of their common words a text has. Among equals, the expected language is first. */
+/**
+ * The languages in Latin letters, sorted by how many of their common words a text has. Among equals, the expected language is first. A
+ * single letter counts half, since it is often an abbreviation.
+ */
 function byCommonWords(text: string, expected: string): { code: string; count: number }[] {
   const words = phraseWords(text);
   const first = languageCode(expected);
   const codes = LATIN.includes(first) ? [first, ...LATIN.filter((code) => code !== first)] : LATIN;
   const counted = codes.map((code) => {
     const common = commonWordsOf(code);
-    return { code, count: words.filter((word) => common.has(word)).length };
+    return { code, count: words.reduce((sum, word) => sum + (common.has(word) ? (word.length === 1 ? 0.5 : 1) : 0), 0) };
   });
   return counted.sort((one, other) => other.count - one.count);
 }

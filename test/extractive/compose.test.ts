@@ -10,13 +10,28 @@ function answerFrom(content: string, text: string): string {
   );
 }
 
-test("an answer begins with the best sentence and goes on with its paragraph", () => {
+const LONG = Array.from({ length: 6 }, (_, at) => `Parcels to place ${at} leave from the harbour on Monday morning at nine.`).join(" ");
+
+test("a short paragraph is given whole", () => {
   const content = "Parcels leave on Monday. Refunds need the receipt. Bring it within thirty days.\n\nShops are open daily.";
-  expect(answerFrom(content, "Refunds")).toBe("Refunds need the receipt. Bring it within thirty days.");
+  expect(answerFrom(content, "Bring it")).toBe("Parcels leave on Monday. Refunds need the receipt. Bring it within thirty days.");
+});
+
+test("of a paragraph with a question, an answer begins with the best sentence", () => {
+  const content = "Parcels leave on Monday. How long is the warranty? The warranty lasts two years.";
+  expect(answerFrom(content, "two years")).toBe("The warranty lasts two years.");
+});
+
+test("of a longer paragraph, an answer begins with the best sentence and goes on", () => {
+  expect(answerFrom(`${LONG} Refunds need the receipt. Bring it within thirty days.`, "Refunds")).toBe(
+    "Refunds need the receipt. Bring it within thirty days.",
+  );
 });
 
 test("a sentence that refers back is preceded by the one that it refers to", () => {
-  expect(answerFrom("Refunds need the receipt. It must be readable.", "It must")).toBe("Refunds need the receipt. It must be readable.");
+  expect(answerFrom(`${LONG} Refunds need the receipt. It must be readable.`, "It must")).toBe(
+    "Refunds need the receipt. It must be readable.",
+  );
 });
 
 test("a list is given whole with its lead-in, whichever item is the best", () => {

@@ -34,6 +34,14 @@ async function workOf(kind: string) {
   return { status, overall: body.status, work: body.work.find((one: any) => one.kind === kind) };
 }
 
+test("names the model by which knowledge is found by its meaning", async () => {
+  const modelOf = async (bindings: Record<string, unknown>) => (await healthWith(bindings)).body.search_model;
+  expect(await modelOf({ ENCODE_SENTENCES: "true" })).toBe("all-MiniLM-L6-v2");
+  expect(await modelOf({ ENCODE_SENTENCES: "false" })).toBeNull();
+  const server = { OPENAI_BASE_URL: "http://models.example/v1", OPENAI_EMBEDDING_MODEL: "nomic-embed-text" };
+  expect(await modelOf({ ENCODE_SENTENCES: "true", ...server })).toMatch(/^nomic-embed-text:/);
+});
+
 test("nothing waits: ok, with every database, queue and kind of work", async () => {
   const { status, body } = await healthWith();
   expect([status, body.status]).toEqual([200, "ok"]);

@@ -58,6 +58,7 @@ describe("each value", () => {
     ["CLOSED_SHARDS", "256"],
     ["VECTORS_ROUND", "two"],
     ["RERANK_PASSAGES", "on"],
+    ["ENCODE_SENTENCES", "off"],
   ])("%s = %j is refused with a message that names the variable and not its value", (name, value) => {
     const problems = configProblems({ ...PRODUCTION, [name]: value });
     expect(problems).toHaveLength(1);

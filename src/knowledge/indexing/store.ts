@@ -341,6 +341,13 @@ export class IndexStore {
     return { generations: rows.map(({ id }) => id), chunks: rows.reduce((sum, { chunks }) => sum + chunks, 0) };
   }
 
+  /** The ids of the newest chunks of these sources. */
+  chunksOf(sourceIds: readonly string[], limit: number): number[] {
+    const query = `SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id
+      WHERE d.source_id IN (SELECT value FROM json_each(?)) ORDER BY c.id DESC LIMIT ?`;
+    return this.all<{ id: number }>(query, JSON.stringify(sourceIds), limit).map(({ id }) => id);
+  }
+
   findDocument(generationId: number, sourceId: string): { id: number; chunksCount: number } | undefined {
     const query = "SELECT id, chunks_count AS chunksCount FROM documents WHERE source_id = ? AND generation_id = ?";
     return this.all<{ id: number; chunksCount: number }>(query, sourceId, generationId)[0];

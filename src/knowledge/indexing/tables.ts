@@ -1,6 +1,8 @@
 /**
- * The tables of an agent's object, without those of its vectors. `file_parts` holds the uploaded files whose text is not extracted
- * yet; the first part of each counts the reads of the file that have begun.
+ * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not extracted
+ * yet; the first part of each counts the reads of the file that have begun. A row of `sentence_vectors` has the int8 vectors of all
+ * segments of a chunk, one after the other, and one of `question_vectors` that of a curated question, or NULL in another language than
+ * the encoder's.
  */
 export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
@@ -19,6 +21,10 @@ CREATE INDEX documents_source ON documents (source_id, url);
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE INDEX chunks_document ON chunks (document_id);
+CREATE TABLE sentence_vectors (chunk_id INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+CREATE TRIGGER sentence_vectors_of_deleted AFTER DELETE ON chunks BEGIN
+  DELETE FROM sentence_vectors WHERE chunk_id = OLD.id;
+END;
 CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
@@ -26,6 +32,10 @@ CREATE VIRTUAL TABLE chunk_term_places USING fts5vocab (chunk_index, instance);
 CREATE TABLE answers (
   id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL,
   updated_at INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE question_vectors (answer_row INTEGER PRIMARY KEY, vector BLOB);
+CREATE TRIGGER question_vectors_of_deleted AFTER DELETE ON answers BEGIN
+  DELETE FROM question_vectors WHERE answer_row = OLD.id;
+END;
 CREATE TABLE crawls (
   source_id TEXT PRIMARY KEY, sync_number INTEGER NOT NULL, phase TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT,
   failures_in_a_row INTEGER NOT NULL DEFAULT 0, result TEXT) WITHOUT ROWID;

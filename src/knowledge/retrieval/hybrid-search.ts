@@ -2,6 +2,7 @@ import type { Reranker } from "../../models/model.ts";
 import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
+import { ENCODED_LANGUAGE, type SentenceVectors } from "../vectors/sentence-vectors.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
 import { NEAREST } from "../vectors/vector-index.ts";
 import { languageOfQuestion, rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
@@ -12,11 +13,17 @@ const MAX_RERANKED = 20;
 /** The timeout is short because a visitor waits, and the order without reranking is good already. */
 const RERANK_TIMEOUT_MS = 1_000;
 
+/** The weight of a passage's words beside its meaning, the best one on the questions of bench/trades. */
+const LEXICAL_WEIGHT = 0.08;
+/** The chunks of the sources of a filter that are compared exactly. */
+const MAX_COMPARED = 2_000;
+
 /** Merges the results of lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
 export class HybridSearch {
   constructor(
     private readonly store: IndexStore,
     private readonly semantic: SemanticSearch,
+    private readonly sentences: SentenceVectors,
     private readonly reranker: Reranker | undefined,
   ) {}
 
@@ -25,11 +32,38 @@ export class HybridSearch {
     const language = languageOfQuestion(query, this.store.languages);
     const sources = query.only && new Set(query.only.sources);
     const extent = sources && this.store.extentOf([...sources]);
-    const nearest = this.semantic.nearest(textToEmbed(query, language), sources && extent && { sources, ...extent });
+    const asked = textToEmbed(query, language);
+    const nearest = this.semantic.nearest(asked, sources && extent && { sources, ...extent });
+    const vector = this.vectorOf(asked, language);
     const { ranked, ...terms } = rankChunks(this.store, query, language, extent);
-    const fused = this.fuse(ranked, await nearest, sources);
+    const question = await vector;
+    const fused = question ? this.fuseSentences(ranked, question, sources) : this.fuse(ranked, await nearest, sources);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
     return { passages: passages.slice(0, query.limit), ...terms };
+  }
+
+  private async vectorOf(question: string, language: string): Promise<Float32Array | undefined> {
+    return language === ENCODED_LANGUAGE ? this.sentences.vectorOf(question) : undefined;
+  }
+
+  /** Orders passages by the similarity of their best sentence, and to a small part by their words. */
+  private fuseSentences(ranked: readonly RankedChunk[], question: Float32Array, sources?: ReadonlySet<string>): Passage[] {
+    const lexical = new Map(ranked.slice(0, NEAREST).map(({ chunkId, passage }) => [chunkId, passage.score]));
+    const best = Math.max(...lexical.values());
+    const near = sources ? this.store.chunksOf([...sources], MAX_COMPARED) : this.sentences.nearestChunks(question);
+    const live = readLiveChunks(this.store.sql, [...new Set([...lexical.keys(), ...near])]);
+    const compared = this.sentences.compare(question, [...live.keys()]);
+    const nearest = Math.max(0, ...[...compared.values()].flat());
+    const passages = [...live].flatMap(([id, passage]) => {
+      if (sources && !sources.has(passage.sourceId)) return [];
+      const share = best > 0 ? (lexical.get(id) ?? 0) / best : 0;
+      const similarities = compared.get(id) ?? null;
+      // Until a new chunk has its vectors, its words decide.
+      const semantic = similarities ? Math.max(0, ...similarities) : share * nearest;
+      const scores = { lexical: lexical.get(id) ?? null, semantic: similarities && semantic, reranker: null };
+      return { ...passage, score: (semantic + LEXICAL_WEIGHT * share) / (1 + LEXICAL_WEIGHT), scores, similarities };
+    });
+    return passages.filter(({ score }) => score > 0).toSorted((a, b) => b.score - a.score);
   }
 
   /** Merges two rankings. The score of a passage is the higher one of its two; passages with a score of 0 are left out. */

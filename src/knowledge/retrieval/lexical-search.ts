@@ -137,7 +137,7 @@ function rank(store: IndexStore, extent: Extent | undefined, query: readonly Que
 
 function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
   const scores = { lexical: score, semantic: null, reranker: null };
-  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score, scores };
+  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score, scores, similarities: null };
 }
 
 // --- Scoring ---

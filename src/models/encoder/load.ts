@@ -1,5 +1,7 @@
 import { SentenceEncoder } from "./encoder.ts";
 
+export const ENCODER_NAME = "all-MiniLM-L6-v2";
+
 /** A static asset of the deployment (scripts/web.ts). The host is not looked up. */
 const WEIGHTS_URL = "https://assets/encoder/minilm-l6.bin";
 const WEIGHTS_BYTES = 23_292_512;

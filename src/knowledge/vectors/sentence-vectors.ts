@@ -1,0 +1,249 @@
+import { ENCODER_DIMENSIONS as DIMENSIONS, type SentenceEncoder } from "../../models/encoder/encoder.ts";
+import { readPassage } from "../../extractive/segments.ts";
+import { LruCache } from "../../platform/lru-cache.ts";
+import { detectLanguage } from "../../text/languages.ts";
+import { logRarely } from "../../platform/telemetry/log.ts";
+import { HEADING_SEPARATOR } from "../indexing/chunk.ts";
+import type { IndexStore } from "../indexing/store.ts";
+import { sketchOf, Sketches } from "./sketches.ts";
+
+/*
+ * The vectors of an agent's sentences, list items, table rows and curated questions, by the service's own encoder. The alarm of the
+ * KnowledgeIndex object computes them after its knowledge has changed. A chunk whose vectors are missing is found by its words, as are
+ * curated answers while one of them has no vector.
+ */
+
+/** The similarity of each segment of a chunk to a question: the cosine of their vectors, or 0 for a segment without one. */
+export type Similarities = readonly number[];
+
+/** The language that the encoder was trained on. In German, it found fewer right passages than their words in most sets. */
+export const ENCODED_LANGUAGE = "en";
+
+/** The segments of a chunk that have vectors; of a longer table or list, the first. */
+const MAX_SEGMENTS = 64;
+/** The tokens of a segment that are read, which is more than most sentences have. */
+const MAX_SEGMENT_TOKENS = 96;
+const MAX_QUESTION_TOKENS = 128;
+/** An agent has about a million tokens in as many sentences, which take 16 MB and minutes of CPU. Further chunks are found by their words. */
+const MAX_VECTORS = 40_000;
+/** One alarm computes as many vectors, in about 2 s of CPU; the platform allows it 30 s. */
+const VECTORS_PER_RUN = 200;
+/** Between as many vectors, which take about 30 ms, other requests to the isolate are served. */
+const VECTORS_PER_SLICE = 3;
+/** The segments whose chunks are compared exactly. */
+const NEAREST_SEGMENTS = 100;
+const CACHED_QUESTIONS = 100;
+/** After a change, so that the sources that are added together are searchable by their words first. */
+const START_DELAY_MS = 3_000;
+const RETRY_DELAY_MS = 60_000;
+
+interface PendingChunk extends Record<string, SqlStorageValue> {
+  id: number;
+  title: string;
+  heading: string | null;
+  content: string;
+}
+
+interface PendingQuestion extends Record<string, SqlStorageValue> {
+  row: number;
+  question: string;
+}
+
+export class SentenceVectors {
+  private readonly questions = new LruCache<string, Float32Array>(CACHED_QUESTIONS);
+  private sketches: Sketches | undefined;
+  /** The run that is under way, since an alarm may be delivered twice. */
+  private running: Promise<boolean> | undefined;
+  /** Whether the alarm is set, or a run is under way that sets it. */
+  private isScheduled = false;
+
+  /** @param encoder loads the encoder; undefined for a deployment that uses other embeddings, or none. */
+  constructor(
+    private readonly storage: DurableObjectStorage,
+    private readonly store: IndexStore,
+    private readonly encoder: (() => Promise<SentenceEncoder>) | undefined,
+  ) {}
+
+  /** Schedules the alarm if vectors are missing. */
+  wake(): void {
+    if (!this.isScheduled && this.isMissing()) this.schedule(START_DELAY_MS);
+  }
+
+  private schedule(delayMs: number): void {
+    this.isScheduled = true;
+    void this.storage.setAlarm(Date.now() + delayMs);
+  }
+
+  /**
+   * Computes a bounded number of missing vectors, and schedules the alarm for the rest. It never throws.
+   * @returns whether vectors are missing that can be computed now.
+   */
+  run(): Promise<boolean> {
+    this.running ??= this.runOnce().finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async runOnce(): Promise<boolean> {
+    if (!this.encoder || !this.isMissing()) return false;
+    this.isScheduled = true;
+    try {
+      const encoder = await this.encoder();
+      let computed = 0;
+      for (let next = this.nextQuestion(); next && computed < VECTORS_PER_RUN; next = this.nextQuestion()) {
+        this.putQuestion(next.row, isEncoded(next.question) ? quantised(encoder.encode(next.question, MAX_QUESTION_TOKENS)) : null);
+        if (++computed % VECTORS_PER_SLICE === 0) await scheduler.wait(0);
+      }
+      for (let chunk = this.nextChunk(); chunk && computed < VECTORS_PER_RUN; chunk = this.nextChunk()) {
+        const vectors = await encodeSegments(encoder, chunk);
+        this.put(chunk.id, vectors);
+        computed += vectors.length / DIMENSIONS;
+      }
+      this.forget();
+      this.isScheduled = false;
+      const isMissing = this.isMissing();
+      if (isMissing) this.schedule(0);
+      return isMissing;
+    } catch (error) {
+      logRarely("encoder_failed", {}, error);
+      this.schedule(RETRY_DELAY_MS);
+      return false;
+    }
+  }
+
+  /** Returns the vector of a question; undefined if the deployment has no encoder, or it cannot be loaded. */
+  async vectorOf(question: string): Promise<Float32Array | undefined> {
+    const known = this.questions.get(question);
+    if (known || !this.encoder) return known;
+    try {
+      const vector = (await this.encoder()).encode(question, MAX_QUESTION_TOKENS);
+      this.questions.set(question, vector);
+      return vector;
+    } catch (error) {
+      logRarely("encoder_failed", {}, error);
+      return undefined;
+    }
+  }
+
+  /** Returns the ids of the chunks with the segments that are nearest to a question. */
+  nearestChunks(question: Float32Array): number[] {
+    if (this.store.isEmpty) return [];
+    if (!this.sketches || this.sketches.isReleased) this.sketches = this.loadSketches();
+    const segments = this.sketches.nearest(question, NEAREST_SEGMENTS);
+    return [...new Set(segments.map((id) => Math.floor(id / MAX_SEGMENTS)))];
+  }
+
+  /** Returns the similarities of those of these chunks that have vectors. */
+  compare(question: Float32Array, chunkIds: readonly number[]): Map<number, Similarities> {
+    const query = "SELECT chunk_id AS id, vectors FROM sentence_vectors WHERE chunk_id IN (SELECT value FROM json_each(?))";
+    const rows = this.storage.sql.exec<{ id: number; vectors: ArrayBuffer }>(query, JSON.stringify(chunkIds)).toArray();
+    return new Map(rows.map(({ id, vectors }) => [id, similaritiesOf(question, new Int8Array(vectors))]));
+  }
+
+  /** Returns the similarities of the curated questions, by row number; undefined while one of them has no vector. */
+  compareQuestions(question: Float32Array): Map<number, number> | undefined {
+    if (this.nextQuestion()) return undefined;
+    const query = "SELECT answer_row AS row, vector FROM question_vectors WHERE vector IS NOT NULL";
+    const rows = this.storage.sql.exec<{ row: number; vector: ArrayBuffer }>(query).toArray();
+    return new Map(rows.map(({ row, vector }) => [row, similaritiesOf(question, new Int8Array(vector))[0]!]));
+  }
+
+  /** Resets what is in memory, after the tables were dropped. */
+  forget(): void {
+    this.sketches?.release();
+    this.sketches = undefined;
+  }
+
+  private isMissing(): boolean {
+    return this.nextQuestion() !== undefined || this.nextChunk() !== undefined;
+  }
+
+  /** The first curated question without a row of vectors. */
+  private nextQuestion(): PendingQuestion | undefined {
+    if (!this.encoder || this.store.isEmpty) return undefined;
+    const query = `SELECT id AS row, question FROM answers
+      WHERE id > (SELECT coalesce(max(answer_row), 0) FROM question_vectors) ORDER BY id LIMIT 1`;
+    return this.storage.sql.exec<PendingQuestion>(query).toArray()[0];
+  }
+
+  /**
+   * The first chunk without vectors; undefined for knowledge in other languages, or if the agent has its most vectors. Chunks get theirs
+   * in the order of their ids, which are never used again.
+   */
+  private nextChunk(): PendingChunk | undefined {
+    if (!this.encoder || this.store.isEmpty) return undefined;
+    if (!this.store.languages.includes(ENCODED_LANGUAGE) || this.count() >= MAX_VECTORS) return undefined;
+    const query = `SELECT c.id, d.title, c.heading, c.content FROM chunks c JOIN documents d ON d.id = c.document_id
+      WHERE c.id > (SELECT coalesce(max(chunk_id), 0) FROM sentence_vectors) ORDER BY c.id LIMIT 1`;
+    return this.storage.sql.exec<PendingChunk>(query).toArray()[0];
+  }
+
+  private count(): number {
+    const query = `SELECT coalesce(sum(length(vectors)), 0) / ${DIMENSIONS} AS count FROM sentence_vectors`;
+    return this.storage.sql.exec<{ count: number }>(query).one().count;
+  }
+
+  /** Stores the vectors of a chunk, unless it was deleted meanwhile. */
+  private put(chunkId: number, vectors: Int8Array<ArrayBuffer>): void {
+    const insert = "INSERT INTO sentence_vectors (chunk_id, vectors) SELECT id, ? FROM chunks WHERE id = ?";
+    this.storage.sql.exec(insert, vectors.buffer, chunkId);
+  }
+
+  /** Stores the vector of a curated question, unless it was deleted meanwhile. */
+  private putQuestion(row: number, vector: Int8Array<ArrayBuffer> | null): void {
+    const insert = "INSERT INTO question_vectors (answer_row, vector) SELECT id, ? FROM answers WHERE id = ?";
+    this.storage.sql.exec(insert, vector && vector.buffer, row);
+  }
+
+  private loadSketches(): Sketches {
+    const sketches = new Sketches(DIMENSIONS);
+    const rows = this.storage.sql.exec<{ id: number; vectors: ArrayBuffer }>("SELECT chunk_id AS id, vectors FROM sentence_vectors");
+    for (const { id, vectors } of rows) {
+      for (let at = 0; at * DIMENSIONS < vectors.byteLength; at++) {
+        const vector = new Int8Array(vectors, at * DIMENSIONS, DIMENSIONS);
+        if (vector.some((value) => value !== 0)) sketches.add(id * MAX_SEGMENTS + at, sketchOf(vector));
+      }
+    }
+    return sketches;
+  }
+}
+
+/** Whether a text is in the language of the encoder, or too short to tell. */
+export function isEncoded(text: string): boolean {
+  return (detectLanguage(text, ENCODED_LANGUAGE) ?? ENCODED_LANGUAGE) === ENCODED_LANGUAGE;
+}
+
+/** Encodes the segments of a chunk, each below its heading. A heading has no vector of its own: its numbers are 0. */
+async function encodeSegments(encoder: SentenceEncoder, chunk: PendingChunk): Promise<Int8Array<ArrayBuffer>> {
+  const segments = readPassage(chunk).segments.slice(0, MAX_SEGMENTS);
+  // A chunk without segments, such as a picture, gets one vector of zeros: empty bytes would be stored as NULL.
+  const vectors = new Int8Array(Math.max(1, segments.length) * DIMENSIONS);
+  let heading = chunk.heading?.split(HEADING_SEPARATOR).at(-1) ?? chunk.title;
+  for (const [at, { kind, text }] of segments.entries()) {
+    // In a list of questions and answers, a question is the heading of what follows.
+    if (kind === "heading" || text.endsWith("?")) heading = text;
+    else vectors.set(quantised(encoder.encode(`${heading}: ${text}`, MAX_SEGMENT_TOKENS)), at * DIMENSIONS);
+    if (at % VECTORS_PER_SLICE === 0) await scheduler.wait(0);
+  }
+  return vectors;
+}
+
+/** Scales a vector so that its largest number is 127. The scale is not stored, since the cosine does not depend on it. */
+function quantised(vector: Float32Array): Int8Array<ArrayBuffer> {
+  const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+  return Int8Array.from(vector, (value) => Math.round((value / largest) * 127));
+}
+
+function similaritiesOf(question: Float32Array, vectors: Int8Array): number[] {
+  const similarities: number[] = [];
+  for (let start = 0; start < vectors.length; start += DIMENSIONS) {
+    let dot = 0;
+    let square = 0;
+    for (let at = 0; at < DIMENSIONS; at++) {
+      const value = vectors[start + at]!;
+      dot += question[at]! * value;
+      square += value * value;
+    }
+    similarities.push(Math.max(0, dot / (Math.sqrt(square) || 1)));
+  }
+  return similarities;
+}

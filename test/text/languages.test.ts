@@ -1,0 +1,8 @@
+import { expect, test } from "vitest";
+import { detectLanguage } from "../../src/text/languages.ts";
+
+test("a language is detected by whole words, not by a single letter", () => {
+  expect(detectLanguage("how do i sign in w google", "en")).toBe("en");
+  expect(detectLanguage("Kreditkarte w Paypal", "en")).toBeUndefined();
+  expect(detectLanguage("wie kann ich mit Paypal zahlen", "en")).toBe("de");
+});
