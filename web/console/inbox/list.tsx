@@ -1,7 +1,9 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { type ListWindow, useListWindow } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
+import { Button } from "../ui/button.tsx";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -23,7 +25,7 @@ const VIEWS = [
 
 export interface Filter {
   view: (typeof VIEWS)[number]["id"];
-  q?: string;
+  q?: string | undefined;
 }
 
 /** The height of a row with two lines of preview, in pixels. */
@@ -58,12 +60,24 @@ interface Props {
 }
 
 export function ConversationList({ list, filter, onFilter, openId, current, onOpen }: Props) {
+  const section = useRef<HTMLElement>(null);
+  const toHits = useFocusOnHits(section, list);
+  const matching = useCount({ view: "all", q: filter.q }, Boolean(filter.q) && filter.view !== "all");
+  const elsewhere = matching === undefined || !list.query.data ? 0 : matching - list.query.data.total;
   return (
-    <section class="conversation-list" aria-label="Conversations">
+    <section class="conversation-list" aria-label="Conversations" ref={section}>
       <header>
         <h1>Inbox</h1>
-        <SearchField label="Search conversations" onSearch={(q) => onFilter({ ...filter, q })} />
+        <SearchField label="Search conversations" onSearch={(q) => onFilter({ ...filter, q })} toHits={toHits} />
         <Views filter={filter} onFilter={onFilter} />
+        {elsewhere > 0 && (
+          <p class="quiet">
+            {formatNumber(elsewhere)} more {elsewhere === 1 ? "matches" : "match"} in other views.{" "}
+            <Button variant="quiet" onClick={() => onFilter({ ...filter, view: "all" })}>
+              Show all {formatNumber(matching!)}
+            </Button>
+          </p>
+        )}
       </header>
       <LongList
         key={list.key}
@@ -80,9 +94,21 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
   );
 }
 
+/** Returns a function that moves the focus to the first row, once the list is loaded. */
+function useFocusOnHits(section: { current: HTMLElement | null }, list: ListWindow<ListedConversation>): () => void {
+  const [isWanted, setWanted] = useState(false);
+  const isLoaded = list.length !== undefined;
+  useEffect(() => {
+    if (!isWanted || !isLoaded) return;
+    setWanted(false);
+    section.current?.querySelector<HTMLElement>(".row")?.focus();
+  }, [isWanted, isLoaded, list.key]);
+  return () => setWanted(true);
+}
+
 function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
-  const waiting = useCount("waiting");
-  const unread = useCount("unread");
+  const waiting = useCount({ view: "waiting" });
+  const unread = useCount({ view: "unread" });
   const counts: Partial<Record<Filter["view"], number>> = { ...(waiting && { waiting }), ...(unread && { unread }) };
   return (
     <div class="chips" role="group" aria-label="Show">
@@ -96,10 +122,11 @@ function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
   );
 }
 
-/** Counts the conversations of a view. */
-function useCount(view: "waiting" | "unread"): number | undefined {
-  const read = async (signal: AbortSignal) => (await api.listConversations({ ...inputOf({ view }), limit: 1 }, { signal })).total;
-  return useQuery(view, read, ({ kind }) => kind === "conversation").data;
+/** Counts the conversations that match a filter, if they are wanted. */
+function useCount(filter: Filter, isWanted = true): number | undefined {
+  const read = async (signal: AbortSignal) =>
+    isWanted ? (await api.listConversations({ ...inputOf(filter), limit: 1 }, { signal })).total : undefined;
+  return useQuery(JSON.stringify(filter), read, ({ kind }) => isWanted && kind === "conversation").data;
 }
 
 function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
@@ -139,6 +166,7 @@ function Snippet({ parts }: { parts: Schemas["ConversationMatch"]["snippet"] }) 
 }
 
 function EmptyList({ filter }: { filter: Filter }) {
+  if (filter.q && filter.view !== "all") return <Empty title="Nothing was found">No conversation of this view has these words.</Empty>;
   if (filter.q) return <Empty title="Nothing was found">No conversation has these words. Search for fewer or other ones.</Empty>;
   if (filter.view === "waiting")
     return <Empty title="Nobody is waiting">Conversations that need a human appear here as they come in.</Empty>;

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ExternalLink } from "../../shared/markdown.tsx";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
@@ -23,9 +23,21 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
   const known = new Set(latest.map(({ id }) => id));
   const messages = [...earlier.filter(({ id }) => !known.has(id)), ...latest];
   const last = messages.at(-1)?.id;
+  const scrollToEnd = () => scroller.current?.scrollTo(0, scroller.current.scrollHeight);
+  const sent = sending.at(-1)?.key;
   useLayoutEffect(() => {
-    if (isAtEnd.current) scroller.current?.scrollTo(0, scroller.current.scrollHeight);
+    // The user's own message is always scrolled into view.
+    if (sent !== undefined) isAtEnd.current = true;
+  }, [sent]);
+  useLayoutEffect(() => {
+    if (isAtEnd.current) scrollToEnd();
   }, [last, sending.length]);
+  useEffect(() => {
+    // The composer grows with its text, and a phone's keyboard takes space.
+    const observer = new ResizeObserver(() => isAtEnd.current && scrollToEnd());
+    observer.observe(scroller.current!);
+    return () => observer.disconnect();
+  }, []);
   const loadEarlier = () =>
     attempt(async () => {
       const element = scroller.current!;

@@ -82,7 +82,7 @@ function Preview({
   const contrast = contrastOf(accent, ink);
   return (
     <div
-      class="preview"
+      class="chat-preview"
       style={{ "--preview-accent": accent, "--preview-ink": ink, colorScheme: theme === "auto" ? "inherit" : theme }}
       aria-hidden="true"
     >

@@ -46,7 +46,7 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
   const from = Math.max(0, first - SPARE_ROWS);
   const to = Math.min(length, last + SPARE_ROWS + 1);
   return (
-    <div class="scroll" ref={scroller} tabIndex={-1}>
+    <div class="scroll" ref={scroller} tabIndex={-1} onKeyDown={moveFocus}>
       {children}
       <ul class="rows" style={{ height: `${length * rowHeight}px` }}>
         {Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at).map((at) => {
@@ -70,6 +70,16 @@ export function LongList<Item extends { id: string }>({ list, rowHeight, current
       )}
     </div>
   );
+}
+
+/** Moves the focus to the next or previous row on ↓ and ↑. */
+function moveFocus(event: KeyboardEvent): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const row = (event.target as Element).closest("li");
+  const button = (event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling)?.querySelector("button");
+  if (!button) return;
+  event.preventDefault();
+  button.focus();
 }
 
 /** Keeps the focus on a row that moves, and in the list if the row is no longer rendered. */

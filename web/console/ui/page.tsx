@@ -17,13 +17,20 @@ export function PageFrame({ title, actions, children }: { title: string; actions
 
 const TYPING_PAUSE_MS = 120;
 
-/** A search field, which searches when the user pauses typing or presses Enter. */
-export function SearchField({ label, onSearch }: { label: string; onSearch: (q: string) => void }) {
+interface SearchProps {
+  label: string;
+  onSearch: (q: string) => void;
+  /** Moves the focus to the hits: called on Enter and ↓. */
+  toHits?: () => void;
+}
+
+/** A search field, which searches when the user pauses typing or presses Enter. Esc clears it. */
+export function SearchField({ label, onSearch, toHits }: SearchProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const searchIn = (ms: number, input: HTMLInputElement) => {
+  const search = (input: HTMLInputElement) => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => onSearch(input.value.trim()), ms);
+    onSearch(input.value.trim());
   };
   return (
     <div class="search">
@@ -33,10 +40,23 @@ export function SearchField({ label, onSearch }: { label: string; onSearch: (q: 
         aria-label={label}
         placeholder="Search"
         data-search
-        onInput={({ currentTarget }) => searchIn(TYPING_PAUSE_MS, currentTarget)}
+        onInput={({ currentTarget: input }) => {
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => search(input), TYPING_PAUSE_MS);
+        }}
         onKeyDown={(event) => {
-          if (event.key === "Enter") searchIn(0, event.currentTarget);
-          if (event.key === "Escape") event.currentTarget.blur();
+          const field = event.currentTarget;
+          if (event.key === "Enter" || (event.key === "ArrowDown" && toHits)) {
+            event.preventDefault();
+            search(field);
+            toHits?.();
+          }
+          if (event.key === "Escape") {
+            event.preventDefault();
+            if (field.value === "") return field.blur();
+            field.value = "";
+            search(field);
+          }
         }}
       />
     </div>
