@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openPage, service } from "./browser.ts";
+import { openPage, operate, service } from "./browser.ts";
 import { createWorkspace, signIn } from "./workspace.ts";
 
 const rows = (page: Page) => page.locator(".conversation-list .row");
@@ -38,7 +38,7 @@ test("a preview takes two lines at most, and a row is as high as its place", asy
       const preview = row.querySelector(".preview")!;
       return [preview.clientHeight / parseFloat(getComputedStyle(preview).lineHeight), row.scrollHeight - row.clientHeight];
     });
-  expect([Math.round(lines!), overflow]).toEqual([2, 0]);
+  expect([Math.round(lines), overflow]).toEqual([2, 0]);
 });
 
 test("a search is left with Esc, says what other views have, and Enter and ↓ go to its hits", async () => {
@@ -71,4 +71,114 @@ test("a search is left with Esc, says what other views have, and Enter and ↓ g
   expect(await focused()).toContain("Alan Turing");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+});
+
+test("a resolution is undone, by the message or by a key, and a held key resolves one conversation", async () => {
+  const workspace = await createWorkspace();
+  const first = await workspace.ask("Where is my parcel?", "Ada Lovelace");
+  const second = await workspace.ask("Where is my refund?", "Alan Turing");
+  const statusOf = async (id: string) => (await workspace.call<{ status: string }>("GET", `/conversations/${id}`)).status;
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${second}`);
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  // A key that is held is repeated by the system.
+  await page.keyboard.down("e");
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await page.keyboard.down("e");
+  await page.keyboard.down("e");
+  await page.keyboard.up("e");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  expect([await statusOf(first), await statusOf(second)]).toEqual(["needs_human", "needs_human"]);
+  await page.getByRole("button", { name: "Resolve", exact: true }).click();
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await page.keyboard.press("z");
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  await expect.poll(() => statusOf(second)).toBe("needs_human");
+  await workspace.call("PATCH", `/conversations/${second}`, { status: "resolved" });
+  await page.getByRole("button", { name: "Reopen" }).click();
+  await expect.poll(() => statusOf(second)).toBe("human_active");
+});
+
+test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/keys`);
+  const dialog = page.getByRole("dialog", { name: "Create key" });
+  const question = page.getByRole("dialog", { name: "Close this dialog" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByLabel("Name").fill("Shop backend");
+  for (let time = 0; time < 3; time++) {
+    await page.keyboard.press("Escape");
+    await question.getByText("What you entered is lost.").waitFor();
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+  }
+  expect(await dialog.getByLabel("Name").inputValue()).toBe("Shop backend");
+  await dialog.getByLabel("agents:read").check();
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  const secret = page.getByRole("dialog", { name: "API key" });
+  await secret.locator("pre").waitFor();
+  await page.keyboard.press("Escape");
+  await question.getByText("Have you stored it?").waitFor();
+  await question.getByRole("button", { name: "Stay" }).click();
+  expect(await secret.locator("pre").innerText()).toMatch(/^sk_/);
+  await secret.getByRole("button", { name: "I have stored it" }).click();
+  await secret.waitFor({ state: "detached" });
+});
+
+test("an error is shown above the dialog that caused it, and leaves when the action succeeds", async () => {
+  const workspace = await createWorkspace();
+  await workspace.ask("Who am I?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/people`);
+  await page.getByLabel("Email", { exact: true }).fill("ada@example.com");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByRole("button", { name: "Erase …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Erase this person" });
+  await dialog.getByLabel("Type ada@example.com").fill("ada@example.com");
+  const erase = dialog.getByRole("button", { name: /^Erase \d+ records$/ });
+  const promised = await erase.innerText();
+  await page.route("**/api/v1/privacy/visitors*", (route) => route.fulfill({ status: 500, json: { error: { message: "It broke." } } }));
+  await erase.click();
+  await dialog.getByText("It broke.").click({ trial: true });
+  await page.unroute("**/api/v1/privacy/visitors*");
+  await erase.click();
+  await page.getByText(promised.replace("Erase", "Erased"), { exact: true }).waitFor();
+  expect(await page.getByText("It broke.").count()).toBe(0);
+});
+
+test("the operator is asked before a plan changes, and an event is sent again only where that works", async () => {
+  const workspace = await createWorkspace();
+  const planOf = async () => (await operate<{ plan: string }>("GET", `/workspaces/${workspace.id}`)).plan;
+  const { page } = await openPage();
+  await signIn(page, service.operatorToken);
+  await page.goto(`${service.url}/console/#/workspaces/${workspace.id}`);
+  const question = page.getByRole("dialog", { name: "Change the plan" });
+  await page.getByLabel("Plan", { exact: true }).selectOption("free");
+  await question.getByText("Acme changes from enterprise to free.").waitFor();
+  await question.getByRole("button", { name: "Cancel" }).click();
+  expect([await page.getByLabel("Plan", { exact: true }).inputValue(), await planOf()]).toEqual(["enterprise", "enterprise"]);
+  await page.getByLabel("Plan", { exact: true }).selectOption("pro");
+  await question.getByRole("button", { name: "Change to pro" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  expect(await planOf()).toBe("pro");
+  const { id } = await workspace.call<{ id: string }>("POST", "/webhooks", { url: "https://example.invalid/hook", events: ["*"] });
+  await workspace.call("POST", `/webhooks/${id}/test`);
+  const { page: team } = await openPage();
+  await signIn(team, workspace.key);
+  await team.goto(`${service.url}/console/#/webhooks/${id}`);
+  await team
+    .getByRole("row", { name: /webhook\.test/ })
+    .getByRole("button", { name: "Details" })
+    .click();
+  await team.getByText("A test is not sent again").waitFor();
+  expect(await team.getByRole("button", { name: "Send again" }).count()).toBe(0);
 });

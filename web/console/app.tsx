@@ -10,9 +10,9 @@ import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
 import { hasEnded, hasScope, session, signInLink, signOut } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { IconButton } from "./ui/button.tsx";
-import { Dialog } from "./ui/dialog.tsx";
+import { Dialog, openDialogs } from "./ui/dialog.tsx";
 import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
-import { showError, Toasts } from "./ui/toast.tsx";
+import { dismissErrors, showError, Toasts } from "./ui/toast.tsx";
 
 /** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
@@ -21,7 +21,7 @@ export function App({ problem }: { problem: string | undefined }) {
     <Router hook={useHashLocation}>
       <Console pages={session.value.kind === "operator" ? OPERATOR_PAGES : WORKSPACE_PAGES} />
       {hasEnded.value && <SignInAgain />}
-      <Toasts />
+      {openDialogs.value.length === 0 && <Toasts />}
     </Router>
   );
 }
@@ -95,6 +95,7 @@ function PageOutlet({ page }: { page: Page }) {
   useEffect(() => {
     document.title = `${page.title} – Support Agent Service`;
     if (!loaded.has(page.path)) void load();
+    return dismissErrors;
   }, [page]);
   const Component = loaded.get(page.path);
   const content = Component ? <Component /> : error ? <ErrorState error={error} retry={() => void load()} /> : <Skeleton />;

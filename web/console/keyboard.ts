@@ -5,6 +5,7 @@ interface Shortcut {
   key: string;
   label: string;
   run: () => void;
+  repeats: boolean;
 }
 
 /** The shortcuts of the open page. */
@@ -12,8 +13,11 @@ export const shortcuts = signal<readonly Shortcut[]>([]);
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=menu], dialog";
 
+/** What a key does. Only a key that `repeats` does it again and again while it is held. */
+export type Shortcuts = Record<string, [label: string, run: () => void, repeats?: boolean]>;
+
 /** Adds shortcuts while a component is shown. They are ignored while the user types or a dialog is open. */
-export function useShortcuts(map: Record<string, [label: string, run: () => void]>, isActive = true): void {
+export function useShortcuts(map: Shortcuts, isActive = true): void {
   const latest = useRef(map);
   latest.current = map;
   const keys = Object.entries(map)
@@ -21,7 +25,9 @@ export function useShortcuts(map: Record<string, [label: string, run: () => void
     .join("\n");
   useEffect(() => {
     if (!isActive) return undefined;
-    const own = Object.entries(latest.current).map(([key, [label]]) => ({ key, label, run: () => latest.current[key]?.[1]() }));
+    const own = Object.entries(latest.current).map(([key, [label, , repeats = false]]) => {
+      return { key, label, repeats, run: () => latest.current[key]?.[1]() };
+    });
     shortcuts.value = [...shortcuts.peek(), ...own];
     return () => {
       shortcuts.value = shortcuts.peek().filter((shortcut) => !own.includes(shortcut));
@@ -37,6 +43,6 @@ export function startShortcuts(): void {
     const shortcut = shortcuts.peek().findLast(({ key }) => key === event.key);
     if (!shortcut) return;
     event.preventDefault();
-    shortcut.run();
+    if (!event.repeat || shortcut.repeats) shortcut.run();
   });
 }

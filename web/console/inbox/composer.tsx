@@ -23,7 +23,7 @@ interface Props {
   end: (one: Sending) => void;
   reload: () => void;
   change: Change;
-  onDone: () => void;
+  onResolved: (before: Schemas["Conversation"]["status"]) => void;
 }
 
 /** The form for replies and notes. Its text survives a reload, a failed request, and the end of the session. */
@@ -55,7 +55,8 @@ export function Composer(props: Props) {
     const one = props.begin({ content, isNote });
     if (await attempt(() => send(id, { content, isNote, resolve }))) {
       props.reload();
-      if (resolve) props.onDone();
+      // The reply, which cannot be undone, has taken the conversation.
+      if (resolve) props.onResolved("human_active");
     } else {
       write({ text: content, isNote });
     }

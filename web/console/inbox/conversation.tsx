@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { useShortcuts } from "../keyboard.ts";
+import { type Shortcuts, useShortcuts } from "../keyboard.ts";
 import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
@@ -17,11 +17,11 @@ type Conversation = Schemas["ConversationWithMessages"];
 interface Props {
   id: string;
   onClose: () => void;
-  /** Called when the conversation is resolved, to open the next one. */
-  onDone: () => void;
+  /** Called when the conversation is resolved, with the status that it had before. */
+  onResolved: (before: Conversation["status"]) => void;
 }
 
-export function ConversationView({ id, onClose, onDone }: Props) {
+export function ConversationView({ id, onClose, onResolved }: Props) {
   const query = useQuery(
     id,
     (signal) => api.getConversation({ conversation_id: id }, { signal }),
@@ -39,9 +39,9 @@ export function ConversationView({ id, onClose, onDone }: Props) {
   return (
     <>
       <section class="conversation" aria-label="Conversation">
-        <Header {...{ conversation, onClose, onDone, change, showsDetails }} onDetails={() => setShowsDetails(!showsDetails)} />
+        <Header {...{ conversation, onClose, onResolved, change, showsDetails }} onDetails={() => setShowsDetails(!showsDetails)} />
         <Others />
-        <Body conversation={conversation} reload={reload} change={change} onDone={onDone} />
+        <Body conversation={conversation} reload={reload} change={change} onResolved={onResolved} />
       </section>
       {showsDetails && <Details conversation={conversation} change={change} onClose={() => setShowsDetails(false)} />}
     </>
@@ -85,19 +85,20 @@ interface HeaderProps extends Omit<Props, "id"> {
   onDetails: () => void;
 }
 
-function Header({ conversation, onClose, onDone, change, showsDetails, onDetails }: HeaderProps) {
+function Header({ conversation, onClose, onResolved, change, showsDetails, onDetails }: HeaderProps) {
   const { status } = conversation;
   const mayWrite = hasScope("conversations:write");
   const resolve = async () => {
-    if (await change({ status: "resolved" }, "Resolved")) onDone();
+    if (await change({ status: "resolved" })) onResolved(status);
   };
   const handBack = () => void change({ status: "open" }, "The agent answers again");
+  const reopen = () => void change({ status: "human_active" }, "Reopened. The agent stays silent until you hand it back");
   const takeOver = () => void change({ status: "human_active" }, "The agent has stopped answering");
   const isWithTeam = status === "needs_human" || status === "human_active";
   useShortcuts(
     {
-      ...(status !== "resolved" && { e: ["Resolve", () => void resolve()] as [string, () => void] }),
-      ...(isWithTeam && { b: ["Hand back to the agent", handBack] as [string, () => void] }),
+      ...(status !== "resolved" && { e: ["Resolve", () => void resolve()] as Shortcuts[string] }),
+      ...(isWithTeam && { b: ["Hand back to the agent", handBack] as Shortcuts[string] }),
       i: ["Show or hide details", onDetails],
     },
     mayWrite,
@@ -128,6 +129,7 @@ function Header({ conversation, onClose, onDone, change, showsDetails, onDetails
               Resolve
             </Button>
           )}
+          {status === "resolved" && <Button onClick={reopen}>Reopen</Button>}
         </div>
       )}
       <IconButton icon="info" label={showsDetails ? "Hide details" : "Show details"} aria-expanded={showsDetails} onClick={onDetails} />
@@ -152,13 +154,8 @@ function Body({
   conversation,
   reload,
   change,
-  onDone,
-}: {
-  conversation: Conversation;
-  reload: () => void;
-  change: Change;
-  onDone: () => void;
-}) {
+  onResolved,
+}: Pick<Props, "onResolved"> & { conversation: Conversation; reload: () => void; change: Change }) {
   const [sending, setSending] = useState<readonly Sending[]>([]);
   const sent = useRef(0);
   const begin = (message: Omit<Sending, "key">): Sending => {
@@ -170,7 +167,7 @@ function Body({
   return (
     <>
       <Transcript conversation={conversation} sending={sending} />
-      {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onDone }} />}
+      {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onResolved }} />}
     </>
   );
 }

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import { useShortcuts } from "../keyboard.ts";
+import { api } from "../api.ts";
+import { type Shortcuts, useShortcuts } from "../keyboard.ts";
 import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
 import { ConversationList, type Filter, type ListedConversation, useConversations } from "./list.tsx";
@@ -20,9 +22,11 @@ export function Inbox() {
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy } = useSteps(list, openId, open);
+  const { undo, onResolved } = useUndo(open);
   useShortcuts({
-    j: ["Next conversation", () => moveBy(1)],
-    k: ["Previous conversation", () => moveBy(-1)],
+    j: ["Next conversation", () => moveBy(1), true],
+    k: ["Previous conversation", () => moveBy(-1), true],
+    ...(undo && { z: ["Undo the resolution", undo] as Shortcuts[string] }),
     "/": ["Search", focusSearch],
     Escape: ["Back to the list", () => open(undefined)],
   });
@@ -36,10 +40,38 @@ export function Inbox() {
           </Empty>
         </section>
       ) : (
-        <ConversationView key={openId} id={openId} onClose={() => open(undefined)} onDone={() => moveBy(1)} />
+        <ConversationView
+          key={openId}
+          id={openId}
+          onClose={() => open(undefined)}
+          onResolved={(before) => {
+            onResolved(openId, before);
+            moveBy(1);
+          }}
+        />
       )}
     </div>
   );
+}
+
+/** Offers to undo the latest resolution. `onResolved` takes the conversation and the status that it had before. */
+function useUndo(open: (id: string) => void) {
+  const [undo, setUndo] = useState<() => void>();
+  const onResolved = (id: string, before: ListedConversation["status"]) => {
+    const undoThis = () => {
+      setUndo(undefined);
+      dismiss();
+      // The API sets `ai_handled` only when the agent answers.
+      const status = before === "needs_human" || before === "human_active" ? before : "open";
+      void attempt(async () => {
+        await api.updateConversation({ conversation_id: id, body: { status } });
+        open(id);
+      }, "Open again");
+    };
+    setUndo(() => undoThis);
+    const dismiss = showMessage("Resolved", { label: "Undo", run: undoThis });
+  };
+  return { undo, onResolved };
 }
 
 /** Opens the next or previous conversation of the list, even if it has to be read first. */

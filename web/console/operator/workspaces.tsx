@@ -4,7 +4,7 @@ import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { KeyList } from "../settings/key-list.tsx";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { PageFrame } from "../ui/page.tsx";
@@ -86,6 +86,41 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
   );
 }
 
+/** The plan of the workspace. It changes what the customer may use at once, so that the operator is asked first. */
+function PlanCard({ workspace, save }: { workspace: Workspace; save: (body: Schemas["WorkspaceUpdate"]) => Promise<unknown> }) {
+  const [wanted, setWanted] = useState<Workspace["plan"]>();
+  const [isBusy, setBusy] = useState(false);
+  const change = async (plan: Workspace["plan"]) => {
+    setBusy(true);
+    await save({ plan });
+    setBusy(false);
+    setWanted(undefined);
+  };
+  return (
+    <section class="card">
+      <h2>Plan</h2>
+      <Select label="Plan" options={PLANS} value={wanted ?? workspace.plan} onChoose={setWanted} />
+      <p class="quiet">
+        Id <code>{workspace.id}</code>
+      </p>
+      {wanted !== undefined && wanted !== workspace.plan && (
+        <Confirm
+          title="Change the plan"
+          confirm={`Change to ${wanted}`}
+          isBusy={isBusy}
+          onClose={() => setWanted(undefined)}
+          onConfirm={() => void change(wanted)}
+        >
+          <p>
+            {workspace.name} changes from {workspace.plan} to {wanted}. The limits of the new plan apply at once, except for those that you
+            have set yourself.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
 function WorkspacePage({ id }: { id: string }) {
   const query = useQuery(id, () => operator.getWorkspace({ workspace_id: id }));
   const keys = useQuery(id, async () => (await operator.listKeys({ workspace_id: id })).data);
@@ -99,13 +134,7 @@ function WorkspacePage({ id }: { id: string }) {
       <Loaded query={query}>
         {(workspace) => (
           <>
-            <section class="card">
-              <h2>Plan</h2>
-              <Select label="Plan" options={PLANS} value={workspace.plan} onChoose={(value) => void save({ plan: value })} />
-              <p class="quiet">
-                Id <code>{workspace.id}</code>
-              </p>
-            </section>
+            <PlanCard workspace={workspace} save={save} />
             <LimitsCard key={JSON.stringify(workspace.limit_overrides)} workspace={workspace} save={save} />
             <KeyList
               query={keys}

@@ -6,7 +6,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
-import { formatNumber } from "../ui/format.tsx";
+import { countOf, formatNumber } from "../ui/format.tsx";
 import { attempt, showMessage, showError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
@@ -80,8 +80,8 @@ function Person({ found, onErased }: { found: Found; onErased: () => void }) {
       </div>
       {shared.length > 0 && (
         <p class="banner warning">
-          {formatNumber(shared.length)} visitors share this address with another person. They are not counted here: find them by their
-          visitor id.
+          {countOf(shared.length, "visitor shares", "visitors share")} this address with another person and{" "}
+          {shared.length === 1 ? "is" : "are"} not counted here: search by the visitor id.
         </p>
       )}
       <div class="actions">
@@ -98,7 +98,7 @@ function Person({ found, onErased }: { found: Found; onErased: () => void }) {
 }
 
 function Erase({
-  found: { identifier },
+  found: { identifier, counts },
   total,
   onClose,
   onErased,
@@ -114,7 +114,14 @@ function Erase({
     setBusy(true);
     try {
       const { deleted } = await api.erasePerson({ [identifier.type]: identifier.value });
-      showMessage(`Erased ${formatNumber(Object.values(deleted).reduce((sum, count) => sum + count, 0))} records`);
+      // The same kinds that were counted before; `deleted` also has what belongs to them, such as events.
+      const kinds = ["visitors", ...Object.keys(counts)];
+      showMessage(
+        `Erased ${countOf(
+          kinds.reduce((sum, kind) => sum + (deleted[kind] ?? 0), 0),
+          "record",
+        )}`,
+      );
       onErased();
     } catch (error) {
       showError(error);
@@ -124,7 +131,7 @@ function Erase({
   return (
     <Confirm
       title="Erase this person"
-      confirm={`Erase ${formatNumber(total)} records`}
+      confirm={`Erase ${countOf(total, "record")}`}
       isDanger
       isBusy={isBusy}
       isDisabled={typed.trim() !== identifier.value}

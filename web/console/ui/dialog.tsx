@@ -1,6 +1,8 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "./button.tsx";
+import { Toasts } from "./toast.tsx";
 
 interface Props {
   title: string;
@@ -8,42 +10,82 @@ interface Props {
   /** Whether the user cannot close it. */
   isRequired?: boolean;
   isWide?: boolean;
+  /** The question before it is closed by Esc, a click beside it or its cross. By default it is asked if a form in it was filled. */
+  closeQuestion?: string | undefined;
   children: ComponentChildren;
 }
 
-/** A modal dialog. The browser traps the focus, closes the dialog on Esc, and then restores the focus. */
-export function Dialog({ title, onClose, isRequired = false, isWide = false, children }: Props) {
+/** The open dialogs, outermost first. */
+export const openDialogs = signal<readonly symbol[]>([]);
+
+/** A modal dialog. The browser traps the focus, and restores it when the dialog is closed. */
+export function Dialog({ title, onClose, isRequired = false, isWide = false, closeQuestion, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const [isAsking, setAsking] = useState(false);
+  const isFilled = useRef(false);
+  const isTopmost = useOpenDialog(dialog);
+  const close = () => {
+    if (isRequired) return;
+    if (closeQuestion !== undefined || isFilled.current) setAsking(true);
+    else onClose();
+  };
   return (
     <dialog
       ref={dialog}
       class={isWide ? "dialog is-wide" : "dialog"}
       aria-label={title}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+        // The browser would close the dialog at the second Esc, whatever a listener for `cancel` does.
+        event.preventDefault();
+        event.stopPropagation();
+        close();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        if (!isRequired) onClose();
+        close();
+      }}
+      onInput={({ target }) => {
+        if ((target as HTMLInputElement).form) isFilled.current = true;
       }}
       onClick={(event) => {
-        if (event.target === dialog.current && !isRequired) onClose();
+        if (event.target === dialog.current) close();
       }}
     >
       <div class="dialog-body">
         <header>
           <h2>{title}</h2>
-          {!isRequired && <IconButton icon="close" label="Close" onClick={onClose} />}
+          {!isRequired && <IconButton icon="close" label="Close" onClick={close} />}
         </header>
         {children}
       </div>
+      {isAsking && (
+        <Confirm title="Close this dialog" confirm="Close" cancel="Stay" isDanger onClose={() => setAsking(false)} onConfirm={onClose}>
+          <p>{closeQuestion ?? "What you entered is lost."}</p>
+        </Confirm>
+      )}
+      {isTopmost && <Toasts />}
     </dialog>
   );
+}
+
+/** Opens the dialog while its component is shown. @returns whether no other dialog is above it. */
+function useOpenDialog(dialog: { current: HTMLDialogElement | null }): boolean {
+  const own = useRef(Symbol("dialog")).current;
+  useEffect(() => {
+    dialog.current?.showModal();
+    openDialogs.value = [...openDialogs.peek(), own];
+    return () => {
+      openDialogs.value = openDialogs.peek().filter((other) => other !== own);
+    };
+  }, []);
+  return openDialogs.value.at(-1) === own;
 }
 
 interface ConfirmProps {
   title: string;
   confirm: string;
+  cancel?: string;
   isDanger?: boolean;
   isBusy?: boolean;
   isDisabled?: boolean;
@@ -56,6 +98,7 @@ interface ConfirmProps {
 export function Confirm({
   title,
   confirm,
+  cancel = "Cancel",
   isDanger = false,
   isBusy = false,
   isDisabled = false,
@@ -67,7 +110,7 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       {children}
       <footer class="actions">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{cancel}</Button>
         <Button variant={isDanger ? "danger" : "primary"} isBusy={isBusy} disabled={isDisabled} onClick={onConfirm}>
           {confirm}
         </Button>

@@ -24,6 +24,11 @@ export function formatNumber(value: number): string {
   return numberFormat.format(value);
 }
 
+/** Returns a number with its noun, such as "1 record" or "2 records". */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? one : many}`;
+}
+
 export function formatPercent(share: number | null): string {
   return share === null ? "–" : percentFormat.format(share);
 }

@@ -28,9 +28,12 @@ interface SearchProps {
 export function SearchField({ label, onSearch, toHits }: SearchProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  // By the end of the pause, another view may be shown.
+  const latest = useRef(onSearch);
+  latest.current = onSearch;
   const search = (input: HTMLInputElement) => {
     clearTimeout(timer.current);
-    onSearch(input.value.trim());
+    latest.current(input.value.trim());
   };
   return (
     <div class="search">

@@ -24,7 +24,7 @@ interface Props {
 /** Shows a new secret, once. */
 export function SecretDialog({ title, secret, onClose, children }: Props) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} closeQuestion="Have you stored it? It cannot be shown again.">
       <p>{children} It is shown only once: store it with your other secrets.</p>
       <Secret value={secret} />
       <div class="actions">

@@ -20,11 +20,11 @@ const STATUSES = [
 ] as const;
 
 /** @param version the list is read again when it changes. */
-export function Deliveries({ webhookId, version }: { webhookId: string; version: number }) {
+export function Deliveries({ webhook, version }: { webhook: Schemas["Webhook"]; version: number }) {
   const [status, setStatus] = useState<"" | Delivery["status"]>("");
   const [shown, setShown] = useState<Delivery>();
-  const pages = usePages(`${webhookId} ${status} ${version}`, (page, options) =>
-    api.listDeliveries({ webhook_id: webhookId, status: status || undefined, ...page }, options),
+  const pages = usePages(`${webhook.id} ${status} ${version}`, (page, options) =>
+    api.listDeliveries({ webhook_id: webhook.id, status: status || undefined, ...page }, options),
   );
   return (
     <section class="stack" aria-label="Deliveries">
@@ -56,7 +56,14 @@ export function Deliveries({ webhookId, version }: { webhookId: string; version:
         ]}
         empty={<Empty title="No deliveries">Events appear here as they are sent. Send a test event to try the endpoint.</Empty>}
       />
-      {shown && <DeliveryDialog delivery={shown} onClose={() => setShown(undefined)} onRedelivered={pages.first.reload} />}
+      {shown && (
+        <DeliveryDialog
+          delivery={shown}
+          isEnabled={webhook.enabled}
+          onClose={() => setShown(undefined)}
+          onRedelivered={pages.first.reload}
+        />
+      )}
     </section>
   );
 }
@@ -66,7 +73,23 @@ function answerOf(attempt: Schemas["DeliveryAttempt"] | undefined): string {
   return attempt.response_status === null ? (attempt.error ?? "–").replaceAll("_", " ") : `HTTP ${attempt.response_status}`;
 }
 
-function DeliveryDialog({ delivery, onClose, onRedelivered }: { delivery: Delivery; onClose: () => void; onRedelivered: () => void }) {
+/** Says why a delivery cannot be sent again; undefined if it can. */
+function obstacleOf({ status, trigger }: Delivery, isEnabled: boolean): string | undefined {
+  if (trigger === "test") return "A test is not sent again: send a new one with “Send a test event”.";
+  if (status === "pending") return "It is still being sent, and is tried again by itself.";
+  return isEnabled ? undefined : "The endpoint is off: switch it on to send the event again.";
+}
+
+interface DeliveryProps {
+  delivery: Delivery;
+  /** Whether the endpoint is enabled. */
+  isEnabled: boolean;
+  onClose: () => void;
+  onRedelivered: () => void;
+}
+
+function DeliveryDialog({ delivery, isEnabled, onClose, onRedelivered }: DeliveryProps) {
+  const obstacle = obstacleOf(delivery, isEnabled);
   const redeliver = async () => {
     if (!(await attempt(() => api.redeliverEvent({ delivery_id: delivery.id }), "The event is sent again"))) return;
     onRedelivered();
@@ -94,7 +117,7 @@ function DeliveryDialog({ delivery, onClose, onRedelivered }: { delivery: Delive
       ))}
       {hasScope("webhooks:write") && (
         <div class="actions">
-          <Button onClick={() => void redeliver()}>Send again</Button>
+          {obstacle ? <p class="quiet">{obstacle}</p> : <Button onClick={() => void redeliver()}>Send again</Button>}
         </div>
       )}
     </Dialog>

@@ -181,7 +181,7 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
       <ul>
         <EndpointCard webhook={webhook} />
       </ul>
-      <Deliveries webhookId={webhook_id} version={sent} />
+      <Deliveries webhook={webhook} version={sent} />
       {open === "edit" && (
         <Dialog title="Edit endpoint" onClose={() => setOpen(undefined)}>
           <EndpointForm
