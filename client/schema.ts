@@ -2721,7 +2721,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
+  /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. With `Accept: text/csv`, the figures of each day as a CSV file. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
       /** The number of days, including today. */

@@ -26,8 +26,7 @@ export function explain(error: unknown): string {
 
 function explainAnswer(error: ApiError): string {
   if (error.code === "unexpected") return notTheService(`status ${error.status}`);
-  if (error.detail.length > 0)
-    return error.detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg.replace(/^Value error, /, "")}`).join("\n");
+  if (error.detail.length > 0) return error.detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join("\n");
   const request = error.status >= 500 && error.requestId ? `Request ${error.requestId}.` : "";
   return [error.message, remedyOf(error), request].filter(Boolean).join(" ");
 }

@@ -21,6 +21,9 @@ const COMMANDS: readonly Command[] = [
   listenToEvents,
 ];
 
+/** The version of the package. */
+const VERSION = "1.0.0";
+
 const EXIT = { failed: 1, wrongUsage: 2 };
 
 const ENVIRONMENT: [string, string][] = [
@@ -42,6 +45,7 @@ Environment:
 ${columns(ENVIRONMENT)}
 
 Options and examples of a command: support-agent COMMAND --help
+Version: support-agent --version
 Exit codes: 0 success; 1 failure; 2 wrong usage.
 `;
 }
@@ -52,6 +56,7 @@ async function main(args: string[]): Promise<void> {
   const [first = "--help", second] = args;
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
   const isHelp = ["help", "--help", "-h"].includes(first) || (group.length > 0 && ["help", "--help", "-h", undefined].includes(second));
+  if (["--version", "-v"].includes(first)) return void process.stdout.write(`${VERSION}\n`);
   if (isHelp) process.stdout.write(overviewOf(group.length > 0 ? group : COMMANDS));
   else throw new UsageError(`There is no command ${args.slice(0, group.length > 0 ? 2 : 1).join(" ")}. See: support-agent --help`);
 }

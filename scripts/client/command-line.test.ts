@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -357,7 +357,7 @@ for (const [what, reply, words] of REFUSALS) {
 
 void test("every invalid field of a refused request is printed", async () => {
   const detail = [
-    { loc: ["body", "url"], msg: "Value error, use https", type: "value_error" },
+    { loc: ["body", "url"], msg: "Use https", type: "value_error" },
     { loc: ["body", "name"], msg: "Field required", type: "missing" },
   ];
   const reply: Reply = (response) =>
@@ -365,7 +365,12 @@ void test("every invalid field of a refused request is printed", async () => {
       .writeHead(422, { "Content-Type": "application/json" })
       .end(JSON.stringify({ detail, error: { code: "validation_error", message: "Not valid." } }));
   const { url } = await serve({ [`POST ${AGENT}/sources`]: [reply] });
-  assert.equal((await support(["sources", "add", "http://www.example.com"], { url })).err, "url: use https\nname: Field required\n");
+  assert.equal((await support(["sources", "add", "http://www.example.com"], { url })).err, "url: Use https\nname: Field required\n");
+});
+
+void test("the version is the one of the package", async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "client/package.json"), "utf8")) as { version: string };
+  assert.equal((await support(["--version"], {})).out, `${version}\n`);
 });
 
 void test("every command has help with an example, without a key", async () => {

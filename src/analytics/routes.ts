@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { csvRecords, wantsCsv, withCsv } from "../platform/http/csv.ts";
 import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -29,10 +30,14 @@ const getOverview = createRoute({
   method: "get",
   path: "/analytics/overview",
   summary: "Get the activity of the last days, and how well questions were answered",
-  description: "The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range.",
+  description:
+    "The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. With `Accept: text/csv`, the figures of each day as a CSV file.",
   ...needsScope("analytics:read"),
   request: { query: overviewQuery },
-  responses: { 200: jsonResponse(overviewSchema, "The overview."), ...errorResponses(403, 404, 422) },
+  responses: {
+    200: withCsv(jsonResponse(overviewSchema, "The overview."), "The figures of each day, oldest first."),
+    ...errorResponses(403, 404, 422),
+  },
 });
 
 analyticsRoutes.openapi(getOverview, async (c) => {
@@ -60,7 +65,8 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   }
   const counters = [...spans, ...unspanned];
   const counted = { days: rows, sums: sums!, counters, previous: before!, statuses: statuses!, questions };
-  return c.json(toOverview({ agentId, range: current, ...counted }), 200);
+  const overview = toOverview({ agentId, range: current, ...counted });
+  return wantsCsv(c) ? csvRecords(c, "analytics", overview.daily) : c.json(overview, 200);
 });
 
 const listGaps = createRoute({

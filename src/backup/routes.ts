@@ -7,6 +7,7 @@ import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { exportLines } from "./export.ts";
 import { abandonImport, checkImport, importRecords, requireBoundShard } from "./import.ts";
 import { ImportError } from "./records.ts";
@@ -103,15 +104,13 @@ function noImport(): ApiError<"not_found"> {
 }
 
 function unknownCursor(): ApiError<"validation_error"> {
-  return invalid([
-    { loc: ["query", "cursor"], msg: "Value error, use the cursor of the previous response, unchanged", type: "value_error" },
-  ]);
+  return invalid([{ loc: ["query", "cursor"], ...valueError("use the cursor of the previous response, unchanged") }]);
 }
 
 function requireSameWorkspace(header: Header, workspaceId: string): void {
   if (header.workspace_id === workspaceId) return;
   const loc = ["body", "header", "workspace_id"];
-  throw invalid([{ loc, msg: "Value error, is not the workspace of the path", type: "value_error", input: header.workspace_id }]);
+  throw invalid([{ loc, ...valueError("this is not the workspace of the path"), input: header.workspace_id }]);
 }
 
 /** Runs work on an import of a workspace. @throws ApiError instead of each ImportError. */
@@ -131,5 +130,5 @@ async function withApiErrors<T>(env: Env, workspaceId: string, work: () => Promi
 /** Leaves out the input, which may be a visitor's message. */
 function toItem({ path, message }: ImportError["problems"][number]) {
   const loc = ["body", ...(path.length > 0 ? ["records"] : ["header"]), ...(path as (string | number)[])];
-  return { loc, msg: `Value error, ${message}`, type: "value_error" };
+  return { loc, msg: message, type: "value_error" };
 }

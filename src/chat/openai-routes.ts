@@ -3,6 +3,7 @@ import { listAgents } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { Check } from "../platform/http/checks.ts";
+import { notFound } from "../platform/http/errors.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { errorResponses, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -17,13 +18,16 @@ export const openAiRoutes = createRouter("OpenAI");
 
 /** Adds the fields that OpenAI's clients read to errors. The clients ignore everything besides `error`. */
 export const openAiErrors: Check = (c) => {
-  c.set("errorFields", ({ status, code, detail = [], fields }) => {
+  c.set("errorFields", ({ status, code, message, detail = [], fields }) => {
     // OpenAI's clients repeat a request by themselves after a 409 or a 5xx, which would ask the question twice. Only the error of a
     // question that will be answered has `fields`.
     if (status === 409 || fields) c.header("X-Should-Retry", "false");
     const [first] = detail;
-    const param = code === "not_found" ? "model" : first && first.loc.slice(1).join(".");
+    const isUnknownModel = code === "not_found" && message === notFound("agent").message;
+    const param = isUnknownModel ? "model" : first && first.loc.slice(1).join(".");
     const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);
+    if (isUnknownModel) words.push("This workspace has no agent with this id.");
+    if (param === "model") words.push("The model is the id of an agent. GET /api/v1/openai/models lists the agents.");
     return { ...completionError(status, param), ...(words.length > 0 && { message: words.join(" ") }) };
   });
 };

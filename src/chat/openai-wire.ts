@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { filterSchema } from "../knowledge/search-wire.ts";
 import { uuid } from "../platform/http/fields.ts";
+import type { UnknownField } from "../platform/http/unknown-fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
 import { type Asked, chatAnswerSchema, chatFields, endUserSchema } from "./wire.ts";
@@ -102,9 +103,9 @@ export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   return { asked, earlier: asked.conversation_id ? [] : earlier };
 }
 
-/** The paths of the messages that are ignored. */
-export function ignoredMessages({ messages }: CompletionIn): (string | number)[][] {
-  return messages.flatMap(({ role }, at) => (isInstruction(role) ? [["messages", at]] : []));
+/** The messages that are ignored. */
+export function ignoredMessages({ messages }: CompletionIn): UnknownField[] {
+  return messages.flatMap(({ role }, at) => (isInstruction(role) ? [{ path: ["messages", at] }] : []));
 }
 
 /** Whether a message has instructions. They are ignored, because a caller who may only ask cannot change the agent's settings. */

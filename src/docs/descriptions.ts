@@ -42,7 +42,7 @@ knowledge they answer from, usage and analytics, signed webhooks, and privacy re
 
 Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key has scopes; the rate limit
 applies to all keys of the workspace together. ${ERRORS} Fields and parameters that an operation
-does not know are ignored, and named in the response header \`X-Unknown-Fields\`.
+does not know are ignored, and named in the response header \`X-Unknown-Fields\`, with the name that was probably meant.
 
 The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from
 the environment. Those in TypeScript use the package \`@support-agent/client\`,

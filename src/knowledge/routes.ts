@@ -8,6 +8,7 @@ import { formBody } from "../platform/http/multipart.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
 import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
@@ -202,12 +203,7 @@ function changedSource(c: AppContext, change: SourceChange) {
   }
 }
 
-const NOT_A_TEXT = {
-  loc: ["body", "text"],
-  msg: "Value error, only a source of type text has a text to replace",
-  type: "value_error",
-  ctx: { error: "only a source of type text has a text to replace" },
-};
+const NOT_A_TEXT = { loc: ["body", "text"], ...valueError("only a source of type text has a text to replace") };
 
 const syncSourceRoute = createRoute({
   operationId: "syncSource",

@@ -72,6 +72,12 @@ test("API operations are counted, for the workspace and for the agent", async ()
     top_unanswered: [{ question: "what is the CAPITAL of france", count: 2 }],
   });
   expect(whole.daily).toEqual([{ date: whole.range.to, ...whole.totals }]);
+  const csv = await workspace.call("GET", "/analytics/overview?days=2", undefined, { Accept: "text/csv" });
+  expect(csv.headers.get("Content-Type")).toBe("text/csv; charset=utf-8");
+  const [head, yesterday, today] = csv.body.split("\r\n");
+  expect(head).toBe("date,conversations,messages,ai_replies,human_replies,leads,handoffs");
+  expect(yesterday).toMatch(/^\d{4}-\d\d-\d\d,0,0,0,0,0,0$/);
+  expect(today).toBe(`${whole.range.to},3,7,3,1,0,2`);
   expect(await overview(workspace, `?days=1&agent_id=${agent.id.toUpperCase()}`)).toEqual({ ...whole, agent_id: agent.id });
   const ofIdle = await overview(workspace, `?days=1&agent_id=${idle.id}`);
   expect(ofIdle).toMatchObject({ agent_id: idle.id, totals: NO_TOTALS, rates: NO_RATES, by_status: { resolved: 0 }, top_unanswered: [] });

@@ -169,10 +169,10 @@ test("what the service does not offer is refused by its name, in OpenAI's shape"
     [{ functions: [{ name: "f" }] }, "functions", "an agent calls the tools of its own settings"],
     [{ response_format: { type: "json_object" } }, "response_format", "an agent answers in text"],
     [{ modalities: ["text", "audio"] }, "modalities", "an agent answers in text"],
-    [{ messages: image }, "messages.0.content", "send text"],
+    [{ messages: image }, "messages.0.content", "Send text"],
     [{ messages: [asks("x".repeat(2_001))] }, "messages.0.content", "at most 2000 characters"],
     [{ messages: [asks("")] }, "messages.0.content", "at least 1 character"],
-    [{ messages: [...messages, { role: "assistant", content: "Well" }] }, "messages.1.role", "end with a message of the user"],
+    [{ messages: [...messages, { role: "assistant", content: "Well" }] }, "messages.1.role", "End with a message of the user"],
     [{ messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }, "messages.0.role", "'user', 'assistant', 'system' or 'developer'"],
     [{ messages: [] }, "messages", "at least 1 item"],
     [{ model: "gpt-5" }, "model", "valid UUID"],
@@ -191,7 +191,17 @@ test("what the service does not offer is refused by its name, in OpenAI's shape"
 test("other errors have OpenAI's shape too, and are not repeated where that would ask again", async () => {
   const { client, connect, sent, workspace, agent } = await createFixture();
   const request = { model: crypto.randomUUID(), messages: [asks(QUESTION)] };
-  expect(await errorOf(client.chat.completions.create(request))).toMatchObject({ status: 404, code: "not_found", param: "model" });
+  const noAgent = await errorOf(client.chat.completions.create(request));
+  expect(noAgent).toMatchObject({ status: 404, code: "not_found", param: "model" });
+  expect(noAgent.message).toContain("GET /api/v1/openai/models lists the agents.");
+  const noId = await errorOf(client.chat.completions.create({ ...request, model: "gpt-4o" }));
+  expect(noId).toMatchObject({ status: 422, param: "model" });
+  expect(noId.message).toContain("GET /api/v1/openai/models lists the agents.");
+  const metadata = { conversation_id: crypto.randomUUID() };
+  expect(await errorOf(client.chat.completions.create({ ...request, model: agent.id, metadata }))).toMatchObject({
+    status: 404,
+    param: null,
+  });
   const wrong = await errorOf(connect("sk_live_junk").chat.completions.create(request));
   expect(wrong).toMatchObject({ status: 401, code: "invalid_api_key", type: "authentication_error", param: null });
   const { key } = await createKey(workspace, ["leads:read"]);

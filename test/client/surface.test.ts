@@ -61,6 +61,10 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
   expect((await client.getSource({ agent_id, source_id })).name).toBe("Guide");
   const file = new File(["Parcels leave on Mondays."], "parcels.txt", { type: "text/plain" });
   expect((await client.uploadSourceFile({ agent_id, body: { file, metadata: { team: "store" } } })).metadata).toEqual({ team: "store" });
+  await expect(client.uploadSourceFile({ agent_id, body: { file: new Blob(["Parcels."]) } })).rejects.toThrow(
+    "file is a Blob without a name",
+  );
+  expect((await client.uploadSourceFile({ agent_id, body: { file: new Blob(["Parcels."]), name: "Notes" } })).name).toBe("Notes");
   expect((await client.listSourcePages({ agent_id, source_id, limit: 1 })).data).toEqual([]);
   expect((await client.searchKnowledge({ agent_id, body: { query: "refunds" } })).data[0]!.source_id).toBe(source_id);
   const curated = await client.createAnswer({ agent_id, body: { question: "Do you ship to Iceland?", answer: "Yes." } });

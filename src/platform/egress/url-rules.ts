@@ -51,12 +51,15 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   if (authority.includes("@")) return "it carries a user name or password";
   if (NORMALIZED_AUTHORITY.test(authority)) return "its host or port is written in an unusual way";
   const url = new URL(raw);
+  // A private host is reported first: with another scheme or port it would still be refused.
+  const privateHost = allowsPrivate ? undefined : hostProblem(url.hostname);
+  if (privateHost !== undefined) return privateHost;
   const protocols = allowsPrivate ? ["https:", "http:"] : policy.protocols;
   if (!protocols.includes(url.protocol)) return `its scheme is not ${protocols.map((name) => name.slice(0, -1)).join(" or ")}`;
   if (allowsPrivate) return undefined;
   const port = WRITTEN_PORT.exec(authority)?.[1];
-  if (port !== undefined && !policy.ports.includes(port)) return `its port is not one of ${policy.ports.join(", ")}`;
-  return hostProblem(url.hostname);
+  const isOpen = port === undefined || policy.ports.includes(port);
+  return isOpen ? undefined : `its port is not one of ${policy.ports.join(", ")}`;
 }
 
 /** Whether a URL is refused only for its private host, so that a developer may allow it on their machine. */

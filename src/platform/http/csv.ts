@@ -23,17 +23,31 @@ export function wantsCsv(c: AppContext): boolean {
   return /^\s*text\/csv\b/i.test(c.req.header("Accept") ?? "");
 }
 
+/** Responds with at least one record as CSV. All records have the same fields, which are the columns. */
+export function csvRecords(c: AppContext, name: string, records: readonly Record<string, Cell>[]): Response {
+  setCsvHeaders(c, name);
+  return c.body([Object.keys(records[0]!), ...records.map(Object.values)].map(csvLine).join(""));
+}
+
+function setCsvHeaders(c: AppContext, name: string): void {
+  c.header("Content-Type", "text/csv; charset=utf-8");
+  c.header("Content-Disposition", `attachment; filename="${name}.csv"`);
+}
+
+/** Documents CSV as a further format of a response. */
+export function withCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response, description: string) {
+  return { ...response, content: { ...response.content, "text/csv": { schema: z.string().meta({ description }) } } };
+}
+
 /** Documents CSV as a further format of a list. */
 export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
   const records = MAX_RECORDS.toLocaleString("en");
-  const schema = z.string().meta({
-    description: `With \`Accept: text/csv\`: up to ${records} records from the start of the list, or after \`cursor\`; limit and offset are ignored. Only the part from the start begins with the names of the columns, so that the parts can be joined to one file.`,
-  });
+  const description = `With \`Accept: text/csv\`: up to ${records} records from the start of the list, or after \`cursor\`; limit and offset are ignored. Only the part from the start begins with the names of the columns, so that the parts can be joined to one file.`;
   const next = {
     description: "Only of CSV: the `cursor` with which the next part is read. The last part has no such header.",
     schema: { type: "string" as const },
   };
-  return { ...response, headers: { ...response.headers, [NEXT_CURSOR]: next }, content: { ...response.content, "text/csv": { schema } } };
+  return { ...withCsv(response, description), headers: { ...response.headers, [NEXT_CURSOR]: next } };
 }
 
 /** A list that can be read as CSV. */
@@ -76,8 +90,7 @@ export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, I
     else rows = await readAfter(positionOf(last));
   };
   const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
-  c.header("Content-Type", "text/csv; charset=utf-8");
-  c.header("Content-Disposition", `attachment; filename="${list.name}.csv"`);
+  setCsvHeaders(c, list.name);
   return c.body(body);
 }
 

@@ -25,7 +25,10 @@ export function handleError(error: unknown, c: AppContext): Response {
 
 /** Responds to a path without a route. */
 export function handleNotFound(c: AppContext): Response {
-  return handleError(new ApiError("not_found", "There is nothing at this path. See /docs for the operations."), c);
+  const message = c.req.path.includes("//")
+    ? "The path has an empty segment (//). Check that each id in it has a value: a variable of your program may be empty."
+    : "There is nothing at this path. See /docs for the operations.";
+  return handleError(new ApiError("not_found", message), c);
 }
 
 /** Responds to a wrong method on a path with routes. */

@@ -7,7 +7,7 @@ export const UNKNOWN_FIELDS = "X-Unknown-Fields";
 const MAX_NAMED = 20;
 const MAX_NAME_LENGTH = 100;
 
-export type FieldPath = (string | number)[];
+type FieldPath = (string | number)[];
 
 /** The part of zod's definition of a schema that lists its fields. */
 interface Definition {
@@ -21,21 +21,30 @@ interface Definition {
   options?: z.ZodType[];
 }
 
-/** The paths of the fields in a value that its schema ignores. A strict schema refuses them itself, and a record accepts any field. */
-export function unknownFields(schema: z.ZodType, value: unknown): FieldPath[] {
+/** A field of a request that the operation does not know. */
+export interface UnknownField {
+  path: FieldPath;
+  /** The names that the operation knows in its place. */
+  known?: readonly string[];
+}
+
+/** The fields in a value that its schema ignores. A strict schema refuses them itself, and a record accepts any field. */
+export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
   const def = schema.def as unknown as Definition;
   if (Array.isArray(value))
     return def.element ? value.flatMap((item, at) => under(at, unknownFields(def.element!, item))) : inner(def, value);
   if (typeof value !== "object" || value === null) return [];
   if (!def.shape) return inner(def, value);
   if (def.catchall) return [];
+  const { shape } = def;
+  const known = Object.keys(shape);
   return Object.entries(value).flatMap(([name, field]) =>
-    Object.hasOwn(def.shape!, name) ? under(name, unknownFields(def.shape![name]!, field)) : [[name]],
+    Object.hasOwn(shape, name) ? under(name, unknownFields(shape[name]!, field)) : [{ path: [name], known }],
   );
 }
 
 /** Like `unknownFields`, for a schema that wraps another one, such as an optional or transformed schema. */
-function inner({ innerType, in: input, out, options }: Definition, value: unknown): FieldPath[] {
+function inner({ innerType, in: input, out, options }: Definition, value: unknown): UnknownField[] {
   if (innerType) return unknownFields(innerType, value);
   // One side of a pipe may be a check or a transform; the other one has the fields.
   if (input && out) return unknownFields(["custom", "transform"].includes(input.def.type) ? out : input, value);
@@ -44,12 +53,46 @@ function inner({ innerType, in: input, out, options }: Definition, value: unknow
   return fitting ? unknownFields(fitting, value) : [];
 }
 
-function under(name: string | number, paths: FieldPath[]): FieldPath[] {
-  return paths.map((path) => [name, ...path]);
+function under(name: string | number, fields: UnknownField[]): UnknownField[] {
+  return fields.map((field) => ({ ...field, path: [name, ...field.path] }));
 }
 
-/** Fields as a header's value: `tools.0.nmae, stauts`. */
-export function toHeader(paths: readonly FieldPath[]): string {
-  const names = paths.slice(0, MAX_NAMED).map((path) => encodeURIComponent(path.join(".").slice(0, MAX_NAME_LENGTH).toWellFormed()));
-  return paths.length > MAX_NAMED ? `${names.join(", ")}, ...` : names.join(", ");
+/** A name differs from a misspelt one by at most this many edits, and by fewer than half of its letters. */
+const MAX_EDITS = 2;
+
+/** The known name that is most similar to the name of an unknown field; undefined if none is similar. */
+export function similarName({ path, known = [] }: UnknownField): string | undefined {
+  const misspelt = String(path.at(-1)).toLowerCase();
+  const candidates = known
+    .filter((name) => Math.abs(name.length - misspelt.length) <= MAX_EDITS)
+    .map((name) => ({ name, edits: editDistance(misspelt, name) }))
+    .filter(({ name, edits }) => edits <= MAX_EDITS && edits < name.length / 2);
+  return candidates.sort((a, b) => a.edits - b.edits)[0]?.name;
+}
+
+/** The number of letters to insert, delete or replace, or of neighbours to swap (Damerau-Levenshtein distance). */
+function editDistance(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)];
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    const above = rows[i - 1]!;
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1];
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      const edits = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (isSame ? 0 : 1));
+      row.push(isSwapped ? Math.min(edits, rows[i - 2]![j - 2]! + 1) : edits);
+    }
+    rows.push(row);
+  }
+  return rows[one.length]![other.length]!;
+}
+
+/** Fields as a header's value: `tools.0.nmae;did_you_mean=name, colour`. */
+export function toHeader(fields: readonly UnknownField[]): string {
+  const names = fields.slice(0, MAX_NAMED).map((field) => {
+    const similar = similarName(field);
+    const name = encodeURIComponent(field.path.join(".").slice(0, MAX_NAME_LENGTH).toWellFormed());
+    return similar ? `${name};did_you_mean=${similar}` : name;
+  });
+  return fields.length > MAX_NAMED ? `${names.join(", ")}, ...` : names.join(", ");
 }

@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { ValidationItem } from "./errors.ts";
-import type { FieldPath } from "./unknown-fields.ts";
+import { similarName, type UnknownField } from "./unknown-fields.ts";
 
 /** A larger input is left out of the error: a response must not be as large as the request. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
@@ -47,9 +47,12 @@ export function repeatedItems(query: z.ZodType, given: Record<string, string[]>)
 }
 
 /** Reports the fields of a body that the operation does not know. */
-export function extraItems(paths: readonly FieldPath[], raw: unknown): ValidationItem[] {
-  return paths.slice(0, MAX_ITEMS).map((path) => {
-    const item: ValidationItem = { loc: ["body", ...path], msg: "Extra inputs are not permitted", type: "extra_forbidden" };
+export function extraItems(fields: readonly UnknownField[], raw: unknown): ValidationItem[] {
+  return fields.slice(0, MAX_ITEMS).map((field) => {
+    const { path } = field;
+    const similar = similarName(field);
+    const msg = similar ? `Extra inputs are not permitted. Did you mean ${similar}?` : "Extra inputs are not permitted";
+    const item: ValidationItem = { loc: ["body", ...path], msg, type: "extra_forbidden" };
     return { ...item, ...echo(valueAt(raw, path).value, path) };
   });
 }
@@ -77,7 +80,7 @@ export function addProblem(ctx: z.RefinementCtx, problem: string | undefined, ..
 
 /** The type, message and context of a failed check that is Pydantic's `value_error`. */
 export function valueError(message: string) {
-  return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
+  return { type: "value_error", msg: message.charAt(0).toUpperCase() + message.slice(1), ctx: { error: message } };
 }
 
 /** Returns `{ input }` if the input may be shown, and an empty object otherwise. */
@@ -119,8 +122,8 @@ const TYPE_RULES: Record<string, Rule> = {
   int: { type: "int_type", msg: "Input should be a valid integer" },
   boolean: { type: "bool_type", msg: "Input should be a valid boolean" },
   array: { type: "list_type", msg: "Input should be a valid list" },
-  object: { type: "dict_type", msg: "Input should be a valid dictionary" },
-  record: { type: "dict_type", msg: "Input should be a valid dictionary" },
+  object: { type: "dict_type", msg: "Input should be an object" },
+  record: { type: "dict_type", msg: "Input should be an object" },
 };
 
 function typeRule(expected: string, input: unknown, target: Target): Rule {

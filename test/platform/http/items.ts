@@ -116,7 +116,7 @@ export const tooMany = (path: At, input: unknown[], max: number): Item => ({
 
 export const notObject = (path: At, input: unknown): Item => ({
   loc: at(path),
-  msg: "Input should be a valid dictionary",
+  msg: "Input should be an object",
   type: "dict_type",
   input,
 });
@@ -131,13 +131,12 @@ export const notJson = (position: number, error = "the body is not valid JSON"):
 
 export const wrong = (path: At, input: unknown, error: string): Item => ({
   loc: at(path),
-  msg: `Value error, ${error}`,
+  msg: error.charAt(0).toUpperCase() + error.slice(1),
   type: "value_error",
   input,
   ctx: { error },
 });
 
-/** Pydantic writes an email's error without "Value error". */
 export const notEmail = (path: At, input: string, why: string): Item => {
   const error = `value is not a valid email address: ${why}`;
   return { loc: at(path), msg: error, type: "value_error", input, ctx: { error } };

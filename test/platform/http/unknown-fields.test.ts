@@ -14,14 +14,14 @@ test("fields that an operation does not know are ignored and named, nested ones 
     "a b,c\r\n": 1,
   });
   expect(asked.status).toBe(200);
-  expect(unknownOf(asked)).toBe("steam, user.nmae, a%20b%2Cc%0D%0A");
+  expect(unknownOf(asked)).toBe("steam;did_you_mean=stream, user.nmae;did_you_mean=name, a%20b%2Cc%0D%0A");
   expect(unknownOf(await workspace.call("POST", `/agents/${id}/messages`, { message: "Hello", user: { id: "u-1" } }))).toBeNull();
 });
 
 test("parameters of a query that an operation does not know are ignored and named", async () => {
   const workspace = await createWorkspace();
-  const listed = await workspace.call("GET", "/conversations?stauts=open&limit=5");
-  expect([listed.status, unknownOf(listed)]).toEqual([200, "stauts"]);
+  const listed = await workspace.call("GET", "/conversations?stauts=open&limit=5&x=1");
+  expect([listed.status, unknownOf(listed)]).toEqual([200, "stauts;did_you_mean=status, x"]);
   expect(unknownOf(await workspace.call("GET", "/agents?limit=5&offset=0"))).toBeNull();
 });
 
@@ -29,16 +29,18 @@ test("unknown fields are named beside a 422, and in items of a list", async () =
   const workspace = await createWorkspace();
   const { id } = await createAgent(workspace);
   const misspelt = await workspace.call("POST", `/agents/${id}/messages`, { mesage: "Hello" });
-  expect([misspelt.status, unknownOf(misspelt)]).toEqual([422, "mesage"]);
+  expect([misspelt.status, unknownOf(misspelt)]).toEqual([422, "mesage;did_you_mean=message"]);
   const tool = {
     name: "orders",
     description: "Orders.",
     method: "GET",
     url: "https://api.example.com/",
-    tmeout: 5,
+    tmeout_seconds: 5,
     parameters: { type: "object" },
   };
-  expect(unknownOf(await workspace.call("PATCH", `/agents/${id}`, { tools: [tool] }))).toBe("tools.0.tmeout");
+  expect(unknownOf(await workspace.call("PATCH", `/agents/${id}`, { tools: [tool] }))).toBe(
+    "tools.0.tmeout_seconds;did_you_mean=timeout_seconds",
+  );
 });
 
 test("free-form objects have no unknown fields", async () => {
@@ -66,7 +68,12 @@ test("the operator's API refuses unknown fields", async () => {
   const { status, body } = await operator("PATCH", `/workspaces/${workspace.id}`, { limits: { message: 5 }, nmae: "Acme" });
   expect(status).toBe(422);
   expect(body.detail).toEqual([
-    { loc: ["body", "limits", "message"], msg: "Extra inputs are not permitted", type: "extra_forbidden", input: 5 },
-    { loc: ["body", "nmae"], msg: "Extra inputs are not permitted", type: "extra_forbidden", input: "Acme" },
+    {
+      loc: ["body", "limits", "message"],
+      msg: "Extra inputs are not permitted. Did you mean messages?",
+      type: "extra_forbidden",
+      input: 5,
+    },
+    { loc: ["body", "nmae"], msg: "Extra inputs are not permitted. Did you mean name?", type: "extra_forbidden", input: "Acme" },
   ]);
 });

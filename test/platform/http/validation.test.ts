@@ -425,6 +425,7 @@ describe("URLs that no source may have", () => {
     ["http://[::ffff:127.0.0.1]/", IP],
     ["http://169.254.169.254/latest/meta-data/", IP],
     ["https://localhost/", SINGLE],
+    ["http://localhost:3000/", SINGLE],
     ["https://LOCALHOST./", SINGLE],
     ["https://intranet/", SINGLE],
     ["https://user:password@www.example.com/", USER],
