@@ -1137,22 +1137,6 @@ export interface Schemas {
     /** When it was created. */
     created_at: string;
   };
-  MessagePage: Schemas["MessagePageBase"] & {
-    /** Null on the last page. */
-    next_cursor: string | null;
-  };
-  MessagePageBase: {
-    /** The records of this page. */
-    data: Schemas["Message"][];
-    /** How many records there are on all pages. */
-    total: number;
-    /** How many records a page holds at most. */
-    limit: number;
-    /** How many records come before the page. */
-    offset: number;
-    /** Whether there are records after this page. */
-    has_more: boolean;
-  };
   NoteIn: {
     /** The text that your team reads. */
     content: string;
@@ -1197,6 +1181,22 @@ export interface Schemas {
   FeedbackPageBase: {
     /** The records of this page. */
     data: Schemas["Feedback"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  MessagePage: Schemas["MessagePageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  MessagePageBase: {
+    /** The records of this page. */
+    data: Schemas["Message"][];
     /** How many records there are on all pages. */
     total: number;
     /** How many records a page holds at most. */
@@ -2423,27 +2423,6 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. The list includes the team's notes. The first page has the latest messages, and the next page has the messages before them. Each page is sorted oldest first. Scope: `conversations:read`. */
-  listMessages: {
-    input: {
-      /** The conversation. */
-      conversation_id: string;
-      /** How many records a page holds at most. */
-      limit?: number | undefined;
-      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
-      cursor?: string | undefined;
-    };
-    answer: Schemas["MessagePage"];
-  };
-  /** Reply as a human on the team. The agent then stays silent until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
-  replyToConversation: {
-    input: {
-      /** The conversation. */
-      conversation_id: string;
-      body: Schemas["ReplyIn"];
-    };
-    answer: Schemas["Reply"];
-  };
   /** Add a note for the team. A note appears in the transcript for the team only: visitors, models and events never contain it. The status does not change. Scope: `conversations:write`. */
   addNote: {
     input: {
@@ -2481,6 +2460,31 @@ export interface Operations {
       since?: string | undefined;
     };
     answer: Schemas["FeedbackPage"];
+  };
+  /** List the messages of a conversation. The list includes the team's notes. The first page has the latest messages, and the next page has the messages before them. Each page is sorted oldest first. With `after`, the list has only the messages after that one, and the next page has those that follow. With `wait`, the response comes as soon as there is such a message, or the conversation changes, or the time is over; it may be empty. Scope: `conversations:read`. */
+  listMessages: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
+      cursor?: string | undefined;
+      /** The latest message that you have. The list then has the messages after it. */
+      after?: string | undefined;
+      /** With after: how many seconds to wait if there is no message yet. */
+      wait?: number | undefined;
+    };
+    answer: Schemas["MessagePage"];
+  };
+  /** Reply as a human on the team. The agent then stays silent until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
+  replyToConversation: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      body: Schemas["ReplyIn"];
+    };
+    answer: Schemas["Reply"];
   };
   /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
@@ -2895,11 +2899,11 @@ export const ROUTES = {
   startConversation: ["POST", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
-  listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
-  replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
   addNote: ["POST", "/api/v1/conversations/{conversation_id}/notes"],
   rateAnswer: ["POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/feedback"],
   listFeedback: ["GET", "/api/v1/feedback"],
+  listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
+  replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

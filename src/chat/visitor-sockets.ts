@@ -1,39 +1,44 @@
 import { waitUntil } from "cloudflare:workers";
-import { type Channel, type ConversationStatus, VISITOR_CHANNELS } from "../platform/db/columns.ts";
+import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 
-/** How many sockets a conversation may have: a visitor's open tabs and devices. */
+/** Who may follow a conversation: its visitor's open pages, and the integrator's requests that wait for a message. */
+type Follower = "page" | "request";
+
+/** How many sockets a conversation may have for each: a visitor's open tabs and devices. */
 const MAX_SOCKETS = 8;
 /** After this time a socket is closed. Its page then opens another one, so that its token, its origin and its agent are checked again. */
 const MAX_OPEN_MS = 10 * 60_000;
 /** The header in which the widget's route passes on when the visitor's token expires, in Unix milliseconds. */
 export const EXPIRY_HEADER = "X-Expires-At";
+const FOLLOWER_HEADER = "X-Follower";
 /** Codes of RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
 const POLICY_VIOLATION = 1008;
 const CONNECT_AGAIN = "Connect again.";
 
 /**
- * The sockets through which a conversation's object notifies the visitor's open pages of changes, which they then read. The
- * sockets hibernate: an open page costs nothing while nothing happens.
+ * The sockets through which a conversation's object notifies the visitor's open pages, and requests that wait, of changes, which they
+ * then read. The sockets hibernate: they cost nothing while nothing happens.
  */
 export class VisitorSockets {
   constructor(private readonly ctx: DurableObjectState) {}
 
-  /** Opens a socket. The status is 429 if the conversation has too many. */
+  /** Opens a socket. The status is 429 if the conversation has too many of its kind. */
   accept({ headers }: Request): Response {
-    const open = this.ctx.getWebSockets().filter((socket) => !closeExpired(socket));
+    const follower: Follower = headers.get(FOLLOWER_HEADER) === "request" ? "request" : "page";
+    const open = this.ctx.getWebSockets(follower).filter((socket) => !closeExpired(socket));
     if (open.length >= MAX_SOCKETS) return new Response(null, { status: 429 });
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
-    this.ctx.acceptWebSocket(server);
+    this.ctx.acceptWebSocket(server, [follower]);
     server.serializeAttachment(Math.min(Number(headers.get(EXPIRY_HEADER)), Date.now() + MAX_OPEN_MS));
     const protocol = headers.get("Sec-WebSocket-Protocol");
     return new Response(null, { status: 101, webSocket: client, headers: protocol ? { "Sec-WebSocket-Protocol": protocol } : {} });
   }
 
-  /** Notifies each page that the conversation changed. The sockets of a resolved conversation are closed, since nothing follows. */
+  /** Notifies each follower that the conversation changed. The sockets of a resolved conversation are closed, since nothing follows. */
   notify(conversationId: string, status: ConversationStatus): void {
     const news = JSON.stringify({ kind: "conversation", id: conversationId });
     for (const socket of this.ctx.getWebSockets()) {
@@ -82,16 +87,14 @@ function attempt(act: () => void): void {
 interface ChangedConversation {
   id: string;
   workspaceId: string;
-  channel: Channel;
   status: ConversationStatus;
 }
 
 /**
- * Notifies the visitor's open pages of a committed change to the conversation. The caller does not wait for it, because pages also
- * read the conversation from time to time.
+ * Notifies the visitor's open pages, and requests that wait, of a committed change to the conversation. The caller does not wait for
+ * it, because all of them also read the conversation from time to time.
  */
-export function notifyVisitor(env: Env, { id, workspaceId, channel, status }: ChangedConversation): void {
-  if (!(VISITOR_CHANNELS as readonly Channel[]).includes(channel)) return;
+export function notifyVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
   const notified = objectOf(env, env.SESSION, `${workspaceId}/${id}`).notifyVisitor(id, status);
   waitUntil(Promise.resolve(notified).catch((error: unknown) => logRarely("visitor_not_notified", {}, error)));
 }
@@ -101,4 +104,28 @@ export function reconnectVisitor(env: Env, { id, workspaceId, status }: ChangedC
   if (status === "resolved") return;
   const closed = objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor();
   waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("visitor_not_reconnected", {}, error)));
+}
+
+/** Waits for changes of a conversation, until it is disposed of. */
+export interface ConversationFollower extends Disposable {
+  /** Settles at the next change, or after this time. */
+  nextChange: (limitMs: number) => Promise<void>;
+}
+
+/**
+ * Follows a conversation through a socket of its object, which may sleep meanwhile.
+ * @returns undefined if too many requests follow it.
+ */
+export async function followConversation(session: Fetcher): Promise<ConversationFollower | undefined> {
+  const headers = { Upgrade: "websocket", [FOLLOWER_HEADER]: "request", [EXPIRY_HEADER]: String(Date.now() + MAX_OPEN_MS) };
+  const { webSocket: socket } = await session.fetch("http://session/", { headers });
+  if (!socket) return undefined;
+  const { promise: changed, resolve } = Promise.withResolvers<void>();
+  socket.addEventListener("message", () => resolve());
+  socket.addEventListener("close", () => resolve());
+  socket.accept();
+  return {
+    nextChange: (limitMs) => Promise.race([changed, scheduler.wait(limitMs)]),
+    [Symbol.dispose]: () => close(socket, NORMAL_CLOSURE, "The request has ended."),
+  };
 }

@@ -10,9 +10,8 @@ import { createRouter } from "../platform/http/router.ts";
 import { needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
-import { countNotes } from "./note-store.ts";
 import { findConversations, listConversationRows } from "./search.ts";
-import { findConversationRecord, findMessage, findMessageCount, listTranscript } from "./store.ts";
+import { findConversationRecord, findMessage, listTranscript } from "./store.ts";
 import {
   conversationColumns,
   conversationPageSchema,
@@ -23,8 +22,6 @@ import {
   feedbackQuery,
   feedbackSchema,
   LATEST_MESSAGES,
-  messagePageSchema,
-  messageQuery,
   messageSchema,
   noteInSchema,
   toFeedback,
@@ -102,34 +99,6 @@ conversationRoutes.openapi(getConversation, async (c) => {
   const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
   const hasMore = latest.length > LATEST_MESSAGES;
   return c.json({ ...found.record, messages, has_more_messages: hasMore }, 200);
-});
-
-const listConversationMessages = createRoute({
-  operationId: "listMessages",
-  method: "get",
-  path: "/conversations/{conversation_id}/messages",
-  summary: "List the messages of a conversation",
-  description:
-    "The list includes the team's notes. The first page has the latest messages, and the next page has the messages before them. Each page is sorted oldest first.",
-  ...needsScope("conversations:read"),
-  request: { params, query: messageQuery },
-  responses: { 200: jsonResponse(messagePageSchema, "A page of messages, oldest first."), ...errorResponses(403, 404, 422) },
-});
-
-conversationRoutes.openapi(listConversationMessages, async (c) => {
-  const { db, workspaceId } = operationOf(c);
-  const { conversation_id: conversationId } = c.req.valid("param");
-  const { limit, cursor } = c.req.valid("query");
-  const [[conversation], rows, [notes]] = await db.batch([
-    findMessageCount(db, workspaceId, conversationId),
-    listTranscript(db, { workspaceId, conversationId }, { limit: limit + 1, cursor }),
-    countNotes(db, workspaceId, conversationId),
-  ]);
-  if (!conversation) throw notFound("conversation");
-  const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
-  const total = conversation.messages + (notes?.count ?? 0);
-  const page = toCursorPage(rows, total, { limit, offset: 0 }, positionOf, toMessage);
-  return c.json({ ...page, data: page.data.reverse() }, 200);
 });
 
 const addNoteRoute = createRoute({

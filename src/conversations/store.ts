@@ -3,9 +3,19 @@ import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
+import { firstIdAt, newId, shardOf, timeOf } from "../platform/db/ids.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes } from "../platform/db/schema.ts";
-import { exists, findOwn, importCompleted, insertWhere, isOfConversation, isOwn, jsonIds, type Page } from "../platform/db/sql.ts";
+import {
+  exists,
+  findOwn,
+  importCompleted,
+  insertWhere,
+  isOfConversation,
+  isOwn,
+  jsonIds,
+  type Page,
+  type Position,
+} from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -68,6 +78,20 @@ export const listTranscript = compiled((db, key: ConversationKey, { limit, curso
     .orderBy(...NEWEST_MESSAGE_FIRST)
     .limit(limit);
 });
+
+/** Lists the messages and notes of a conversation after a message, note or cursor, oldest first. */
+export function listTranscriptAfter(db: Database, key: ConversationKey, after: string | Position, limit: number) {
+  const isShown = (table: typeof messages | typeof notes) => and(isOfConversation(table, key), isAfter(table, after));
+  const ofNotes = db.select(noteAsMessage).from(notes).where(isShown(notes)) as never;
+  return db.select().from(messages).where(isShown(messages)).unionAll(ofNotes).orderBy(messages.createdAt, messages.id).limit(limit);
+}
+
+/** SQL condition: a message or note was written after this one. If this one does not exist, the time in its id is used. */
+export function isAfter({ createdAt, id }: typeof messages | typeof notes, after: string | Position): SQL {
+  if (typeof after === "object") return sql`(${createdAt}, ${id}) > (${after.atMs}, ${after.id})`;
+  const timeIn = (table: typeof messages | typeof notes) => sql`(SELECT seen.created_at FROM ${table} seen WHERE seen.id = ${after})`;
+  return sql`(${createdAt}, ${id}) > (coalesce(${timeIn(messages)}, ${timeIn(notes)}, ${timeOf(after)}), ${after})`;
+}
 
 /**
  * SQL: the time of a message that is written now. It is later than that of all other messages of the conversation, so that the

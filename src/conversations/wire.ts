@@ -13,8 +13,9 @@ import {
   TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
-import { filledPersonName, filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { filledPersonName, filledText, integerQuery, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 
@@ -285,7 +286,29 @@ export const transcriptSchema = conversationSchema
 
 export const messagePageSchema = cursorPageOf(messageSchema, "MessagePage");
 
-export const messageQuery = cursorQuery.omit({ offset: true });
+/** The longest time that a request may wait for a message. Proxies close connections that are idle for half a minute. */
+const MAX_WAIT_SECONDS = 25;
+
+export const messageQuery = cursorQuery
+  .omit({ offset: true })
+  .extend({
+    after: uuid().optional().meta({
+      description: "The latest message that you have. The list then has the messages after it.",
+      example: undefined,
+    }),
+    wait: integerQuery({ min: 0, max: MAX_WAIT_SECONDS, default: 0 }).meta({
+      description: "With after: how many seconds to wait if there is no message yet.",
+    }),
+  })
+  .superRefine(({ after, wait }, ctx) => {
+    if (after === undefined && wait > 0) {
+      ctx.addIssue({
+        code: "custom",
+        path: ["after"],
+        ...valueErrorParams("send the latest message that you have, so that the request can wait for the next one"),
+      });
+    }
+  });
 
 export type ConversationRecord = z.infer<typeof conversationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;

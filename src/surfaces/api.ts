@@ -21,6 +21,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["agents/messages", "conversations"], load: async () => (await import("../chat/routes.ts")).chatRoutes },
   { at: ["openai"], load: async () => (await import("../chat/openai-routes.ts")).openAiRoutes },
   { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
+  { at: ["conversations"], load: async () => (await import("../chat/message-routes.ts")).messageRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
   {

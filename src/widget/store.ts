@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
-import { type ConversationKey, messageTime } from "../conversations/store.ts";
+import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -83,7 +83,7 @@ export function listOwnConversations(db: Database, claim: VisitorClaim) {
  * @param after the last message that the visitor has seen; without it, all messages.
  */
 export function listNewMessages(db: Database, claim: VisitorClaim, conversationId: string, after: string | undefined) {
-  const isNew = after === undefined ? undefined : isAfter(after);
+  const isNew = after === undefined ? undefined : isAfter(messages, after);
   return db
     .select()
     .from(messages)
@@ -106,13 +106,6 @@ export function listLastWritten(db: Database, claim: VisitorClaim, conversationI
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   const isVisitors = isAnswer(workspaceOf(agentId), key.conversation_id, key.message_id);
   return db.select(storedAnswerColumns).from(messages).where(isVisitors);
-}
-
-/** SQL condition: a message was sent after this one. If this message does not exist, the time in its identifier is used. */
-function isAfter(messageId: string): SQL {
-  const idAtMs = Number.parseInt(messageId.replace("-", "").slice(0, 12), 16);
-  const seenAt = sql`coalesce((SELECT seen.created_at FROM ${messages} seen WHERE seen.id = ${messageId}), ${idAtMs})`;
-  return sql`(${messages.createdAt}, ${messages.id}) > (${seenAt}, ${messageId})`;
 }
 
 /** Stores the visitor's rating, which replaces an earlier one. */

@@ -96,3 +96,43 @@ test("a reply comes after all that is stored, whatever the clocks say", async ()
   expect(Date.parse(body.created_at)).toBe(later + 1);
   expect((await workspace.call("GET", path)).body.messages.at(-1).content).toBe("Last");
 });
+
+test("the messages after one are listed oldest first, page by page, with the team's notes", async () => {
+  const { workspace, path } = await createTranscript(30);
+  const all = (await workspace.call("GET", `${path}/messages?limit=100`)).body.data;
+  await workspace.call("POST", `${path}/notes`, { content: "A difficult one." });
+  const first = `${path}/messages?limit=10&after=${all[4].id}`;
+  const continuations = [
+    ({ next_cursor }: any) => `${first}&cursor=${next_cursor}`,
+    ({ data }: any) => `${path}/messages?after=${data.at(-1).id}`,
+  ];
+  for (const continued of continuations) {
+    const contents: string[] = [];
+    for (let next: string | undefined = first; next;) {
+      const { status, body }: any = await workspace.call("GET", next);
+      expect([status, body.total, body.has_more]).toEqual([200, 31, body.next_cursor !== null]);
+      contents.push(...contentsOf(body.data));
+      next = body.has_more ? continued(body) : undefined;
+    }
+    expect(contents).toEqual([...numbers(6, 30), "A difficult one."]);
+  }
+  const note = (await workspace.call("GET", `${path}/messages?limit=1`)).body.data[0];
+  expect((await workspace.call("GET", `${path}/messages?after=${note.id}`)).body).toMatchObject({ data: [], has_more: false });
+});
+
+test("the messages after one that was erased are those after the time in its id", async () => {
+  const { workspace, path } = await createTranscript(3);
+  const erased = (at: number) => seededId(0, at, new Uint8Array(16));
+  expect(contentsOf((await workspace.call("GET", `${path}/messages?after=${erased(999)}`)).body.data)).toEqual(numbers(1, 3));
+  expect((await workspace.call("GET", `${path}/messages?after=${erased(1_001)}`)).body.data).toEqual([]);
+});
+
+test.for([
+  ["wait=26&after=ID", "wait"],
+  ["wait=5", "after"],
+  ["after=1", "after"],
+])("messages with %s are 422", async ([parameters, field]) => {
+  const { workspace, path, id } = await createTranscript(1);
+  const { status, body } = await workspace.call("GET", `${path}/messages?${parameters!.replace("ID", id)}`);
+  expect([status, body.detail.length, body.detail[0].loc]).toEqual([422, 1, ["query", field]]);
+});

@@ -142,6 +142,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
   "conversations/store.updateByTeam": [true, false].map((read) => [WORKSPACE, ID, { tags: ["vip"], assignee: RECORD, read }, NOW]),
+  "conversations/store.listTranscriptAfter": [OTHER, { atMs: NOW, id: OTHER }].map((after) => [RECORD, after, 20]),
   "conversations/search-store.countChanged": [[WORKSPACE, NOW, NOW + 1]],
   "conversations/search-store.listChanged": [[WORKSPACE, { atMs: NOW, id: OTHER }, 200]],
   "conversations/search-store.listNewTexts": [[WORKSPACE, [{ id: ID, messageAt: NOW, messageId: OTHER, noteAt: NOW, noteId: OTHER }], 200]],
