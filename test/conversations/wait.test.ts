@@ -29,15 +29,15 @@ const contentsOf = ({ body }: { body: any }) => body.data.map(({ content }: { co
 
 test("a request that waits is answered with the reply of a human as soon as it is stored, and sleeps meanwhile", async () => {
   const { reply, wait, waiting } = await createFixture();
-  let answered;
+  let answered: any;
   const spent = await costOf(async () => {
     const waits = wait();
     await waiting(1);
     await reply();
     answered = await waits;
   });
-  expect(contentsOf(answered!)).toEqual(["This is Grace."]);
-  expect(answered!).toMatchObject({ status: 200, body: { data: [{ role: "human" }], has_more: false } });
+  expect(contentsOf(answered)).toEqual(["This is Grace."]);
+  expect(answered).toMatchObject({ status: 200, body: { data: [{ role: "human" }], has_more: false } });
   await waiting(0);
   // The three reads of the request that waits, and the trips of the reply.
   expect(spent.d1_trips).toBeLessThanOrEqual(5);
