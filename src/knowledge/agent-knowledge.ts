@@ -101,7 +101,7 @@ export class AgentKnowledge {
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
     this.answers.forget();
-    this.sentences.forget();
     await this.vectors.erase();
+    this.sentences.forget();
   }
 }

@@ -84,8 +84,8 @@ export class SentenceVectors {
   }
 
   private async runOnce(): Promise<boolean> {
-    if (!this.encoder || !this.isMissing()) return false;
-    this.isScheduled = true;
+    this.isScheduled = this.isMissing();
+    if (!this.encoder || !this.isScheduled) return false;
     try {
       const encoder = await this.encoder();
       let computed = 0;
@@ -98,7 +98,7 @@ export class SentenceVectors {
         this.put(chunk.id, vectors);
         computed += vectors.length / DIMENSIONS;
       }
-      this.forget();
+      this.dropSketches();
       this.isScheduled = false;
       const isMissing = this.isMissing();
       if (isMissing) this.schedule(0);
@@ -147,8 +147,13 @@ export class SentenceVectors {
     return new Map(rows.map(({ row, vector }) => [row, similaritiesOf(question, new Int8Array(vector))[0]!]));
   }
 
-  /** Resets what is in memory, after the tables were dropped. */
+  /** Resets what is in memory, after all storage was deleted, with the alarm. */
   forget(): void {
+    this.isScheduled = false;
+    this.dropSketches();
+  }
+
+  private dropSketches(): void {
     this.sketches?.release();
     this.sketches = undefined;
   }
@@ -182,8 +187,9 @@ export class SentenceVectors {
     return this.storage.sql.exec<{ count: number }>(query).one().count;
   }
 
-  /** Stores the vectors of a chunk, unless it was deleted meanwhile. */
+  /** Stores the vectors of a chunk, unless it or all knowledge was deleted meanwhile. */
   private put(chunkId: number, vectors: Int8Array<ArrayBuffer>): void {
+    if (this.store.isEmpty) return;
     const insert = "INSERT INTO sentence_vectors (chunk_id, vectors) SELECT id, ? FROM chunks WHERE id = ?";
     this.storage.sql.exec(insert, vectors.buffer, chunkId);
   }

@@ -79,6 +79,17 @@ describe("the encoder of the service", () => {
     expect(await found(index, "is there somewhere to go swimming")).toEqual([]);
   });
 
+  test("knowledge that is erased and added again gets its vectors", async () => {
+    const index = newIndex();
+    const alarmOf = () => runInDurableObject(index, (_, { storage }) => storage.getAlarm());
+    await load(index, { plans: TEXTS.plans });
+    expect(await alarmOf()).not.toBeNull();
+    await index.erase();
+    expect(await alarmOf()).toBeNull();
+    await load(index, { plans: TEXTS.plans });
+    expect(await alarmOf()).not.toBeNull();
+  });
+
   test("a filter finds the nearest passage of its sources", async () => {
     const index = await newEncodedIndex();
     const only = { sources: ["pool"], answers: [] };
