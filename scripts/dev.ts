@@ -124,9 +124,12 @@ async function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, de
   printFact("Chat", `${url}/chat/${agentId}`);
   printFact("API", `${url}/api/v1, to try at ${url}/docs#key=${apiKey}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);
-  console.log(`Ready. Paste these two lines into another shell to ask the demo agent:
+  console.log(`Ready. Paste this line into another shell: the examples of the README, the guides and /docs read these variables.
 
 export SUPPORT_URL=${url} SUPPORT_KEY=${apiKey} SUPPORT_AGENT=${agentId}
+
+Then ask the demo agent:
+
 curl -s${url.startsWith("https:") ? "k" : ""} $SUPPORT_URL/api/v1/agents/$SUPPORT_AGENT/messages -H "Authorization: Bearer $SUPPORT_KEY" -H "Content-Type: application/json" -d '${QUESTION}'
 `);
 }

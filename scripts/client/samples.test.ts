@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
@@ -105,6 +105,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
   Object.assign(process.env, ids, {
     SUPPORT_URL: recorder.origin,
     SUPPORT_KEY: "sk_live_1",
+    SUPPORT_AGENT: "agent-1",
     AFTER: "message-1",
     COMPARE_TO: "evaluation-2",
     TOOL_NAME: "order_status",

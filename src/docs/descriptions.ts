@@ -44,8 +44,8 @@ Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`
 applies to all keys of the workspace together. ${ERRORS} Fields and parameters that an operation
 does not know are ignored, and named in the response header \`X-Unknown-Fields\`, with the name that was probably meant.
 
-The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from
-the environment. Those in TypeScript use the package \`@support-agent/client\`,
+The examples read \`SUPPORT_URL\`, \`SUPPORT_KEY\` and \`SUPPORT_AGENT\`, which \`npm run dev\` prints, and other identifiers such as
+\`CONVERSATION_ID\` from the environment. Those in TypeScript use the package \`@support-agent/client\`,
 which \`npm pack ./client\` makes in the service's repository.`,
   credential: { name: "apiKey", description: "A workspace API key. It begins with `sk_live_`.", variable: "SUPPORT_KEY" },
   isRateLimited: true,

@@ -58,7 +58,7 @@ export function addSamples(document: DocumentedApi, credential: Credential): voi
       if (operation.responses["101"]) continue;
       const content = operation.requestBody?.content ?? {};
       const ref = (content["application/json"] ?? content[FORM])?.schema.$ref;
-      const body = ref === undefined ? undefined : exampleOf(document, ref);
+      const body = ref === undefined ? undefined : withAgent(exampleOf(document, ref));
       const token = credential.isOptional && !operation.security ? undefined : credential.variable;
       const client = CLIENTS[credential.variable]!;
       const calls = callsOf({ path: root + path, method, token, client }, operation, body);
@@ -71,6 +71,24 @@ function exampleOf(document: DocumentedApi, ref: string): Record<string, unknown
   const schema: { example?: Record<string, unknown> } = document.components?.schemas?.[ref.split("/").at(-1)!] ?? {};
   if (!schema.example) throw new Error(`${ref} has no example, which its operation's samples send`);
   return schema.example;
+}
+
+/** A value that a sample reads from the environment. */
+class Variable {
+  constructor(readonly name: string) {}
+
+  toJSON(): string {
+    return `$${this.name}`;
+  }
+}
+
+/** The fields of bodies that hold the id of an agent. A sample reads it from the environment, so that it runs as it is. */
+const AGENT_FIELDS = ["agent_id", "model"];
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function withAgent(body: Record<string, unknown>): Record<string, unknown> {
+  const named = AGENT_FIELDS.filter((name) => UUID.test(String(body[name])));
+  return { ...body, ...Object.fromEntries(named.map((name) => [name, new Variable(variableOf("agent_id"))])) };
 }
 
 function samplesOf(call: SampleCall, index: number): CodeSample[] {
@@ -158,9 +176,9 @@ function successContentTypes({ responses }: DocumentedOperation): string[] {
   return successes.flatMap(([, { content }]) => Object.keys(content ?? {}));
 }
 
-/** The environment variable that holds an id: AGENT_ID for "agent_id". */
+/** The environment variable that holds an id: SUPPORT_AGENT, which `npm run dev` prints, for "agent_id", and SOURCE_ID for "source_id". */
 function variableOf(name: string): string {
-  return name.toUpperCase();
+  return name === "agent_id" ? "SUPPORT_AGENT" : name.toUpperCase();
 }
 
 function fillPath(path: string, valueOf: (variable: string) => string): string {
@@ -185,13 +203,22 @@ function curlSample({ method, token, path, query, body, isForm, response }: Samp
     ...(body && isForm
       ? formFields(body).map(([name, value]) => `-F ${shellQuoted(`${name}=${name === FILE_FIELD ? "@" : ""}${value}`)}`)
       : []),
-    ...(body && !isForm ? [`-d ${shellQuoted(JSON.stringify(body, null, 2))}`] : []),
+    ...(body && !isForm ? [`-d ${withVariables(body, shellQuoted(JSON.stringify(body, null, 2)))}`] : []),
   ];
   return lines.join(" \\\n  ");
 }
 
 function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Moves the variables of a body out of the single quotes, so that the shell expands them. */
+function withVariables(body: Record<string, unknown>, quoted: string): string {
+  return variablesIn(body).reduce((text, name) => text.replaceAll(`"$${name}"`, `"'"$${name}"'"`), quoted);
+}
+
+function variablesIn(body: Record<string, unknown> = {}): string[] {
+  return Object.values(body).flatMap((value) => (value instanceof Variable ? [value.name] : []));
 }
 
 /** The fields of a form: texts as they are, other values as JSON. */
@@ -253,7 +280,11 @@ function typescriptSample(call: SampleCall): string {
   const { module, factory, tokenOption } = call.client;
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
   const token = call.token ? [call.token] : [];
-  const variables = ["SUPPORT_URL", ...token, ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
+  const variables = [
+    "SUPPORT_URL",
+    ...token,
+    ...new Set([...call.pathNames.map(variableOf), ...queryVariables, ...variablesIn(call.body)]),
+  ];
   const blob = call.isForm ? `import { openAsBlob } from "node:fs";\n` : "";
   return `${blob}import { ${call.isPaged ? `${factory}, paginate` : factory} } from "${module}";
 
@@ -270,7 +301,7 @@ function readVariables(names: readonly string[]): string {
 
 /** A sample with `fetch`, for a stream that the client has no method for. */
 function fetchSample({ method, token, path, body }: SampleCall): string {
-  return `${readVariables(["SUPPORT_URL", token!])}
+  return `${readVariables(["SUPPORT_URL", token!, ...variablesIn(body)])}
 
 const response = await fetch(\`\${SUPPORT_URL}${path}\`, {
   method: "${method}",
@@ -328,7 +359,10 @@ interface LiteralSyntax {
 const TYPESCRIPT: LiteralSyntax = {
   indentWidth: 2,
   key: (name) => name,
-  scalar: (value) => (value instanceof OpenedFile ? `await openAsBlob(${JSON.stringify(value.name)})` : JSON.stringify(value)),
+  scalar: (value) => {
+    if (value instanceof Variable) return value.name;
+    return value instanceof OpenedFile ? `await openAsBlob(${JSON.stringify(value.name)})` : JSON.stringify(value);
+  },
 };
 const PYTHON_CONSTANTS = new Map<unknown, string>([
   [null, "None"],
@@ -338,13 +372,13 @@ const PYTHON_CONSTANTS = new Map<unknown, string>([
 const PYTHON: LiteralSyntax = {
   indentWidth: 4,
   key: (name) => JSON.stringify(name),
-  scalar: (value) => PYTHON_CONSTANTS.get(value) ?? JSON.stringify(value),
+  scalar: (value) => (value instanceof Variable ? `os.environ["${value.name}"]` : (PYTHON_CONSTANTS.get(value) ?? JSON.stringify(value))),
 };
 
 /** A JSON value in a language's syntax, one line for each field of an object. */
 function literalOf(value: unknown, syntax: LiteralSyntax): string {
   if (Array.isArray(value)) return `[${value.map((item) => literalOf(item, syntax)).join(", ")}]`;
-  if (typeof value !== "object" || value === null || value instanceof OpenedFile) return syntax.scalar(value);
+  if (typeof value !== "object" || value === null || value instanceof OpenedFile || value instanceof Variable) return syntax.scalar(value);
   const margin = " ".repeat(syntax.indentWidth);
   const fields = Object.entries(value).map(([name, field]) => `${syntax.key(name)}: ${literalOf(field, syntax)}`);
   return `{\n${fields.map((field) => `${margin}${indent(field, syntax.indentWidth)},\n`).join("")}}`;

@@ -19,7 +19,7 @@ const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSam
 /** The operations that answer as JSON or as a stream. */
 const STREAMED = new Set(["askAgent", "createChatCompletion"]);
 
-/** The id of an agent in the examples of bodies. */
+/** The id of a source in the examples of bodies. */
 const EXAMPLE_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 /** Deletions come last, the deepest first, so that the records exist until then. */
@@ -50,7 +50,7 @@ async function createVariables(): Promise<Record<string, string>> {
   return {
     SUPPORT_URL: HOST,
     SUPPORT_KEY: workspace.key,
-    AGENT_ID: agentId,
+    SUPPORT_AGENT: agentId,
     SOURCE_ID: source.id,
     ANSWER_ID: answer.body.id,
     EVALUATION_ID: evaluation.body.id,
@@ -81,7 +81,7 @@ test("every curl sample is answered with the documented status", async () => {
   const variables = await createVariables();
   for (const operation of DELETIONS_LAST) {
     for (const { label, source } of samplesOf(operation).filter(({ lang }) => lang === "Shell")) {
-      const { url, ...init } = parseCurl(source.replaceAll(EXAMPLE_ID, variables["AGENT_ID"]!), variables);
+      const { url, ...init } = parseCurl(source.replaceAll(EXAMPLE_ID, variables["SOURCE_ID"]!), variables);
       const response = await exports.default.fetch(new Request(url, init as RequestInit));
       const text = await response.text();
       const expected = Object.keys(operation.definition["responses"]).find((status) => status.startsWith("2"));
