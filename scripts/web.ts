@@ -51,11 +51,11 @@ const HEADERS = `/*
   Referrer-Policy: no-referrer
 `;
 
-/** Style sheets are imported as text, without comments and white space. */
+/** The style sheets of the chat are imported as text, without comments and white space. */
 const styleSheets: Plugin = {
   name: "style-sheets",
   setup(plugins) {
-    plugins.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+    plugins.onLoad({ filter: /[/\\]widget[/\\]\w+\.css$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true, target: TARGET });
       return { contents: code.trim(), loader: "text" };
     });
@@ -128,7 +128,6 @@ async function buildConsole(): Promise<OutputFile[]> {
     format: "esm",
     splitting: true,
     metafile: true,
-    plugins: [],
   });
   checkRoutes(outputFiles, metafile);
   const { folder, files } = hashed(

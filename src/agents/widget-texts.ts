@@ -8,6 +8,22 @@ export const WIDGET_LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "nb",
 
 export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];
 
+/**
+ * Chooses the language of the chat: the first preferred one that is offered, otherwise the first offered one.
+ * @param wanted the preferred languages as BCP 47 tags in lower case, in order.
+ * @param own the languages of the agent, as keys. If there are none, all are offered.
+ */
+export function chooseLanguage(wanted: readonly string[], own: object, all: readonly string[]): WidgetLanguage {
+  const names = Object.keys(own);
+  const offered = names[0] ? names : all;
+  const codes = wanted.map((tag) => tag.split("-")[0]!.replace(/^n[no]$/, "nb"));
+  return (codes.find((code) => offered.includes(code)) ?? offered[0]) as WidgetLanguage;
+}
+
+export function directionOf(language: WidgetLanguage): "rtl" | "ltr" {
+  return language === "ar" ? "rtl" : "ltr";
+}
+
 export const WIDGET_TEXTS = [
   // The window.
   "launcher_label",

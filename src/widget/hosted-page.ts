@@ -1,7 +1,9 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
+import { parseAccept } from "hono/utils/accept";
 import { trimTrailingSlash } from "hono/trailing-slash";
 import { findAgentWithPlan } from "../agents/store.ts";
+import { chooseLanguage, directionOf, WIDGET_LANGUAGES, type WidgetLanguage } from "../agents/widget-texts.ts";
 import { toWidgetSettings } from "../agents/widget-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { welcomeMessageOf } from "../agents/messages.ts";
@@ -27,8 +29,16 @@ hostedPageRoutes.get("/:agent_id", async (c) => {
   const agent = await findHostedAgent(c);
   c.header("Cache-Control", CACHE_CONTROL);
   c.header("Content-Security-Policy", policyFor(agent));
-  return agent ? c.html(pageOf(agent, c.req.url)) : c.html(MISSING_PAGE, 404);
+  c.header("Vary", "Accept-Language");
+  return agent ? c.html(pageOf(agent, languageFor(c, agent), c.req.url)) : c.html(MISSING_PAGE, 404);
 });
+
+/** The language of the page: that of `?lang=`, otherwise of the browser, otherwise of the agent. */
+function languageFor(c: AppContext, { language, languages }: AgentRow): WidgetLanguage {
+  const accepted = parseAccept(c.req.header("Accept-Language") ?? "").map(({ type }) => type);
+  const wanted = [c.req.query("lang") ?? "", ...accepted, language].map((tag) => tag.toLowerCase());
+  return chooseLanguage(wanted, languages, WIDGET_LANGUAGES);
+}
 
 /** Finds the agent of the path, if it has a page. */
 async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
@@ -56,12 +66,12 @@ function policyFor(agent: AgentRow | undefined): string {
   return [...own, ...scripts].join("; ");
 }
 
-function pageOf(agent: AgentRow, url: string) {
+function pageOf(agent: AgentRow, language: WidgetLanguage, url: string) {
   const { appearance, hosted_page: page } = toWidgetSettings(agent);
   // The agent's own description is for the team, so it is not used here.
   const description = welcomeMessageOf(agent);
   return html`<!doctype html>
-    <html lang="${agent.language}">
+    <html lang="${language}" dir="${directionOf(language)}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />

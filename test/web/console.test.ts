@@ -376,7 +376,23 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByText("Saved").waitFor();
   await page.getByLabel("Greeting").fill("Hello there");
   await page.getByLabel("Launcher").selectOption("An icon with a text");
-  await page.locator(".preview-launcher", { hasText: "Ask a question" }).waitFor();
+  // The preview is the chat itself, which nobody can use there.
+  const preview = page.locator(".chat-preview");
+  await preview.locator(".launcher", { hasText: "Ask a question" }).waitFor();
+  await preview.locator(".hello", { hasText: "Hello there" }).waitFor();
+  const canWrite = preview.locator("textarea").evaluate((field) => {
+    field.focus();
+    return (field.getRootNode() as ShadowRoot).activeElement === field;
+  });
+  expect(await canWrite).toBe(false);
+  const suggestions = page.getByLabel("Suggested questions");
+  await suggestions.fill("One?\nTwo?\n\nThree?\nFour?\nFive?");
+  await page.getByRole("alert").filter({ hasText: "at most four suggestions: remove one." }).waitFor();
+  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  expect(await suggestions.inputValue()).toContain("Five?");
+  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ appearance: { suggestions: [] } });
+  await suggestions.fill("One?\nTwo?");
+  await preview.getByText("Two?").waitFor();
   const { promise: chosen, resolve: choose } = Promise.withResolvers<void>();
   await page.route("**/api/v1/agents/*", async (route) => {
     await chosen;
@@ -408,7 +424,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   expect(agents.status).toBe(200);
   expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({
     instructions: "Be brief.",
-    appearance: { greeting: "Hello there", launcher: "label" },
+    appearance: { greeting: "Hello there", launcher: "label", suggestions: ["One?", "Two?"] },
     contact_form: { fields: [{ name: "email", required: true }] },
     hosted_page: { enabled: true, indexed: true },
   });

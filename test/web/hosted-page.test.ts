@@ -45,3 +45,13 @@ test("the newest message stays in sight while answers and notices come in, until
   await chat.button("New messages").waitFor({ state: "detached" });
   await expect.poll(isAtEnd).toBe(true);
 });
+
+test("the hosted page speaks the browser's language, or that of its address", async () => {
+  const { page } = await openPage({ locale: "de-CH" });
+  await page.goto(`${service.url}/chat/${service.agentId}`);
+  await page.getByRole("textbox", { name: "Ihre Nachricht" }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  await page.goto(`${service.url}/chat/${service.agentId}?lang=ar`);
+  await page.locator("[lang=ar][dir=rtl] textarea").waitFor();
+  expect(await page.locator("html").getAttribute("dir")).toBe("rtl");
+});

@@ -60,6 +60,31 @@ test("two chats stand on one page, and one that is taken out and put back goes o
   await chat.window.locator("article").getByText("Here is how").waitFor();
 });
 
+test("two agents on one page cover neither each other's launcher nor their windows, and one window is open at a time", async () => {
+  const { id: other } = await call<{ id: string }>("POST", "/agents", { name: "Sales", allowed_origins: ["*"] });
+  const second = `<script src="${service.url}/widget.js" data-agent="${other}" async></script>`;
+  for (const viewport of [
+    { width: 1280, height: 800 },
+    { width: 375, height: 700 },
+  ]) {
+    const { page } = await openPage({ viewport });
+    await page.goto(await serveSite({ "/": embedding({ body: second }) }));
+    const launchers = page.getByRole("button", { name: "Open chat" });
+    await launchers.nth(1).waitFor();
+    for (const [at, name] of ["Demo agent", "Sales"].entries()) {
+      const element = page.locator("support-agent[launcher]").filter({ has: page.locator(`[aria-label="Chat with ${name}"]`) });
+      // The window is added when its launcher is first pointed at.
+      for (const launcher of await launchers.all()) await launcher.hover();
+      await element.getByRole("button", { name: "Open chat" }).click();
+      const window = page.getByRole("dialog", { name: `Chat with ${name}` });
+      await window.getByRole("textbox").click();
+      expect(await page.getByRole("dialog").count(), `${name}, window ${at}`).toBe(1);
+      if (viewport.width > 480) await launchers.first().click({ trial: true });
+      await window.getByRole("button", { name: "Close chat" }).click();
+    }
+  }
+});
+
 test("it fits 320 pixels, a zoom of 200 percent, and right-to-left languages", async () => {
   for (const [attributes, viewport, direction] of [
     [`lang="ar"`, { width: 320, height: 480 }, "rtl"],

@@ -56,3 +56,23 @@ test("a flood from one address is refused before the database is asked", async (
   expect(statuses.filter((status) => status === 404)).toHaveLength(600);
   expect(statuses.filter((status) => status === 429)).toHaveLength(1);
 });
+
+test("the page has the language of its address, of the browser or of the agent, whichever the chat speaks first", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { language: "fr" });
+  const some = await createAgent(workspace, { language: "en", languages: { en: {}, nb: {} } });
+  const cases = [
+    [agent.id, "", "xx", "fr", "ltr"],
+    [agent.id, "", "de-CH, en;q=0.8", "de", "ltr"],
+    [agent.id, "", "en;q=0.5, AR-EG", "ar", "rtl"],
+    [agent.id, "?lang=pt-BR", "de", "pt", "ltr"],
+    [agent.id, "?lang=%22%3E", "de", "de", "ltr"],
+    [some.id, "?lang=de", "nn-NO", "nb", "ltr"],
+    [some.id, "", "de", "en", "ltr"],
+  ] as const;
+  for (const [id, query, accepted, language, direction] of cases) {
+    const { headers, body } = await send("GET", `/chat/${id}${query}`, { headers: { ...newAddress(), "Accept-Language": accepted } });
+    expect(body).toContain(`<html lang="${language}" dir="${direction}">`);
+    expect(headers.get("Vary")).toContain("Accept-Language");
+  }
+});

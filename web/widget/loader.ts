@@ -2,11 +2,11 @@
  * `/widget.js`, which websites include: it defines `<support-agent>` and `SupportAgent(…)`, and shows the launcher. The chat itself is
  * another module (panel.tsx), which is imported when a visitor is about to use it, because every page that includes this file loads it.
  */
-import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
+import { chooseLanguage, type WidgetLanguage } from "../../src/agents/widget-texts.ts";
 import { textOn } from "../shared/colour.ts";
 import type { Call, Host, Panel, Settings } from "./host.ts";
-import { chooseLanguage } from "./language.ts";
 import css from "./launcher.css";
+import { createLauncher } from "./launcher.ts";
 
 /** The folder of the modules, and the label of the launcher in each language. The build fills them in. */
 declare const MODULES: string;
@@ -27,8 +27,8 @@ const importModule = <Module>(name: string): Promise<Module> =>
 
 /** The language of the page, the browser or the agent. */
 function languageFor(element: HTMLElement, { language, languages }: Settings): WidgetLanguage {
-  const page = element.closest<HTMLElement>("[lang]") ?? document.documentElement;
-  return chooseLanguage([page.lang, ...navigator.languages, language], languages, Object.keys(OPEN_CHAT));
+  const page = element.closest<HTMLElement>("[lang]");
+  return chooseLanguage([page?.lang ?? "", ...navigator.languages, language], languages, Object.keys(OPEN_CHAT));
 }
 
 const fail = (error: unknown): void => console.error("Support agent:", error);
@@ -73,21 +73,24 @@ class SupportAgentElement extends HTMLElement {
   private showLauncher(settings: Settings): void {
     this.attachStyles();
     if (this.isConnected) this.showPopover();
-    const { id, appearance, languages } = settings;
+    const {
+      id,
+      appearance: { accent, launcher, position },
+      languages,
+    } = settings;
     const language = languageFor(this, settings);
-    this.style.cssText = `--accent:${appearance.accent};--on-accent:${textOn(appearance.accent)}`;
-    if (appearance.launcher !== "hidden") {
-      const button = document.createElement("button");
-      button.className = `launcher ${appearance.position}`;
-      button.ariaLabel = languages[language]?.open_chat ?? OPEN_CHAT[language];
-      button.ariaExpanded = "false";
-      button.append(document.createElement("i"));
+    // Launchers in one corner are stacked.
+    const row = document.querySelectorAll(`${TAG}.${position}`).length;
+    this.style.cssText = `--accent:${accent};--on-accent:${textOn(accent)};--row:${row}`;
+    if (launcher !== "hidden") {
+      const button = createLauncher(position, languages[language]?.open_chat ?? OPEN_CHAT[language]);
       button.onpointerenter = button.onfocus = () => void this.load();
       button.onclick = () => this.open();
       this.shadowRoot!.append(button);
+      this.className = position;
     }
     // The panel adds the text of the launcher, and shows the replies of humans.
-    if (appearance.launcher === "label" || isLive(id)) void this.load();
+    if (launcher === "label" || isLive(id)) void this.load();
   }
 
   /** Loads the chat. After a failure the next call tries again. */

@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { render, type VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { directionOf } from "../../src/agents/widget-texts.ts";
 import { readableOn, textOn } from "../shared/colour.ts";
 import { Icon, type IconName } from "../shared/icons.tsx";
 import { plainText } from "../shared/plain-text.ts";
@@ -13,7 +14,7 @@ import type { IdentitySource } from "./identity.ts";
 import { loadLexer, MessageList } from "./messages.tsx";
 import { Notices } from "./notices.tsx";
 import css from "./panel.css";
-import { directionOf, fill, loadTexts } from "./texts.ts";
+import { fill, loadTexts } from "./texts.ts";
 import { challengeFor } from "./turnstile.ts";
 import { type Ui, UiContext, useUi } from "./ui.ts";
 
@@ -56,6 +57,8 @@ export async function mount(host: Host): Promise<Panel> {
     container,
   );
   connectLauncher(host, ui);
+  // At most one window is open.
+  if (mode === "floating") addEventListener("support-agent:opened", ({ target }) => target !== element && ui.close());
   loadLexer();
   void ui.chat.restore();
   if (ui.isOpen.value) ui.chat.setShown(true);
@@ -101,12 +104,22 @@ function applyAppearance({ element, settings }: Host): void {
 function setOpen(host: Host, ui: Ui, isOpen: boolean): void {
   const isChange = ui.mode === "floating" && ui.isOpen.value !== isOpen;
   if (isChange) {
+    if (isOpen) bringToFront(host.element);
     ui.isOpen.value = isOpen;
     ui.chat.setShown(isOpen);
     emit(host, isOpen ? "opened" : "closed");
   }
   if (isOpen) requestAnimationFrame(ui.focusComposer);
   else if (isChange) launcherOf(host)?.focus();
+}
+
+/** Shows an element above the chats of other agents, and places its window above the launchers in their corner. */
+function bringToFront(element: HTMLElement): void {
+  const others = [...document.querySelectorAll<HTMLElement>(`${element.localName}[launcher]`)].filter((other) => other !== element);
+  if (others.length === 0) return;
+  element.style.setProperty("--rows", String(others.filter(({ className }) => className === element.className).length));
+  element.hidePopover();
+  element.showPopover();
 }
 
 function launcherOf({ element }: Host): HTMLButtonElement | null {

@@ -25,7 +25,3 @@ export async function loadTexts(language: WidgetLanguage, own: Partial<Texts> = 
 export function fill(text: string, values: Record<string, string | number>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
-
-export function directionOf(language: WidgetLanguage): "rtl" | "ltr" {
-  return language === "ar" ? "rtl" : "ltr";
-}

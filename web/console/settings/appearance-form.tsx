@@ -1,11 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
-import { WIDGET_LANGUAGES } from "../../../src/agents/widget-texts.ts";
-import { contrastOf, textOn } from "../../shared/colour.ts";
-import { chooseLanguage } from "../../widget/language.ts";
-import { loadTexts } from "../../widget/texts.ts";
-import { Icon } from "../ui/icon.tsx";
+import { useState } from "preact/hooks";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { ChatPreview } from "./chat-preview.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
 type Appearance = AgentSettings["appearance"];
@@ -25,13 +21,17 @@ const THEMES = [
   ["dark", "Dark"],
 ] as const;
 const MAX_SUGGESTIONS = 4;
+const MAX_TEXT_LENGTH = 300;
 
 /** The appearance of the chat, with a preview. */
 export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const [appearance, setAppearance] = useState<Appearance>(agent.appearance);
   const change = (part: Partial<Appearance>) => setAppearance({ ...appearance, ...part });
-  const saveAppearance = () =>
-    save({ appearance: { ...appearance, suggestions: appearance.suggestions.filter((text) => text.trim() !== "") } });
+  const [lines, setLines] = useState(agent.appearance.suggestions.join("\n"));
+  const suggestions = lines.split("\n").flatMap((line) => line.trim() || []);
+  const problem = problemOf(suggestions);
+  const shown = { ...appearance, suggestions: suggestions.slice(0, MAX_SUGGESTIONS) };
+  const saveAppearance = () => save({ appearance: shown });
   return (
     <SettingsForm title="Appearance" onSave={saveAppearance}>
       <div class="columns">
@@ -44,16 +44,19 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
           />
           <TextField
             label="Greeting"
-            maxLength={300}
+            maxLength={MAX_TEXT_LENGTH}
             value={appearance.greeting ?? ""}
             onInput={({ currentTarget }) => change({ greeting: currentTarget.value || null })}
           />
           <TextArea
             label="Suggested questions"
             rows={MAX_SUGGESTIONS}
-            value={appearance.suggestions.join("\n")}
-            onInput={({ currentTarget }) => change({ suggestions: currentTarget.value.split("\n").slice(0, MAX_SUGGESTIONS) })}
+            value={lines}
+            onInput={({ currentTarget }) => setLines(currentTarget.value)}
             hint="One per line, at most four."
+            error={problem}
+            // The browser refuses to send a form that has an invalid field.
+            ref={(field) => field?.setCustomValidity(problem ?? "")}
           />
           <Select label="Launcher" options={LAUNCHERS} value={appearance.launcher} onChoose={(value) => change({ launcher: value })} />
           <Select label="Side" options={POSITIONS} value={appearance.position} onChoose={(value) => change({ position: value })} />
@@ -64,57 +67,16 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
             onChange={({ currentTarget }) => change({ show_branding: currentTarget.checked })}
           />
         </div>
-        <Preview agent={agent} appearance={appearance} />
+        <ChatPreview agent={agent} appearance={shown} />
       </div>
     </SettingsForm>
   );
 }
 
-/** A preview of the chat before the first question. */
-function Preview({
-  agent,
-  appearance: { accent, greeting, suggestions, launcher, position, theme },
-}: {
-  agent: AgentSettings;
-  appearance: Appearance;
-}) {
-  const ink = textOn(accent);
-  const contrast = contrastOf(accent, ink);
-  return (
-    <div
-      class="chat-preview"
-      style={{ "--preview-accent": accent, "--preview-ink": ink, colorScheme: theme === "auto" ? "inherit" : theme }}
-      aria-hidden="true"
-    >
-      <div class="preview-panel">
-        <p class="preview-header">{agent.name}</p>
-        <div class="preview-body">
-          {greeting && <p class="big-greeting">{greeting}</p>}
-          <p>{agent.welcome_message}</p>
-          {suggestions.filter(Boolean).map((text) => (
-            <p key={text} class="preview-suggestion">
-              {text}
-            </p>
-          ))}
-        </div>
-      </div>
-      {launcher !== "hidden" && (
-        <div class={`preview-launcher ${position}`}>
-          <Icon name="compose" size={24} />
-          {launcher === "label" && <LauncherText agent={agent} />}
-        </div>
-      )}
-      <p class="quiet">Contrast of text on the accent: {contrast.toFixed(1)} to 1</p>
-    </div>
-  );
-}
-
-/** The text of the launcher in the agent's language. */
-function LauncherText({ agent: { language, languages } }: { agent: AgentSettings }) {
-  const [text, setText] = useState("");
-  useEffect(() => {
-    const spoken = chooseLanguage([language], languages, WIDGET_LANGUAGES);
-    void loadTexts(spoken, languages[spoken]).then(({ launcher_label: label }) => setText(label));
-  }, [language, languages]);
-  return <>{text}</>;
+/** Says why the suggested questions cannot be saved; undefined if they can. */
+function problemOf(suggestions: readonly string[]): string | undefined {
+  const surplus = suggestions.length - MAX_SUGGESTIONS;
+  if (surplus > 0) return `The chat shows at most four suggestions: remove ${surplus === 1 ? "one" : surplus}.`;
+  const at = suggestions.findIndex((text) => text.length > MAX_TEXT_LENGTH);
+  return at < 0 ? undefined : `Line ${at + 1} is longer than ${MAX_TEXT_LENGTH} characters.`;
 }

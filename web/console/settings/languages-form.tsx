@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { WIDGET_LANGUAGES, WIDGET_TEXTS, type WidgetLanguage, type WidgetText } from "../../../src/agents/widget-texts.ts";
-import { directionOf, loadTexts } from "../../widget/texts.ts";
+import { directionOf, WIDGET_LANGUAGES, WIDGET_TEXTS, type WidgetLanguage, type WidgetText } from "../../../src/agents/widget-texts.ts";
+import { loadTexts } from "../../widget/texts.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Checkbox, Select, TextField } from "../ui/field.tsx";
 import { labelOf } from "../ui/format.tsx";
