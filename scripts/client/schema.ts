@@ -80,6 +80,7 @@ function grouped(type: string): string {
 
 /** The part of the OpenAPI document that the client uses. */
 export interface Document {
+  tags?: { name: string; description?: string }[];
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
@@ -88,6 +89,8 @@ export interface Document {
 interface Operation {
   operationId: string;
   summary: string;
+  tags?: string[];
+  "x-scope"?: string;
   description?: string;
   parameters?: { in: string; name: string; required?: boolean; schema: Schema; description?: string }[];
   requestBody?: { required?: boolean; content: Partial<Record<"application/json" | typeof FORM, { schema: Schema }>> };
@@ -96,20 +99,25 @@ interface Operation {
 
 const FORM = "multipart/form-data";
 
-interface NamedOperation extends Operation {
+export interface NamedOperation extends Operation {
   method: string;
   path: string;
 }
 
-/** The generated module of the client: the document's types, and where each operation is. */
-export function generateSchemaModule(document: Document): string {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+/** The operations of a document, with their whole paths. */
+export function operationsOf(document: Document): NamedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
       method: method.toUpperCase(),
       path: document.servers[0]!.url + path,
     })),
   );
+}
+
+/** The generated module of the client: the document's types, and where each operation is. */
+export function generateSchemaModule(document: Document): string {
+  const operations = operationsOf(document);
   const schemas = Object.entries(document.components.schemas).map(
     ([name, { description, ...schema }]) => `${toComment(description)}${name}: ${typeFor(schema)};`,
   );
