@@ -1235,7 +1235,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body is a form with a file. */
+/** The method and the path of each operation, and whether its body may be a form with a file. */
 export const ROUTES = {
   createWorkspace: ["POST", "/operator/v1/workspaces"],
   listWorkspaces: ["GET", "/operator/v1/workspaces"],

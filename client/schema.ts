@@ -1327,6 +1327,8 @@ export interface Schemas {
     name: string;
     /** The address that is read; null for a text or file. */
     url: string | null;
+    /** Your key for the source, by which it is replaced; null without one. */
+    key: string | null;
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata: Record<string, string>;
     /** Whether the source waits, is being read, is in use or has failed. */
@@ -1378,6 +1380,14 @@ export interface Schemas {
     /** The title of its passages; by default the file's name. */
     name?: string | undefined;
     /** Your labels as JSON, which a `filter` can name. */
+    metadata?: Record<string, string> | undefined;
+  };
+  SourcePut: {
+    /** The title of its passages; by default the key. */
+    name?: string | undefined;
+    /** The text, at most 5 MB (5,242,880 bytes) in UTF-8. */
+    text: string;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata?: Record<string, string> | undefined;
   };
   /** A field that is left out or null stays as it is. */
@@ -2530,6 +2540,17 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
+  /** Add or replace a text or file by your own key. Adds a source under a key of your choice, or replaces the name, metadata and content of the source that has it. Send a text as JSON, or a file as multipart/form-data. The agent answers from the previous content until the new one is read. If name and content are the same as before, nothing is read again, and no sync is counted. Scope: `knowledge:write`. */
+  putSource: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** Your key for the source, unique in its agent, such as the path of a file. */
+      source_key: string;
+      body: Schemas["SourcePut"] | Schemas["SourceFile"];
+    };
+    answer: Schemas["Source"];
+  };
   /** Get a source. Scope: `knowledge:read`. */
   getSource: {
     input: {
@@ -2876,7 +2897,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body is a form with a file. */
+/** The method and the path of each operation, and whether its body may be a form with a file. */
 export const ROUTES = {
   getMe: ["GET", "/api/v1/me"],
   getUsage: ["GET", "/api/v1/usage"],
@@ -2908,6 +2929,7 @@ export const ROUTES = {
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],
   uploadSourceFile: ["POST", "/api/v1/agents/{agent_id}/sources/files", "form"],
+  putSource: ["PUT", "/api/v1/agents/{agent_id}/sources/by-key/{source_key}", "form"],
   getSource: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   updateSource: ["PATCH", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   deleteSource: ["DELETE", "/api/v1/agents/{agent_id}/sources/{source_id}"],

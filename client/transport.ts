@@ -135,7 +135,8 @@ function requestOf({ method, bodyType, token, key, lastEventId }: RequestParts, 
   if (lastEventId !== undefined) headers["Last-Event-ID"] = lastEventId;
   if (body === undefined) return { method, headers };
   // The runtime sets the content type of a form, which names its boundary.
-  if (bodyType === "form") return { method, headers, body: formOf(body) };
+  if (bodyType === "form" && Object.values(body as object).some((value) => value instanceof Blob))
+    return { method, headers, body: formOf(body) };
   return { method, headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 

@@ -443,7 +443,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body is a form with a file. */
+/** The method and the path of each operation, and whether its body may be a form with a file. */
 export const ROUTES = {
   getWidgetSettings: ["GET", "/widget/v1/agents/{agent_id}"],
   sendVisitorMessage: ["POST", "/widget/v1/agents/{agent_id}/messages"],

@@ -512,6 +512,8 @@ CREATE TABLE `sources` (
 	`type` text NOT NULL,
 	`name` text NOT NULL,
 	`url` text,
+	`key` text,
+	`content_hash` text,
 	`status` text NOT NULL,
 	`schedule` text NOT NULL,
 	`max_pages` integer NOT NULL,
@@ -534,6 +536,7 @@ CREATE TABLE `sources` (
 );
 --> statement-breakpoint
 CREATE INDEX `sources_agent` ON `sources` (`workspace_id`,`agent_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `sources_key` ON `sources` (`agent_id`,`key`) WHERE key IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `sources_metadata` ON `sources` (`workspace_id`,`agent_id`,`metadata`,`id`) WHERE metadata <> '{}';--> statement-breakpoint
 CREATE INDEX `sources_unfinished` ON `sources` (`workspace_id`,`updated_at`) WHERE status IN ('pending', 'processing');--> statement-breakpoint
 CREATE INDEX `sources_due` ON `sources` (`workspace_id`,`next_sync_at`) WHERE next_sync_at IS NOT NULL;--> statement-breakpoint

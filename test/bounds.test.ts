@@ -169,6 +169,11 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /api/v1/agents/:agent_id/sources/files": upTo("sources", 2, ({ call, agentId }) =>
     call("POST", `/agents/${agentId}/sources/files`, fileForm("Refunds.")),
   ),
+  "PUT /api/v1/agents/:agent_id/sources/by-key/:source_key": [
+    upTo("sources", 2, ({ call, agentId }, n) => call("PUT", `/agents/${agentId}/sources/by-key/notes-${n}`, { text: "Refunds." })),
+    upTo("syncs_per_day", 3, ({ call, agentId }, n) => call("PUT", `/agents/${agentId}/sources/by-key/notes`, { text: `Text ${n}` })),
+    upTo("sources", 2, ({ call, agentId }, n) => call("PUT", `/agents/${agentId}/sources/by-key/file-${n}`, fileForm("Refunds."))),
+  ],
   "PATCH /api/v1/agents/:agent_id/sources/:source_id": upTo("syncs_per_day", 3, async (fixture, n) =>
     fixture.call("PATCH", `/agents/${fixture.agentId}/sources/${await once(fixture, addSource)}`, { text: `Text ${n}` }),
   ),

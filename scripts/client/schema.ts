@@ -137,7 +137,7 @@ export interface Operations {
 ${indent(operations.map(operationOf).join("\n"))}
 }
 
-/** The method and the path of each operation, and whether its body is a form with a file. */
+/** The method and the path of each operation, and whether its body may be a form with a file. */
 export const ROUTES = {
 ${indent(routes.join("\n"))}
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
@@ -156,8 +156,9 @@ function inputOf({ operationId, parameters = [], requestBody }: NamedOperation):
   const fields = shown.map(
     ({ name, schema, description }) => [name, description === undefined ? schema : { ...schema, description }] as const,
   );
-  const content = requestBody?.content["application/json"] ?? requestBody?.content[FORM];
-  const body = content ? [["body", content.schema] as const] : [];
+  const contents = ["application/json", FORM] as const;
+  const schemas = contents.flatMap((type) => requestBody?.content[type]?.schema ?? []);
+  const body = schemas.length > 0 ? [["body", schemas.length > 1 ? { anyOf: schemas } : schemas[0]!] as const] : [];
   const all = [...fields, ...body];
   if (new Set(all.map(([name]) => name)).size < all.length) throw new Error(`${operationId} has two inputs of one name`);
   const required = [...shown.filter((parameter) => parameter.required).map(({ name }) => name), ...(requestBody?.required ? ["body"] : [])];

@@ -150,7 +150,7 @@ function callsOf(
     pathNames: parametersIn("path").map(({ name }) => name),
     query: parametersIn("query").flatMap(queryExample),
     body,
-    isForm: operation.requestBody?.content[FORM] !== undefined,
+    isForm: operation.requestBody !== undefined && !("application/json" in operation.requestBody.content),
     acceptsIdempotencyKey: parametersIn("header").some(({ name }) => name === "Idempotency-Key"),
     isPaged: parametersIn("query").some(({ name }) => name === "offset"),
     response: responseOf(contentTypes),

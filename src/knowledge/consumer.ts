@@ -121,7 +121,7 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
 async function ingestText({ op, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
   if (source.type === "file") {
     const extraction = await extractFile(source, maxBytes);
-    if (extraction.outcome === "failed") return { ...extraction, textBytes: 0 };
+    if (extraction.outcome === "failed") return { ...extraction, textBytes: source.textBytes };
   }
   let renewedAtMs = clock();
   for (const pause = pacer(); ; await pause()) {
@@ -283,7 +283,8 @@ function resultColumns(result: SyncResult, nowMs: number) {
   const { counts, chunksCount, textBytes } = result;
   const columns = { ...(counts && countColumns(counts)), ...(chunksCount !== undefined && { chunksCount }), textBytes };
   if (result.outcome === "ready") return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
-  return { status: "failed" as const, errorCode: result.code, errorMessage: result.message, ...columns };
+  // The content was not read, so the same content that is sent again is not what is in use.
+  return { status: "failed" as const, errorCode: result.code, errorMessage: result.message, contentHash: null, ...columns };
 }
 
 function countColumns({ found, indexed, failed, skipped }: PageCounts) {

@@ -3,6 +3,7 @@ import { Meter } from "../platform/telemetry/meter.ts";
 import { pacer } from "../platform/time.ts";
 import type * as extract from "./extract/file.ts";
 import { indexOf, type KnowledgeIndex } from "./index.ts";
+import type { FileRead } from "./indexing/store.ts";
 
 /** Why a file has no text. `not_readable` means that each read of it was interrupted. */
 export type FileProblem = extract.FileProblem | "not_readable" | "knowledge_limit";
@@ -36,9 +37,9 @@ export class FileReader extends WorkerEntrypoint<Env> {
       await index.stageText(sourceId, name, null, maxBytes);
       return { outcome: "none" };
     }
-    const code = begun.isAllowed ? await this.stageText(index, sourceId, begun.length, { name, maxBytes }) : "not_readable";
+    const code = begun.isAllowed ? await this.stageText(index, sourceId, begun, { name, maxBytes }) : "not_readable";
     if (code === undefined) return { outcome: "extracted" };
-    await index.removeFile(sourceId);
+    await index.removeFile(sourceId, begun.uploadId);
     return { outcome: "failed", code };
   }
 
@@ -46,24 +47,24 @@ export class FileReader extends WorkerEntrypoint<Env> {
   private async stageText(
     index: DurableObjectStub<KnowledgeIndex>,
     sourceId: string,
-    length: number,
+    file: FileRead,
     { name, maxBytes }: Pick<StoredFile, "name" | "maxBytes">,
   ): Promise<FileProblem | undefined> {
     const { readFile } = await import("./extract/file.ts");
-    const reading = await readFile(await bytesOf(index, sourceId, length));
+    const reading = await readFile(await bytesOf(index, sourceId, file));
     if (reading.kind === "skipped") return reading.reason;
-    const excess = await index.stageText(sourceId, name, reading.text, maxBytes);
+    const excess = await index.stageText(sourceId, name, reading.text, maxBytes, file.uploadId);
     return excess === undefined ? undefined : "knowledge_limit";
   }
 }
 
 /** Reads the parts of a file into one array, since parts that were joined would take the memory twice. */
-async function bytesOf(index: DurableObjectStub<KnowledgeIndex>, sourceId: string, length: number): Promise<Uint8Array> {
+async function bytesOf(index: DurableObjectStub<KnowledgeIndex>, sourceId: string, { uploadId, length }: FileRead): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   const pause = pacer();
   let at = 0;
   for (let number = 0; at < length; number++) {
-    const part = await index.readFilePart(sourceId, number);
+    const part = await index.readFilePart(sourceId, uploadId, number);
     if (!part) throw new Error("The file was removed or replaced while it was read");
     bytes.set(part, at);
     at += part.length;

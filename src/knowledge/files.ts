@@ -23,7 +23,7 @@ export async function stageFile(index: Index, sourceId: string, pieces: Uint8Arr
   for (const bytes of partsOf(pieces)) {
     if (await index.putFilePart(sourceId, part++, bytes)) await pause();
     else {
-      await index.removeFile(sourceId);
+      await index.removeFile(sourceId, sourceId);
       return false;
     }
   }

@@ -38,10 +38,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /**
    * Stores the text of a source, in place of its file; null keeps the stored text or file.
    * @param name the title of its passages.
+   * @param uploadId the file that has the text. If another file has replaced it, nothing is stored.
    * @returns the bytes of text that the agent would have, if they are more than `maxBytes`; nothing is stored then.
    */
-  async stageText(sourceId: string, name: string, text: string | null, maxBytes: number): Promise<number | undefined> {
-    return this.knowledge.ingestion.stage(sourceId, { name, text }, maxBytes);
+  async stageText(sourceId: string, name: string, text: string | null, maxBytes: number, uploadId?: string): Promise<number | undefined> {
+    return this.knowledge.ingestion.stage(sourceId, { name, text, uploadId }, maxBytes);
   }
 
   /** Stores a part of an uploaded file, until its text is extracted. @returns false if too many files wait. */
@@ -49,9 +50,14 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.store.putFilePart(sourceId, part, bytes);
   }
 
+  /** Makes an upload, whose parts were stored under its own id, the file of a source. @returns false if there is no such upload. */
+  async replaceFile(sourceId: string, uploadId: string): Promise<boolean> {
+    return this.knowledge.store.replaceFile(sourceId, uploadId);
+  }
+
   /** Reads a part of a stored file; null after the last one. */
-  async readFilePart(sourceId: string, part: number): Promise<Uint8Array | null> {
-    return this.knowledge.store.readFilePart(sourceId, part);
+  async readFilePart(sourceId: string, uploadId: string, part: number): Promise<Uint8Array | null> {
+    return this.knowledge.store.readFilePart(sourceId, uploadId, part);
   }
 
   /** Counts a read of the stored file that begins; null if there is no file. */
@@ -59,9 +65,9 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.store.beginFileRead(sourceId);
   }
 
-  /** Removes the stored file. */
-  async removeFile(sourceId: string): Promise<void> {
-    this.knowledge.store.deleteFile(sourceId);
+  /** Removes the stored file, unless another one has replaced it. */
+  async removeFile(sourceId: string, uploadId: string): Promise<void> {
+    if (this.knowledge.store.hasUpload(sourceId, uploadId)) this.knowledge.store.deleteFile(sourceId);
   }
 
   /** Takes one bounded step of indexing a staged text. The caller repeats it until it is done. Another `runId` starts a new build. */

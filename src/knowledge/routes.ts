@@ -14,6 +14,7 @@ import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { MAX_TEXT_BYTES } from "./extract/response.ts";
+import { type KeyedSource, putSource } from "./put-source.ts";
 import { search } from "./search.ts";
 import {
   addSource,
@@ -36,9 +37,11 @@ import {
   searchSchema,
   sourceCreateSchema,
   sourceFileSchema,
+  sourceKey,
   sourcePageSchema,
   sourcePagesQuery,
   sourcePatchSchema,
+  sourcePutSchema,
   sourceSchema,
   STATES_OF_STATUS,
   toAnswer,
@@ -109,11 +112,56 @@ const uploadSourceFileRoute = createRoute({
 });
 
 knowledgeRoutes.openapi(uploadSourceFileRoute, async (c) => {
-  const { file, name = nameOf(file.name), metadata = {} } = c.req.valid("form");
-  const source = { type: "file", name, metadata, max_pages: 1, schedule: "manual", pieces: file.pieces } as const;
+  const source = { ...fileSource(c.req.valid("form")), max_pages: 1, schedule: "manual" } as const;
   const change = await addSource(knowledgeOperationOf(c, c.req.valid("param").agent_id), c.get("caller").workspace.limits, source);
   return c.json(toSource(createdSource(c, change)), 202);
 });
+
+const putSourceRoute = createRoute({
+  operationId: "putSource",
+  method: "put",
+  path: "/agents/{agent_id}/sources/by-key/{source_key}",
+  summary: "Add or replace a text or file by your own key",
+  description:
+    "Adds a source under a key of your choice, or replaces the name, metadata and content of the source that has it. Send a text as JSON, or a file as multipart/form-data. The agent answers from the previous content until the new one is read. If name and content are the same as before, nothing is read again, and no sync is counted.",
+  ...needsScope("knowledge:write"),
+  request: {
+    params: params.extend({ source_key: sourceKey() }),
+    body: { required: true, content: { ...jsonBody(sourcePutSchema).content, ...formBody(sourceFileSchema).content } },
+  },
+  responses: {
+    202: jsonResponse(sourceSchema, "The source. Its status is pending if it is read."),
+    ...errorResponses(403, 404, 409, 413, 422),
+  },
+  "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
+  "x-max-text-bytes": MAX_TEXT_BYTES,
+  "x-max-file-bytes": MAX_FILE_BYTES,
+});
+
+knowledgeRoutes.openapi(putSourceRoute, async (c) => {
+  const { agent_id: agentId, source_key: key } = c.req.valid("param");
+  // The validator has one of them.
+  const body = (c.req.valid("form") as SentContent | undefined) ?? c.req.valid("json");
+  const sent = "file" in body ? fileSource(body) : textSource(key, body);
+  const put = await putSource(knowledgeOperationOf(c, agentId), c.get("caller").workspace.limits, key, sent);
+  if (put.outcome === "busy") {
+    throw new ApiError("conflict", "Another request is adding or deleting the source with this key. Try again in a moment.");
+  }
+  if (put.outcome === "other_type") {
+    throw new ApiError("conflict", `The source with this key is a ${put.type}. Send a ${put.type}, or use another key.`);
+  }
+  return c.json(toSource(createdSource(c, put)), 202);
+});
+
+type SentContent = z.output<typeof sourcePutSchema> | z.output<typeof sourceFileSchema>;
+
+function textSource(key: string, { name = key, text, metadata }: z.output<typeof sourcePutSchema>): KeyedSource {
+  return { type: "text", name, text, metadata };
+}
+
+function fileSource({ file, name = nameOf(file.name), metadata = {} }: z.output<typeof sourceFileSchema>): KeyedSource & { type: "file" } {
+  return { type: "file", name, metadata, pieces: file.pieces };
+}
 
 /** Removes the extension from the name of a file. */
 function nameOf(filename: string | null): string {

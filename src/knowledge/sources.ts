@@ -59,9 +59,12 @@ const STAGING_MS = 60_000;
 type SentSource = z.output<typeof sourceCreateSchema>;
 
 /** A new source: its settings with its URL, text or file. */
-type NewSource = SentSource | (Pick<SentSource, "name" | "max_pages" | "schedule" | "metadata"> & UploadedFile);
+type NewSource = (SentSource | (Pick<SentSource, "name" | "max_pages" | "schedule" | "metadata"> & UploadedFile)) & {
+  /** The caller's key, and the hash of the content. */
+  keyed?: { key: string; contentHash: string };
+};
 
-interface UploadedFile {
+export interface UploadedFile {
   type: "file";
   pieces: Uint8Array[];
 }
@@ -83,6 +86,7 @@ export async function addSource(op: KnowledgeOperation, limits: Limits, body: Ne
     schedule: body.schedule,
     maxPages: Math.min(body.max_pages, limits.max_pages),
     metadata: body.metadata,
+    ...body.keyed,
     ...(!isCrawled(body.type) && { leaseId: STAGING_LEASE, leaseUntil: nowMs + STAGING_MS }),
     createdAt: nowMs,
     updatedAt: nowMs,
@@ -144,11 +148,11 @@ async function storeContent(
 }
 
 /** The window in which requested syncs are counted. */
-function syncsOfDay(limits: Limits, nowMs: number): VisitorWindow {
+export function syncsOfDay(limits: Limits, nowMs: number): VisitorWindow {
   return dayWindow("syncs", limits.syncs_per_day, nowMs);
 }
 
-function maxBytesOf(limits: Limits): number {
+export function maxBytesOf(limits: Limits): number {
   return limits.knowledge_mb_per_agent * MEGABYTE;
 }
 
@@ -175,7 +179,8 @@ export async function changeSource(
     const excess = await indexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }
-  const changes = { name, ...changedSettings(source, body, limits, nowMs), updatedAt: nowMs };
+  const replaced = isTextChanged && { contentHash: null };
+  const changes = { name, ...replaced, ...changedSettings(source, body, limits, nowMs), updatedAt: nowMs };
   const update = isTextChanged ? updateText : updateSource;
   const [[changed]] = await db.batch([
     update(db, workspaceId, agentId, sourceId, changes, nowMs),

@@ -27,6 +27,14 @@ export const findSource = compiled((db, workspaceId: string, agentId: string, so
     .where(isAgents(sources, workspaceId, agentId, sourceId)),
 );
 
+/** Finds the source of an agent that has the caller's key. */
+export function findSourceByKey(db: Database, workspaceId: string, agentId: string, key: string) {
+  return db
+    .select()
+    .from(sources)
+    .where(and(isOfAgent(sources, { workspaceId, agentId }), eq(sources.key, key)));
+}
+
 /** Inserts a source, if the agent exists and has fewer than `maxSources`, and the day has room for its sync; an existing row stays. */
 export function createSource(db: Database, source: NewSource, maxSources: number, day: VisitorWindow) {
   const { workspaceId, agentId } = source;
@@ -72,7 +80,7 @@ export function updateSource(db: Database, workspaceId: string, agentId: string,
     .returning();
 }
 
-/** Changes a source with a new text, and requests a sync, even while another one is running. */
+/** Changes a source with a new text or file, and requests a sync, even while another one is running. */
 export function updateText(
   db: Database,
   workspaceId: string,
@@ -318,7 +326,7 @@ function isAgents(table: typeof sources | typeof answers, workspaceId: string, a
 const SOURCE_JSON = recordJson(
   sources,
   "s",
-  `id, agent_id, type, name, url, metadata, status, schedule, max_pages, pages_found, pages_indexed, pages_failed,
+  `id, agent_id, type, name, url, key, metadata, status, schedule, max_pages, pages_found, pages_indexed, pages_failed,
     pages_skipped, chunks_count, error, last_synced_at, next_sync_at, created_at, updated_at`,
   {
     error: sql`json(CASE WHEN s.error_code IS NOT NULL

@@ -99,6 +99,21 @@ export const sourceFileSchema = z
   })
   .openapi("SourceFile", { example: { file: "handbook.pdf", name: "Handbook", metadata: { product: "billing" } } });
 
+export const sourceKey = () =>
+  z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: "Your key for the source, unique in its agent, such as the path of a file.", example: "docs/refunds.md" });
+
+export const sourcePutSchema = z
+  .object({
+    name: filledText(300).optional().meta({ description: "The title of its passages; by default the key." }),
+    text: z.string().min(1).meta({ description: "The text, at most 5 MB (5,242,880 bytes) in UTF-8." }),
+    metadata: metadata().default({}),
+  })
+  .openapi("SourcePut", { example: { name: "Refunds", text: "Refunds are paid within five working days." } });
+
 export const sourcePatchSchema = z
   .object({
     name: filledText(300)
@@ -139,6 +154,7 @@ export const sourceSchema = z
       .string()
       .nullable()
       .meta({ description: "The address that is read; null for a text or file.", example: "https://help.example.com" }),
+    key: z.string().nullable().meta({ description: "Your key for the source, by which it is replaced; null without one." }),
     metadata: metadata(),
     status: z.enum(SOURCE_STATUSES).meta({ description: "Whether the source waits, is being read, is in use or has failed." }),
     schedule: z.enum(SCHEDULES).meta({ description: "How often the source is read again." }),

@@ -70,6 +70,7 @@ const source: z.infer<typeof sourceSchema> = {
   type: "website",
   name: "Help centre",
   url: "https://www.example.com/help",
+  key: null,
   metadata: { product: "billing" },
   status: "ready",
   schedule: "weekly",

@@ -11,7 +11,7 @@ const OPERATIONS = await listOperations();
 function operationOf({ method, path }: Sent): string {
   const found = OPERATIONS.filter((operation) => {
     const pattern = new RegExp(
-      `^/api/v1${operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name.endsWith("_id") ? "[0-9a-f-]{36}" : "\\w+"))}$`,
+      `^/api/v1${operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name.endsWith("_id") ? "[0-9a-f-]{36}" : "[\\w%.]+"))}$`,
     );
     return operation.method === method && pattern.test(path);
   });
@@ -65,6 +65,9 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
     "file is a Blob without a name",
   );
   expect((await client.uploadSourceFile({ agent_id, body: { file: new Blob(["Parcels."]), name: "Notes" } })).name).toBe("Notes");
+  const source_key = "docs/parcels.md";
+  expect((await client.putSource({ agent_id, source_key, body: { text: "Parcels leave on Mondays." } })).key).toBe(source_key);
+  expect((await client.putSource({ agent_id, source_key: "parcels", body: { file } })).type).toBe("file");
   expect((await client.listSourcePages({ agent_id, source_id, limit: 1 })).data).toEqual([]);
   expect((await client.searchKnowledge({ agent_id, body: { query: "refunds" } })).data[0]!.source_id).toBe(source_id);
   const curated = await client.createAnswer({ agent_id, body: { question: "Do you ship to Iceland?", answer: "Yes." } });

@@ -52,6 +52,7 @@ async function createVariables(): Promise<Record<string, string>> {
     SUPPORT_KEY: workspace.key,
     SUPPORT_AGENT: agentId,
     SOURCE_ID: source.id,
+    SOURCE_KEY: "refunds",
     ANSWER_ID: answer.body.id,
     EVALUATION_ID: evaluation.body.id,
     COMPARE_TO: evaluation.body.id,

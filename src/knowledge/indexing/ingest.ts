@@ -82,21 +82,29 @@ export class TextIngestion {
 
   /**
    * Stores a text to be indexed; null renames the text that is stored, if there is one. The same text again changes nothing.
+   * @param uploadId the file that has the text. If another file has replaced it, nothing is stored.
    * @param maxBytes the most bytes that all texts and pages of the agent may have.
    * @returns the bytes that they would have, if that is more; nothing is stored then.
    */
-  async stage(sourceId: string, { name, text }: { name: string; text: string | null }, maxBytes: number): Promise<number | undefined> {
+  async stage(
+    sourceId: string,
+    { name, text, uploadId }: { name: string; text: string | null; uploadId?: string | undefined },
+    maxBytes: number,
+  ): Promise<number | undefined> {
     const stored = this.store.isEmpty ? undefined : this.store.findText(sourceId);
     // A waiting file gets its new name when its text is extracted.
     if (text === null && !stored) return undefined;
     const bytes = new TextEncoder().encode(text ?? this.store.readText(sourceId));
     const hash = await contentHash(name, bytes);
-    if (stored?.hash === hash) return undefined;
+    // The hash is awaited, so the file may have been replaced until now.
+    if (uploadId !== undefined && !this.store.hasUpload(sourceId, uploadId)) return undefined;
+    const isNew = stored?.hash !== hash;
     const total = this.store.textBytesBeside(sourceId) + bytes.length;
-    if (total > maxBytes) return total;
+    if (isNew && total > maxBytes) return total;
     this.store.write(() => {
-      this.store.putText(sourceId, { name, hash }, bytes);
-      this.store.deleteFile(sourceId);
+      if (isNew) this.store.putText(sourceId, { name, hash }, bytes);
+      // A new name keeps a file that waits to replace the text.
+      if (text !== null) this.store.deleteFile(sourceId);
     });
     return undefined;
   }

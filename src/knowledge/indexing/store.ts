@@ -58,6 +58,8 @@ export interface NewChunk {
 
 /** A read of a stored file that begins. */
 export interface FileRead {
+  /** Identifies the upload. Another one may replace it while it is read. */
+  uploadId: string;
   /** The size of the file, in bytes. */
   length: number;
   /** False if the file was read too often without a result. */
@@ -242,19 +244,35 @@ export class IndexStore {
       if (part === 0) this.deleteFile(sourceId);
       const waiting = this.sql.exec<{ bytes: number }>("SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM file_parts").one().bytes;
       if (waiting + bytes.length > MAX_WAITING_BYTES) return false;
-      const insert = "INSERT OR REPLACE INTO file_parts (source_id, part, bytes) VALUES (?, ?, ?)";
+      const insert = "INSERT OR REPLACE INTO file_parts (source_id, part, bytes, upload_id) VALUES (?, ?, ?, ?)";
       // A part that was sent by itself is not copied.
       const isWhole = bytes.length === bytes.buffer.byteLength;
-      this.sql.exec(insert, sourceId, part, isWhole ? bytes.buffer : bytes.slice().buffer);
+      this.sql.exec(insert, sourceId, part, isWhole ? bytes.buffer : bytes.slice().buffer, sourceId);
       return true;
     });
   }
 
-  /** The bytes of a part; null after the last one. */
-  readFilePart(sourceId: string, part: number): Uint8Array | null {
+  /** Makes an upload, whose parts were stored under its own id, the file of a source. @returns false if there is no such upload. */
+  replaceFile(sourceId: string, uploadId: string): boolean {
+    if (!this.hasUpload(uploadId, uploadId)) return false;
+    this.write(() => {
+      this.deleteFile(sourceId);
+      this.sql.exec("UPDATE file_parts SET source_id = ? WHERE source_id = ?", sourceId, uploadId);
+    });
+    return true;
+  }
+
+  /** Whether this upload is the file of a source that waits to be read. */
+  hasUpload(sourceId: string, uploadId: string): boolean {
+    const query = "SELECT 1 FROM file_parts WHERE source_id = ? AND part = 0 AND upload_id = ?";
+    return !this.isEmpty && this.all(query, sourceId, uploadId).length > 0;
+  }
+
+  /** The bytes of a part of an upload; null after the last one. */
+  readFilePart(sourceId: string, uploadId: string, part: number): Uint8Array | null {
     if (this.isEmpty) return null;
-    const query = "SELECT bytes FROM file_parts WHERE source_id = ? AND part = ?";
-    const [row] = this.all<{ bytes: ArrayBuffer }>(query, sourceId, part);
+    const query = "SELECT bytes FROM file_parts WHERE source_id = ? AND part = ? AND upload_id = ?";
+    const [row] = this.all<{ bytes: ArrayBuffer }>(query, sourceId, part, uploadId);
     return row ? new Uint8Array(row.bytes) : null;
   }
 
@@ -264,8 +282,10 @@ export class IndexStore {
     const size = "SELECT coalesce(sum(length(bytes)), 0) AS length FROM file_parts WHERE source_id = ?";
     const { length } = this.sql.exec<{ length: number }>(size, sourceId).one();
     if (length === 0) return null;
+    const first = "SELECT upload_id AS uploadId FROM file_parts WHERE source_id = ? AND part = 0";
+    const { uploadId } = this.sql.exec<{ uploadId: string }>(first, sourceId).one();
     const update = "UPDATE file_parts SET reads = reads + 1 WHERE source_id = ? AND part = 0 AND reads < ? RETURNING 1";
-    return { length, isAllowed: this.write(() => this.all(update, sourceId, MAX_READS).length > 0) };
+    return { uploadId, length, isAllowed: this.write(() => this.all(update, sourceId, MAX_READS).length > 0) };
   }
 
   deleteFile(sourceId: string): void {

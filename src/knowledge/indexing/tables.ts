@@ -1,6 +1,6 @@
 /**
  * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not extracted
- * yet; the first part of each counts the reads of the file that have begun. A row of `sentence_vectors` has the int8 vectors of all
+ * yet; the first part of each counts the reads of the file that have begun, and `upload_id` tells one upload for a source from the next. A row of `sentence_vectors` has the int8 vectors of all
  * segments of a chunk, one after the other, and one of `question_vectors` that of a curated question, or NULL in another language than
  * the encoder's.
  */
@@ -8,7 +8,8 @@ export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
 CREATE TABLE file_parts (
-  source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, reads INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (source_id, part));
+  source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, reads INTEGER NOT NULL DEFAULT 0, upload_id TEXT NOT NULL,
+  PRIMARY KEY (source_id, part));
 CREATE TABLE generations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
   UNIQUE (source_id, state));

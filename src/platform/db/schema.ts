@@ -323,6 +323,10 @@ export const sources = sqliteTable(
     type: text("type", { enum: SOURCE_TYPES }).notNull(),
     name: text("name").notNull(),
     url: text("url"),
+    /** The caller's name for the source, unique in its agent. */
+    key: text("key"),
+    /** The hash of the name and the text or file that was last sent for the key. */
+    contentHash: text("content_hash"),
     status: text("status", { enum: SOURCE_STATUSES }).notNull(),
     schedule: text("schedule", { enum: SCHEDULES }).notNull(),
     maxPages: integer("max_pages").notNull(),
@@ -350,6 +354,9 @@ export const sources = sqliteTable(
   },
   (t) => [
     index("sources_agent").on(t.workspaceId, t.agentId, t.id),
+    uniqueIndex("sources_key")
+      .on(t.agentId, t.key)
+      .where(sql`key IS NOT NULL`),
     partialIndex("sources_metadata", [t.workspaceId, t.agentId, t.metadata, t.id], sql`metadata <> '{}'`),
     partialIndex("sources_unfinished", [t.workspaceId, t.updatedAt], sql`status IN ('pending', 'processing')`),
     partialIndex("sources_due", [t.workspaceId, t.nextSyncAt], sql`next_sync_at IS NOT NULL`),

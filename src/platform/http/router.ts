@@ -90,7 +90,8 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
       failed.push(...repeatedItems(query as z.ZodType, c.req.queries()));
       check(query as z.ZodType, "query", c.req.query());
     }
-    if (bodySchema) {
+    const isForm = formSchema && (!bodySchema || FORM_TYPE.test(c.req.header("Content-Type") ?? ""));
+    if (bodySchema && !isForm) {
       const read = await readJson(c.req.raw, route);
       if (read.ok) {
         if (isIdempotent(route)) await hashBody(c, read.bytes);
@@ -101,7 +102,7 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
       } else if (read.item.type === "missing" && !body?.required) check(bodySchema, "json", {});
       else failed.push(read.item);
     }
-    if (formSchema) {
+    if (isForm) {
       const read = await readForm(c.req.raw, route);
       if (read.ok) {
         await hashBody(c, read.digest);
@@ -113,6 +114,9 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
     if (failed.length > 0) throw invalid(failed);
   };
 }
+
+/** The type of a form, where an operation takes JSON as well. */
+const FORM_TYPE = /^multipart\/form-data\b/i;
 
 const TARGET_NAMES = { param: "path", query: "query", json: "body", form: "body" } as const;
 
