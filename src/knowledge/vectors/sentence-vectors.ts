@@ -93,7 +93,8 @@ export class SentenceVectors {
         this.putQuestion(next.row, isEncoded(next.question) ? quantised(encoder.encode(next.question, MAX_QUESTION_TOKENS)) : null);
         if (++computed % VECTORS_PER_SLICE === 0) await scheduler.wait(0);
       }
-      for (let chunk = this.nextChunk(); chunk && computed < VECTORS_PER_RUN; chunk = this.nextChunk()) {
+      const room = Math.min(VECTORS_PER_RUN, MAX_VECTORS - this.count());
+      for (let chunk = this.nextChunk(); chunk && computed < room; chunk = this.nextChunk()) {
         const vectors = await encodeSegments(encoder, chunk);
         this.put(chunk.id, vectors);
         computed += vectors.length / DIMENSIONS;
@@ -159,7 +160,8 @@ export class SentenceVectors {
   }
 
   private isMissing(): boolean {
-    return this.nextQuestion() !== undefined || this.nextChunk() !== undefined;
+    if (this.nextQuestion()) return true;
+    return this.nextChunk() !== undefined && this.count() < MAX_VECTORS;
   }
 
   /** The first curated question without a row of vectors. */
@@ -170,13 +172,10 @@ export class SentenceVectors {
     return this.storage.sql.exec<PendingQuestion>(query).toArray()[0];
   }
 
-  /**
-   * The first chunk without vectors; undefined for knowledge in other languages, or if the agent has its most vectors. Chunks get theirs
-   * in the order of their ids, which are never used again.
-   */
+  /** The first chunk without vectors; undefined for knowledge in other languages. Chunks get theirs in the order of their ids, which are never used again. */
   private nextChunk(): PendingChunk | undefined {
     if (!this.encoder || this.store.isEmpty) return undefined;
-    if (!this.store.languages.includes(ENCODED_LANGUAGE) || this.count() >= MAX_VECTORS) return undefined;
+    if (!this.store.languages.includes(ENCODED_LANGUAGE)) return undefined;
     const query = `SELECT c.id, d.title, c.heading, c.content FROM chunks c JOIN documents d ON d.id = c.document_id
       WHERE c.id > (SELECT coalesce(max(chunk_id), 0) FROM sentence_vectors) ORDER BY c.id LIMIT 1`;
     return this.storage.sql.exec<PendingChunk>(query).toArray()[0];
