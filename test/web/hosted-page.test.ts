@@ -9,7 +9,7 @@ test("the hosted page is the chat under a strict policy, on the channel hosted",
   const chat = chatOn(page);
   await chat.ask(question("markdown"));
   await chat.answered();
-  const box = await page.getByRole("region", { name: "Chat with Demo agent" }).boundingBox();
+  const box = await page.getByRole("main", { name: "Chat with Demo agent" }).boundingBox();
   expect(box).toEqual({ x: 0, y: 0, width: 1280, height: 800 });
   const { channel } = await call<{ channel: string }>("GET", `/conversations/${await conversationOn(page)}`);
   expect(channel).toBe("hosted");

@@ -1,18 +1,17 @@
 import { type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter-preact";
+import { Link, Redirect, Route, Router, Switch } from "wouter-preact";
 import { useHashLocation } from "wouter-preact/use-hash-location";
 import { useOnline } from "../shared/online.ts";
-import { Icon } from "./ui/icon.tsx";
 import { shortcuts, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
+import { Navigation } from "./navigation.tsx";
 import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
-import { hasEnded, hasScope, session, signInLink, signOut } from "./session.ts";
+import { hasEnded, hasScope, session, signInLink } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
-import { IconButton } from "./ui/button.tsx";
 import { Dialog, openDialogs } from "./ui/dialog.tsx";
 import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
-import { dismissErrors, showError, Toasts } from "./ui/toast.tsx";
+import { dismissErrors, Toasts } from "./ui/toast.tsx";
 
 /** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
@@ -52,32 +51,6 @@ function Console({ pages }: { pages: readonly Page[] }) {
   );
 }
 
-function Navigation({ pages }: { pages: readonly Page[] }) {
-  const [location] = useLocation();
-  const title = session.value?.kind === "workspace" ? session.value.workspace.name : "Operator";
-  return (
-    <nav class="navigation" aria-label="Console">
-      <p class="workspace-name" title={title}>
-        {title}
-      </p>
-      <ul>
-        {pages.map(({ path, title: name, icon }) => (
-          <li key={path}>
-            <Link href={path} aria-current={location.startsWith(path) ? "page" : undefined}>
-              <Icon name={icon} size={18} />
-              <span>{name}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      <div class="signed-in">
-        <span title={session.value?.name}>{session.value?.name || "Signed in"}</span>
-        <IconButton icon="signOut" label="Sign out" onClick={() => void signOut().catch(showError)} />
-      </div>
-    </nav>
-  );
-}
-
 const loaded = new Map<string, ComponentType>();
 
 function PageOutlet({ page }: { page: Page }) {
@@ -100,7 +73,7 @@ function PageOutlet({ page }: { page: Page }) {
   const Component = loaded.get(page.path);
   const content = Component ? <Component /> : error ? <ErrorState error={error} retry={() => void load()} /> : <Skeleton />;
   return (
-    <main class="page" id="main">
+    <main class="page" id="main" tabIndex={-1}>
       {page.scope ? <NeedsScope scope={page.scope}>{content}</NeedsScope> : content}
     </main>
   );
@@ -115,7 +88,7 @@ function ShortcutList() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
       <dl class="keys">
-        {shortcuts.value.map(({ key, label }) => (
+        {[...new Map(shortcuts.value.map((shortcut) => [shortcut.key, shortcut])).values()].map(({ key, label }) => (
           <div key={key}>
             <dt>
               <kbd>{names[key] ?? key}</kbd>

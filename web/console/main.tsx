@@ -4,8 +4,10 @@ import { errorText } from "./api.ts";
 import { startShortcuts } from "./keyboard.ts";
 import { startLive } from "./live.ts";
 import { loadSession, session } from "./session.ts";
+import { startTheme } from "./theme.ts";
 import { showError } from "./ui/toast.tsx";
 
+startTheme();
 let problem: string | undefined;
 try {
   await loadSession();

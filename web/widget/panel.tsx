@@ -145,6 +145,8 @@ function connectLauncher(host: Host, ui: Ui): void {
   });
 }
 
+const ROLES = { floating: "dialog", inline: "region", page: "main" } as const;
+
 function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   const ui = useUi();
   const { settings, mode, chat, language, view, isOpen, t } = ui;
@@ -158,7 +160,7 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
       class={`window ${mode} ${settings.appearance.position}`}
       dir={directionOf(language)}
       lang={language}
-      role={isFloating ? "dialog" : "region"}
+      role={ROLES[mode]}
       aria-label={t("chat_with", { name: settings.name })}
       hidden={!isOpen.value}
       onKeyDown={(event) => onKeyDown(event, ui)}
@@ -271,16 +273,16 @@ function Header(): VNode {
   };
   const title = { chat: settings.name, history: t("history"), contact: t("contact_title") }[view.value];
   return (
-    <header class="head">
+    <div class="head">
       {!isChat && <HeadButton icon="back" label={t("back")} onClick={showChat} />}
       <div class="title">
-        <h2>{title}</h2>
+        {mode === "page" ? <h1>{title}</h1> : <h2>{title}</h2>}
         {isChat && chat.status.value === "human_active" && <p>{t("human_title")}</p>}
       </div>
       {isChat && chat.memory.value.token && <HeadButton icon="history" label={t("history")} onClick={() => (view.value = "history")} />}
       {isChat && chat.messages.value.length > 0 && <HeadButton icon="compose" label={t("new_conversation")} onClick={startNew} />}
       {mode === "floating" && <HeadButton icon="close" label={t("close_chat")} onClick={close} />}
-    </header>
+    </div>
   );
 }
 

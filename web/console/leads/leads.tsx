@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, downloadCsv } from "../api.ts";
-import { useShortcuts } from "../keyboard.ts";
 import { usePages } from "../lists.ts";
 import { Button } from "../ui/button.tsx";
-import { focusSearch, PageFrame, saveFile, SearchField } from "../ui/page.tsx";
+import { PageFrame, saveFile, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
@@ -19,7 +18,6 @@ export function Leads() {
     (page, options) => api.listLeads({ q: q || undefined, ...page }, options),
     ({ kind }) => kind === "lead",
   );
-  useShortcuts({ "/": ["Search", focusSearch] });
   const exportAll = async () => {
     setExporting(true);
     await attempt(async () => saveFile("leads.csv", await downloadCsv("/api/v1/leads", q ? { q } : {})));

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
+import { useShortcuts } from "../keyboard.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
-import { PageFrame, saveFile } from "../ui/page.tsx";
+import { focusSearch, PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { countOf, formatNumber } from "../ui/format.tsx";
 import { attempt, showMessage, showError } from "../ui/toast.tsx";
@@ -23,6 +24,7 @@ export function People() {
   const [kind, setKind] = useState<Found["identifier"]["type"]>("email");
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
+  useShortcuts({ "/": ["Find a person", focusSearch] });
   const find = async (event: SubmitEvent) => {
     const value = readForm(event).text("value");
     setBusy(true);
@@ -42,6 +44,7 @@ export function People() {
         <TextField
           label={KINDS.find(([id]) => id === kind)![1]}
           name="value"
+          data-search
           type={kind === "email" ? "email" : "text"}
           required
           maxLength={320}

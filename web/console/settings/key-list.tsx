@@ -45,7 +45,7 @@ export function KeyList({ query, grantable = ["*"], create, revoke }: Props) {
       </Button>
     );
   return (
-    <section class="card" aria-label="API keys">
+    <section class="card">
       <div class="card-top">
         <h2>API keys</h2>
         <Button onClick={() => setAdding(true)}>Create key</Button>

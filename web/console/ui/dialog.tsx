@@ -18,6 +18,9 @@ interface Props {
 /** The open dialogs, outermost first. */
 export const openDialogs = signal<readonly symbol[]>([]);
 
+/** What gets the focus first: a field or, in a question, the button that changes nothing. */
+const FIRST_STOP = "input:not([type=hidden], :disabled), textarea, select, .actions > button";
+
 /** A modal dialog. The browser traps the focus, and restores it when the dialog is closed. */
 export function Dialog({ title, onClose, isRequired = false, isWide = false, closeQuestion, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -73,9 +76,15 @@ export function Dialog({ title, onClose, isRequired = false, isWide = false, clo
 function useOpenDialog(dialog: { current: HTMLDialogElement | null }): boolean {
   const own = useRef(Symbol("dialog")).current;
   useEffect(() => {
-    dialog.current?.showModal();
+    const element = dialog.current!;
+    const opener = document.activeElement as HTMLElement | null;
+    element.showModal();
+    element.querySelector<HTMLElement>(FIRST_STOP)?.focus();
     openDialogs.value = [...openDialogs.peek(), own];
     return () => {
+      element.close();
+      // What opened the dialog may have been deleted by it.
+      (opener?.isConnected ? opener : document.getElementById("main"))?.focus();
       openDialogs.value = openDialogs.peek().filter((other) => other !== own);
     };
   }, []);

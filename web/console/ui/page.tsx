@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { useShortcuts } from "../keyboard.ts";
 import { Icon } from "./icon.tsx";
 
 /** A page with a title, actions and content. */
@@ -24,13 +25,14 @@ interface SearchProps {
   toHits?: () => void;
 }
 
-/** A search field, which searches when the user pauses typing or presses Enter. Esc clears it. */
+/** A search field, which searches when the user pauses typing or presses Enter. Esc clears it, and `/` moves the focus to it. */
 export function SearchField({ label, onSearch, toHits }: SearchProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   // By the end of the pause, another view may be shown.
   const latest = useRef(onSearch);
   latest.current = onSearch;
+  useShortcuts({ "/": ["Search", focusSearch] });
   const search = (input: HTMLInputElement) => {
     clearTimeout(timer.current);
     latest.current(input.value.trim());

@@ -28,7 +28,7 @@ export function ErrorState({ error, retry }: { error: unknown; retry: () => void
 /** A placeholder for content that is being loaded. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
-    <div class="skeleton" aria-busy="true" aria-label="Loading">
+    <div class="skeleton" role="progressbar" aria-label="Loading">
       {Array.from({ length: rows }, (_, at) => (
         <span key={at} style={{ width: `${90 - ((at * 37) % 45)}%` }} />
       ))}
