@@ -145,7 +145,7 @@ export function createMethods({ routes }: Surface, send: Send): object {
   const call = async (id: string, input: Input = {}, own: SignalOptions = {}) => {
     const response = await send(id, input, own);
     if (response.status === 204) return undefined;
-    const isText = response.headers.get("Content-Type")?.startsWith("application/x-ndjson");
+    const isText = /^(?:application\/x-ndjson|text\/csv)\b/.test(response.headers.get("Content-Type") ?? "");
     return isText ? new TextDecoder().decode(await response.arrayBuffer()) : response.json();
   };
   const methods = Object.keys(routes).map((id) => [id, (input?: Input, own?: SignalOptions) => call(id, input, own)]);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { UsageError } from "./errors.ts";
-import { columns } from "./terminal.ts";
+import { explain, FailedError, UsageError } from "./errors.ts";
+import { columns, note, print } from "./terminal.ts";
 
 interface Option {
   type: "string" | "boolean";
@@ -75,6 +75,26 @@ export function onlyParameter(parameters: readonly string[], name: string): stri
   if (only === undefined) throw new UsageError(`${name} is missing.`);
   if (others.length > 0) throw new UsageError(`There is more than ${name}: put a text with spaces in quotation marks.`);
   return only;
+}
+
+/**
+ * Deletes a record for each id, and prints the ids.
+ * @throws UsageError if there is none. @throws FailedError if one of several was refused; the others are deleted.
+ */
+export async function deleteEach(ids: readonly string[], name: string, deleteOne: (id: string) => Promise<unknown>): Promise<void> {
+  if (ids.length === 0) throw new UsageError(`${name} is missing.`);
+  let failures = 0;
+  for (const id of ids) {
+    try {
+      await deleteOne(id);
+      print(`${id}  deleted`);
+    } catch (error) {
+      if (ids.length === 1) throw error;
+      note(`${id}: ${explain(error)}`);
+      failures++;
+    }
+  }
+  if (failures > 0) throw new FailedError(`${failures} of ${ids.length} failed.`);
 }
 
 /** Reads an option that takes one of a few words. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createClient } from "../index.ts";
+import { type Client, type ClientOptions, createClient } from "../index.ts";
 import { UsageError } from "./errors.ts";
 import { columns, note } from "./terminal.ts";
 
@@ -37,8 +37,9 @@ function addressOf(): string {
 const SILENT_WAIT_MS = 3_000;
 
 /** Creates a client for the workspace that the environment names. */
-export function connect(): Client {
+export function connect(options: Pick<ClientOptions, "fetch" | "onResponse"> = {}): Client {
   return createClient({
+    ...options,
     baseUrl: addressOf(),
     apiKey: apiKeyOf(),
     wait: async (ms) => {

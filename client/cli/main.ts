@@ -1,12 +1,15 @@
 #!/usr/bin/env node
+import { addAnswer, listAnswers, removeAnswers } from "./answers.ts";
 import { ask, chat } from "./ask.ts";
 import { type Command, runCommand } from "./command.ts";
 import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
 import { explain, UsageError } from "./errors.ts";
 import { runEvaluation } from "./evaluations.ts";
 import { listenToEvents } from "./events.ts";
-import { addSources, listSources, syncSources } from "./sources.ts";
+import { listLeads } from "./leads.ts";
+import { addSources, listSources, removeSources, syncSources } from "./sources.ts";
 import { columns, note } from "./terminal.ts";
+import { addWebhook, listWebhooks, removeWebhooks } from "./webhooks.ts";
 
 const COMMANDS: readonly Command[] = [
   ask,
@@ -14,11 +17,19 @@ const COMMANDS: readonly Command[] = [
   addSources,
   listSources,
   syncSources,
+  removeSources,
+  addAnswer,
+  listAnswers,
+  removeAnswers,
   listConversations,
   showConversation,
   replyToConversation,
+  listLeads,
   runEvaluation,
   listenToEvents,
+  addWebhook,
+  listWebhooks,
+  removeWebhooks,
 ];
 
 /** The version of the package. */

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, Schemas } from "../index.ts";
-import { choiceOf, countOf, defineCommand } from "./command.ts";
+import { choiceOf, countOf, defineCommand, deleteEach } from "./command.ts";
 import { AGENT_OPTION, agentOf, connect } from "./environment.ts";
 import { explain, FailedError, UsageError } from "./errors.ts";
 import { readInput, readNamedFile } from "./input.ts";
@@ -18,6 +18,7 @@ export const addSources = defineCommand({
   options: {
     agent: AGENT_OPTION,
     name: { type: "string", value: "TEXT", about: "The name of the source. Default: the file's name or the address." },
+    key: { type: "string", value: "KEY", about: "Your own key for a file or text. What has this key already is replaced." },
     website: { type: "boolean", about: "Reads the whole website, not only the page at the URL." },
     "max-pages": { type: "string", value: "N", about: "The most pages of a website to read. Default: 100." },
     schedule: { type: "string", value: "WHEN", about: "How often a URL is read again: manual, daily or weekly (default)." },
@@ -33,11 +34,13 @@ export const addSources = defineCommand({
     "support-agent sources add ./manual.pdf ./prices.csv --wait",
     "support-agent sources add https://www.example.com/help --website --max-pages 500 --wait",
     'git log -20 --format=%s | support-agent sources add - --name "Latest changes"',
+    "support-agent sources add docs/refunds.md --key docs/refunds.md --wait",
   ],
   run: async ({ parameters, options }) => {
     if (parameters.length === 0)
       throw new UsageError("Name a FILE, a URL, or - for what is piped in. See: support-agent sources add --help");
     if (options.name !== undefined && parameters.length > 1) throw new UsageError("--name names one source: add the others by themselves.");
+    if (options.key !== undefined && parameters.length > 1) throw new UsageError("--key names one source: add the others by themselves.");
     const settings = settingsOf(options);
     const client = connect();
     const agent_id = await agentOf(client, options.agent);
@@ -82,8 +85,29 @@ export const syncSources = defineCommand({
   },
 });
 
+export const removeSources = defineCommand({
+  name: "sources rm",
+  about: "Deletes sources, and all that the agent knows from them.",
+  parameters: "SOURCE_ID ...",
+  options: { agent: AGENT_OPTION, key: { type: "string", value: "KEY", about: "Deletes the source with this key of yours." } },
+  examples: ["support-agent sources rm 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "support-agent sources rm --key docs/refunds.md"],
+  run: async ({ parameters, options: { agent, key } }) => {
+    const client = connect();
+    const agent_id = await agentOf(client, agent);
+    const ids = key === undefined ? parameters : [...parameters, await idOfKey(client, agent_id, key)];
+    await deleteEach(ids, "SOURCE_ID", (source_id) => client.deleteSource({ agent_id, source_id }));
+  },
+});
+
+async function idOfKey(client: Client, agent_id: string, key: string): Promise<string> {
+  const found = (await client.listSources({ agent_id })).data.find((source) => source.key === key);
+  if (!found) throw new UsageError(`The agent has no source with the key ${key}. See: support-agent sources ls`);
+  return found.id;
+}
+
 interface Settings {
   name: string | undefined;
+  key: string | undefined;
   isWebsite: boolean;
   max_pages: number | undefined;
   schedule: "manual" | "daily" | "weekly" | undefined;
@@ -92,13 +116,14 @@ interface Settings {
 
 interface AddOptions {
   name?: string;
+  key?: string;
   website?: boolean;
   "max-pages"?: string;
   schedule?: string;
   metadata?: string[];
 }
 
-function settingsOf({ name, website = false, "max-pages": maxPages, schedule, metadata = [] }: AddOptions): Settings {
+function settingsOf({ name, key, website = false, "max-pages": maxPages, schedule, metadata = [] }: AddOptions): Settings {
   const labels = metadata.map((label) => {
     const [, key, value] = /^([^=]+)=(.*)$/s.exec(label) ?? [];
     if (key === undefined || value === undefined) throw new UsageError(`--metadata ${label} is not of the form KEY=VALUE.`);
@@ -106,6 +131,7 @@ function settingsOf({ name, website = false, "max-pages": maxPages, schedule, me
   });
   return {
     name,
+    key,
     isWebsite: website,
     max_pages: countOf("max-pages", maxPages),
     schedule: choiceOf("schedule", schedule, ["manual", "daily", "weekly"]),
@@ -117,19 +143,23 @@ async function addSource(
   client: Client,
   agent_id: string,
   target: string,
-  { isWebsite, name, metadata, ...reading }: Settings,
+  { isWebsite, name, key, metadata, ...reading }: Settings,
 ): Promise<Source> {
-  if (/^https?:\/\//i.test(target)) {
+  const isUrl = /^https?:\/\//i.test(target);
+  if (isUrl && key !== undefined) throw new UsageError("--key is for files and texts. A URL is read again by its --schedule.");
+  if (isUrl) {
     const type = isWebsite ? "website" : "url";
     return client.createSource({ agent_id, body: { type, url: target, name: name ?? target, metadata, ...reading } });
   }
   if (isWebsite) throw new UsageError(`${target} is not a URL, so it is no --website.`);
   if (target === "-") {
+    if (key !== undefined) return client.putSource({ agent_id, source_key: key, body: { name, text: await readInput(), metadata } });
     if (name === undefined) throw new UsageError("What is piped in needs a --name.");
     return client.createSource({ agent_id, body: { type: "text", name, text: await readInput(), metadata } });
   }
   const file = new File([await readNamedFile(target, "Name a file, or a URL that begins with https://.")], basename(target));
-  return client.uploadSourceFile({ agent_id, body: { file, name, metadata } });
+  const body = { file, name, metadata };
+  return key === undefined ? client.uploadSourceFile({ agent_id, body }) : client.putSource({ agent_id, source_key: key, body });
 }
 
 /**

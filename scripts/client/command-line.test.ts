@@ -179,6 +179,69 @@ void test("files, URLs and standard input become sources; one that is refused do
   assert.deepEqual(JSON.parse(requests[2]!.body), { type: "text", name: "Hours", text: "9 to 5", metadata: {} });
 });
 
+void test("a source with a key is replaced, and deleted by its key", async () => {
+  const byKey = `${AGENT}/sources/by-key/docs%2Fhours.md`;
+  const { url, requests } = await serve({
+    [`PUT ${byKey}`]: [sourceOf("pending", { type: "text" })],
+    [`GET ${AGENT}/sources`]: [{ data: [sourceOf("ready", { key: null, id: "s-0" }), sourceOf("ready", { key: "docs/hours.md" })] }],
+    [`DELETE ${AGENT}/sources/s-1`]: [(response) => response.writeHead(204).end()],
+  });
+  writeFileSync(join(folder, "hours.md"), "9 to 5");
+  assert.equal((await support(["sources", "add", "-", "--key", "docs/hours.md"], { url, input: "9 to 5" })).code, 0);
+  assert.deepEqual(JSON.parse(requests[0]!.body), { text: "9 to 5", metadata: {} });
+  assert.equal((await support(["sources", "add", join(folder, "hours.md"), "--key", "docs/hours.md"], { url })).code, 0);
+  assert.match(requests[1]!.body, /name="file"; filename="hours.md"[^]*9 to 5/);
+  const removed = await support(["sources", "rm", "--key", "docs/hours.md"], { url });
+  assert.deepEqual([removed.code, removed.out, requests.at(-1)!.route], [0, "s-1  deleted\n", `DELETE ${AGENT}/sources/s-1`]);
+  const wrong = await support(["sources", "add", "https://www.example.com", "--key", "site"], { url });
+  assert.deepEqual([wrong.code, wrong.err], [2, "--key is for files and texts. A URL is read again by its --schedule.\n"]);
+});
+
+void test("curated answers and webhook endpoints are added, listed and deleted", async () => {
+  const gone: Reply = (response) => response.writeHead(204).end();
+  const answer = { id: "q-1", question: "Open?", answer: "From 9 to 5." };
+  const hook = { id: "w-1", url: "https://hooks.example.com/", secret: "whsec_1", enabled: true, events: ["*"], last_success_at: null };
+  const { url, requests } = await serve({
+    [`POST ${AGENT}/answers`]: [answer],
+    [`GET ${AGENT}/answers`]: [{ data: [answer], offset: 0, has_more: false }],
+    [`DELETE ${AGENT}/answers/q-1`]: [gone],
+    "POST /api/v1/webhooks": [hook],
+    "GET /api/v1/webhooks": [{ data: [hook] }],
+    "DELETE /api/v1/webhooks/w-1": [gone],
+    "DELETE /api/v1/webhooks/w-2": [refusal(404, "not_found", "No such webhook.")],
+  });
+  assert.equal((await support(["answers", "add", "Open?", "-"], { url, input: "From 9 to 5.\n" })).out, "q-1  Open?\n");
+  assert.deepEqual(JSON.parse(requests[0]!.body), { question: "Open?", answer: "From 9 to 5." });
+  assert.match((await support(["answers", "ls"], { url })).out, /^ID .*\nq-1 {2}Open\? {5}From 9 to 5\.\n$/);
+  assert.equal((await support(["answers", "rm", "q-1"], { url })).out, "q-1  deleted\n");
+  const added = await support(["webhooks", "add", hook.url, "--events", "lead.created,handoff.created"], { url });
+  assert.equal(added.out, `w-1  ${hook.url}\nwhsec_1\n`);
+  assert.deepEqual(JSON.parse(requests[3]!.body), { url: hook.url, events: ["lead.created", "handoff.created"] });
+  assert.match((await support(["webhooks", "ls"], { url })).out, /w-1 {2}enabled {2}never .*hooks\.example\.com/);
+  assert.deepEqual(await support(["webhooks", "rm", "w-2", "w-1"], { url }), {
+    code: 1,
+    out: "w-1  deleted\n",
+    err: "w-2: No such webhook.\n1 of 2 failed.\n",
+  });
+});
+
+void test("leads are printed as one CSV file, whose parts continue with a cursor", async () => {
+  const part = (text: string, next?: string): Reply => {
+    return (response) =>
+      response.writeHead(200, { "Content-Type": "text/csv; charset=utf-8", ...(next && { "X-Next-Cursor": next }) }).end(text);
+  };
+  const { url, requests } = await serve({ "GET /api/v1/leads": [part("id,name\r\n1,Ann\r\n", "c-2"), part("2,Bob\r\n")] });
+  const { code, out } = await support(["leads", "ls", "--csv", "--q", "shop"], { url });
+  assert.deepEqual([code, out], [0, "id,name\r\n1,Ann\r\n2,Bob\r\n"]);
+  assert.deepEqual(
+    requests.map(({ route, headers }) => [route, headers.accept]),
+    [
+      ["GET /api/v1/leads?q=shop", "text/csv"],
+      ["GET /api/v1/leads?q=shop&cursor=c-2", "text/csv"],
+    ],
+  );
+});
+
 void test("--wait prints the progress of a source, and a source that fails makes the command fail", async () => {
   const failed = sourceOf("failed", { error: { code: "robots", message: "robots.txt forbids it." } });
   const { url } = await serve({
