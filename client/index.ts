@@ -59,8 +59,16 @@ export function createClient(options: ClientOptions): Client {
   const resume = (answer: AnswerKey, own: SignalOptions, id: string | undefined) => send("resumeAnswer", { ...answer }, own, id);
   const follow = (open: (id: string | undefined) => Promise<Response>, own: SignalOptions, from: ResumePoint = {}) =>
     followAnswer<Schemas["ChatAnswer"]>({ open, resume: (answer, id) => resume(answer, own, id), signal: own.signal, ...from }, options);
+  const methods = createMethods(surface, send) as Methods;
   return {
-    ...(createMethods(surface, send) as Methods),
+    ...methods,
+    uploadSourceFile: async (input, own) => {
+      const { file, name } = input.body;
+      // A form would name the file "blob".
+      if (!("name" in file) && name === undefined)
+        throw new TypeError('The file is a Blob without a name. Send new File([blob], "manual.pdf"), or a name in the body.');
+      return methods.uploadSourceFile(input, own);
+    },
     streamAnswer: ({ agent_id, body }, own = {}) => follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };

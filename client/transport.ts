@@ -171,15 +171,10 @@ export type MethodsFor<Operations extends { [Id in keyof Operations]: { input: u
   [Id in keyof Operations]: Method<Operations[Id]["input"], Operations[Id]["answer"], Options>;
 };
 
-/**
- * Encodes a body as a form: files and texts as they are, other values as JSON.
- * @throws TypeError if a file has no name: it would be called "blob".
- */
+/** Encodes a body as a form: files and texts as they are, other values as JSON. */
 function formOf(body: unknown): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body as object)) {
-    if (value instanceof Blob && !("name" in value) && !("name" in (body as object)))
-      throw new TypeError(`${name} is a Blob without a name. Send new File([blob], "manual.pdf"), or set name in the body.`);
     if (value instanceof Blob) form.append(name, value);
     else if (value !== undefined) form.append(name, typeof value === "string" ? value : JSON.stringify(value));
   }

@@ -80,7 +80,7 @@ export const parametersSchema = z
   .pipe(root)
   .superRefine(({ properties: declared, required = [] }, ctx) => {
     for (const name of required.filter((each) => !Object.hasOwn(declared, each))) {
-      ctx.addIssue({ code: "custom", path: ["required"], ...valueErrorParams(`${name} is not among the properties`) });
+      ctx.addIssue({ code: "custom", path: ["required"], ...valueErrorParams(`the name ${name} is not among the properties`) });
     }
   })
   .refine((schema) => JSON.stringify(schema).length <= MAX_LENGTH, valueErrorParams(`write at most ${MAX_LENGTH} characters of JSON`))

@@ -246,7 +246,7 @@ function bodyProblem(method: Method, { properties }: ToolParameters, fields: Rec
   const names = Object.keys(fields);
   if (names.length > 0 && !hasBody(method)) return `${method} has no body: write {visitor.external_id} and the like in the url or a header`;
   const both = names.find((one) => Object.hasOwn(properties, one));
-  return both && `${both} is a parameter too, which the model writes: leave it out of one of them`;
+  return both && `the field ${both} is a parameter too, which the model writes: leave it out of one of them`;
 }
 
 /** Why an operator cannot set a header, as a clause of an error message; undefined if they can. */

@@ -269,20 +269,20 @@ test("a server that cannot be used is refused with what is wrong", async () => {
   await behaveAt(host, { status: 401 });
   expect((await refusal({ url })).detail.msg).toContain("It answered with status 401.");
   await behaveAt(host, { body: "<html>", headers: { "Content-Type": "text/html" } });
-  expect((await refusal({ url })).detail.msg).toContain("its tools could not be listed");
+  expect((await refusal({ url })).detail.msg).toContain("Its tools could not be listed");
   await behaveAt(host, { fails: "silent" });
   expect((await refusal({ url, timeout_seconds: 1 })).detail.msg).toContain("It did not answer in time.");
   await behaveAt(host, { body: "x".repeat(300_000), headers: { "Content-Type": "application/json" } });
   expect((await refusal({ url })).detail.msg).toContain("more than 262,144 bytes");
   await behaveAt(host, { mcp: { tools: [] } });
-  expect((await refusal({ url })).detail.msg).toContain("the server has no tools");
+  expect((await refusal({ url })).detail.msg).toContain("The server has no tools");
   await behaveAt(host, { mcp: { tools: [LOOK_UP, CANCEL] } });
   expect((await refusal({ url, allowed_tools: ["refund"] })).detail).toMatchObject({
     loc: at("allowed_tools"),
-    msg: expect.stringContaining("the server does not have refund. It has: order-status, cancel_order"),
+    msg: expect.stringContaining("The server does not have refund. It has: order-status, cancel_order"),
   });
   await behaveAt(host, { mcp: { tools: Array.from({ length: 21 }, (_, n) => ({ ...LOOK_UP, name: `t${n}` })) } });
-  expect((await refusal({ url })).detail.msg).toContain("allow at most 20 of: t0, t1");
+  expect((await refusal({ url })).detail.msg).toContain("Allow at most 20 of: t0, t1");
   const long = { type: "object", properties: { order: { type: "string", description: "x".repeat(25_000) } } };
   await behaveAt(host, { mcp: { tools: [{ ...LOOK_UP, inputSchema: long }] } });
   expect((await refusal({ url })).detail.msg).toContain("24000 characters together");
@@ -329,7 +329,7 @@ test("tools with a name that is too long are left out", async () => {
   const { server, host, save, shop } = await createFixture(says("x"), { served: [LOOK_UP, { ...CANCEL, name: "x".repeat(129) }] });
   expect((await server()).tools.map(({ name }: { name: string }) => name)).toEqual(["order-status"]);
   await behaveAt(host, { mcp: { tools: [{ ...CANCEL, name: "x".repeat(129) }] } });
-  expect((await save([shop])).body.detail[0].msg).toContain("the server has no tools");
+  expect((await save([shop])).body.detail[0].msg).toContain("The server has no tools");
 });
 
 test("a server with deeply nested parameters is refused", async () => {

@@ -62,7 +62,7 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
   const file = new File(["Parcels leave on Mondays."], "parcels.txt", { type: "text/plain" });
   expect((await client.uploadSourceFile({ agent_id, body: { file, metadata: { team: "store" } } })).metadata).toEqual({ team: "store" });
   await expect(client.uploadSourceFile({ agent_id, body: { file: new Blob(["Parcels."]) } })).rejects.toThrow(
-    "file is a Blob without a name",
+    "The file is a Blob without a name.",
   );
   expect((await client.uploadSourceFile({ agent_id, body: { file: new Blob(["Parcels."]), name: "Notes" } })).name).toBe("Notes");
   const source_key = "docs/parcels.md";

@@ -170,7 +170,7 @@ describe("a tool is refused", () => {
     ["a placeholder that need not be given", { url: "https://api.example.com/{detail}" }, ["url"], "{detail}"],
     ["a long URL", { url: `https://api.example.com/${"x".repeat(1_000)}` }, ["url"], "at most 1000"],
     ["parameters that are no object", withParameters({ type: "string" }), ["parameters", "type"], "'object'"],
-    ["parameters that are text", withParameters("none"), ["parameters"], "dictionary"],
+    ["parameters that are text", withParameters("none"), ["parameters"], "an object"],
     ["a required one that is not declared", withParameters({ type: "object", required: ["b"] }), ["parameters", "required"], "b is not"],
     ["others let in", withParameters({ type: "object", additionalProperties: true }), ["parameters", "additionalProperties"], "'false'"],
     [
@@ -181,7 +181,7 @@ describe("a tool is refused", () => {
     ],
     ["a reference", withProperty({ $ref: "https://evil.test/schema" }), ["parameters", "properties", "a"], "$ref"],
     ["a condition", withProperty({ if: {} }), ["parameters", "properties", "a"], "if"],
-    ["an unknown type", withProperty({ type: "text" }), ["parameters", "properties", "a", "type"], "use one of"],
+    ["an unknown type", withProperty({ type: "text" }), ["parameters", "properties", "a", "type"], "Use one of"],
     ["an unknown format", withProperty({ type: "string", format: "phone" }), ["parameters", "properties", "a", "format"], "'email'"],
     [
       "a broken pattern",
@@ -198,12 +198,12 @@ describe("a tool is refused", () => {
     ["examples that are no list", withProperty({ examples: { $id: "::" } }), ["parameters", "properties", "a", "examples"], "list"],
     ["a long pattern", withProperty({ type: "string", pattern: "a".repeat(201) }), ["parameters", "properties", "a", "pattern"], "200"],
     ["a negative length", withProperty({ type: "string", minLength: -1 }), ["parameters", "properties", "a", "minLength"], "0"],
-    ["an odd name", withParameters({ type: "object", properties: { "a b": {} } }), ["parameters", "properties", "a b"], "name it"],
+    ["an odd name", withParameters({ type: "object", properties: { "a b": {} } }), ["parameters", "properties", "a b"], "Name it"],
     [
       "a name of JavaScript's",
       withParameters({ type: "object", properties: { __defineGetter__: {} } }),
       ["parameters", "properties", "__defineGetter__"],
-      "name it",
+      "Name it",
     ],
     [
       "too many",
@@ -220,7 +220,7 @@ describe("a tool is refused", () => {
     ["a body that it cannot have", { body: { a: 1 } }, ["body"], "GET has no body"],
     ["a field that the model writes too", { method: "POST", body: { detail: "long" } }, ["body"], "detail is a parameter too"],
     ["a long body", { method: "POST", body: { a: "x".repeat(4_096) } }, ["body"], "4096"],
-    ["a body that is text", { method: "POST", body: "a" }, ["body"], "dictionary"],
+    ["a body that is text", { method: "POST", body: "a" }, ["body"], "an object"],
     ["a Host header", { headers: { Host: "evil.test" } }, ["headers", "Host"], "sets this header itself"],
     ["a Content-Length", { headers: { "content-length": "1" } }, ["headers", "content-length"], "sets this header itself"],
     ["a Transfer-Encoding", { headers: { "Transfer-Encoding": "chunked" } }, ["headers", "Transfer-Encoding"], "itself"],
@@ -240,7 +240,7 @@ describe("a tool is refused", () => {
     ["an empty value", { headers: { "X-A": "" } }, ["headers", "X-A"], "at least 1"],
     ["a long value", { headers: { "X-A": "x".repeat(4_097) } }, ["headers", "X-A"], "at most 4096"],
     ["a value that is a number", { headers: { "X-A": 1 } }, ["headers", "X-A"], "string"],
-    ["a value to keep where there is none", { headers: { "X-A": null } }, ["headers", "X-A"], "no value is stored"],
+    ["a value to keep where there is none", { headers: { "X-A": null } }, ["headers", "X-A"], "No value is stored"],
   ])("for %s", async (_, change, path, message) => {
     const answer = await create([{ ...TOOL, ...change }]);
     expect(answer.status).toBe(422);
