@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import { csvLine } from "../../../src/platform/csv.ts";
 import { api, type Schemas } from "../api.ts";
 import { AgentPicker } from "../agents.tsx";
 import { CHANNEL_WORDS, HANDOFF_WORDS } from "../inbox/words.tsx";
 import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
@@ -111,6 +113,11 @@ function Report({ overview }: { overview: Overview }) {
               ))}
             </tbody>
           </table>
+        )}
+        {unanswered.length > 0 && hasScope("knowledge:read") && (
+          <p>
+            <Link href="~/knowledge/gaps">Read the conversations in which they were asked</Link>
+          </p>
         )}
       </section>
     </>

@@ -12,6 +12,7 @@ import { attempt } from "../ui/toast.tsx";
 /** The curated answers of an agent, which it gives word for word. */
 export function Answers({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
+  const [editing, setEditing] = useState<Schemas["Answer"]>();
   const [deleting, setDeleting] = useState<Schemas["Answer"]>();
   const pages = usePages(agentId, (page, options) => api.listAnswers({ agent_id: agentId, ...page }, options));
   const mayWrite = hasScope("knowledge:write");
@@ -35,9 +36,14 @@ export function Answers({ agentId }: { agentId: string }) {
             <div class="card-top">
               <strong>{answer.question}</strong>
               {mayWrite && (
-                <Button variant="quiet" onClick={() => setDeleting(answer)}>
-                  Delete
-                </Button>
+                <div class="actions">
+                  <Button variant="quiet" aria-label={`Edit: ${answer.question}`} onClick={() => setEditing(answer)}>
+                    Edit
+                  </Button>
+                  <Button variant="quiet" aria-label={`Delete: ${answer.question}`} onClick={() => setDeleting(answer)}>
+                    Delete
+                  </Button>
+                </div>
               )}
             </div>
             <p class="plain clamp-5">{answer.answer}</p>
@@ -46,6 +52,16 @@ export function Answers({ agentId }: { agentId: string }) {
         empty={<Empty title="No curated answers yet">Write the answer to a frequent question. Similar questions get it too.</Empty>}
       />
       {isAdding && <SaveAnswer agentId={agentId} question="" answer="" onClose={() => setAdding(false)} onSaved={pages.first.reload} />}
+      {editing && (
+        <SaveAnswer
+          agentId={agentId}
+          question={editing.question}
+          answer={editing.answer}
+          save={(body) => api.updateAnswer({ agent_id: agentId, answer_id: editing.id, body })}
+          onClose={() => setEditing(undefined)}
+          onSaved={pages.first.reload}
+        />
+      )}
       {deleting && (
         <Confirm
           title="Delete this answer"

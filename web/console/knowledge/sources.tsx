@@ -4,7 +4,8 @@ import { api, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
@@ -21,7 +22,6 @@ const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
 export function Sources({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [isOver, setOver] = useState(false);
-  const [searched, setSearched] = useState("");
   const query = useQuery(
     agentId,
     (signal) => api.listSources({ agent_id: agentId }, { signal }),
@@ -75,10 +75,7 @@ export function Sources({ agentId }: { agentId: string }) {
               Add a website, a page or a text, or drop files here. It answers from them alone.
             </Empty>
           ) : (
-            <>
-              {data.length > SEARCHABLE && <SearchField label="Search sources" onSearch={setSearched} />}
-              <SourceList sources={data.toReversed().filter((source) => textOf(source).includes(searched.toLowerCase()))} />
-            </>
+            <SourceList agentId={agentId} sources={data.toReversed()} onDeleted={query.reload} />
           )
         }
       </Loaded>
@@ -97,14 +94,94 @@ export function Sources({ agentId }: { agentId: string }) {
   );
 }
 
-function SourceList({ sources }: { sources: readonly Source[] }) {
-  if (sources.length === 0) return <Empty title="Nothing was found">No source has this in its name, its address or its state.</Empty>;
+interface ListProps {
+  agentId: string;
+  sources: readonly Source[];
+  onDeleted: () => void;
+}
+
+/** The sources, of which the user can find some and delete several. */
+function SourceList({ agentId, sources, onDeleted }: ListProps) {
+  const [searched, setSearched] = useState("");
+  const [state, setState] = useState<Source["status"] | "">("");
+  const [chosenIds, setChosenIds] = useState<readonly string[]>([]);
+  const found = sources.filter((one) => (state === "" || one.status === state) && textOf(one).includes(searched.toLowerCase()));
+  // Only what is visible is deleted.
+  const chosen = found.filter(({ id }) => chosenIds.includes(id));
+  const choose = (id: string, isChosen: boolean) => setChosenIds([...chosenIds.filter((other) => other !== id), ...(isChosen ? [id] : [])]);
   return (
-    <ul class="stack sources">
-      {sources.map((source) => (
-        <SourceCard key={source.id} source={source} />
-      ))}
-    </ul>
+    <>
+      {sources.length > SEARCHABLE && (
+        <div class="inline-form">
+          <SearchField label="Search sources" onSearch={setSearched} />
+          <Select label="State" hideLabel options={STATES} value={state} onChoose={setState} />
+        </div>
+      )}
+      {chosen.length > 0 && <Chosen agentId={agentId} chosen={chosen} onClear={() => setChosenIds([])} onDeleted={onDeleted} />}
+      {found.length === 0 ? (
+        <Empty title="Nothing was found">No source has this in its name, its address or its state.</Empty>
+      ) : (
+        <ul class="stack sources">
+          {found.map((source) => (
+            <SourceCard
+              key={source.id}
+              source={source}
+              isChosen={chosenIds.includes(source.id)}
+              onChoose={(isChosen) => choose(source.id, isChosen)}
+            />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+/** The bar above the list while sources are selected. */
+function Chosen({
+  agentId,
+  chosen,
+  onClear,
+  onDeleted,
+}: {
+  agentId: string;
+  chosen: readonly Source[];
+  onClear: () => void;
+  onDeleted: () => void;
+}) {
+  const [isAsking, setAsking] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const count = chosen.length === 1 ? "one source" : `${formatNumber(chosen.length)} sources`;
+  const remove = async () => {
+    setBusy(true);
+    await attempt(async () => {
+      for (const { id } of chosen) await api.deleteSource({ agent_id: agentId, source_id: id });
+      onClear();
+    }, "Deleted");
+    setBusy(false);
+    setAsking(false);
+    onDeleted();
+  };
+  return (
+    <div class="banner" role="group" aria-label="Selected sources">
+      <span class="grow">{count} selected</span>
+      <Button onClick={onClear}>Clear</Button>
+      <Button variant="danger" onClick={() => setAsking(true)}>
+        Delete …
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={`Delete ${count}`}
+          confirm="Delete"
+          isDanger
+          isBusy={isBusy}
+          onClose={() => setAsking(false)}
+          onConfirm={() => void remove()}
+        >
+          <p class="clamp-5">{chosen.map(({ name }) => name).join(", ")}</p>
+          <p>The agent no longer answers from them. This cannot be undone.</p>
+        </Confirm>
+      )}
+    </div>
   );
 }
 
@@ -115,12 +192,28 @@ function textOf({ name, url, type, status }: Source): string {
 
 export const SOURCE_STATUS = { pending: "Waiting to be read", processing: "Being read", ready: "Ready", failed: "Failed" } as const;
 
-function SourceCard({ source }: { source: Source }) {
+const STATES = [["", "All states"], ...Object.entries(SOURCE_STATUS)] as [Source["status"] | "", string][];
+
+interface CardProps {
+  source: Source;
+  isChosen: boolean;
+  onChoose: (isChosen: boolean) => void;
+}
+
+function SourceCard({ source, isChosen, onChoose }: CardProps) {
   const { id, name, url, status, error, last_synced_at: syncedAt, type } = source;
   return (
     <li class="card">
       <div class="card-top">
-        <Link href={`/sources/${id}`}>
+        {hasScope("knowledge:write") && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${name}`}
+            checked={isChosen}
+            onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+          />
+        )}
+        <Link href={`/sources/${id}`} class="grow">
           <strong>{name}</strong>
         </Link>
         <span class={`status ${status}`}>{SOURCE_STATUS[status]}</span>

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { openPage, service } from "./browser.ts";
+import { createWorkspace, signIn } from "./workspace.ts";
+
+test("a curated answer is edited where it is listed", async () => {
+  const workspace = await createWorkspace();
+  const answers = `/agents/${workspace.agentId}/answers`;
+  await workspace.call("POST", answers, { question: "Do you deliver to Norway?", answer: "Yes." });
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge/answers`);
+  await page.getByRole("button", { name: "Edit: Do you deliver to Norway?" }).click();
+  await page.getByRole("dialog").getByLabel("Answer", { exact: true }).fill("Yes, within five days.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Yes, within five days.").waitFor();
+  const { data } = await workspace.call<{ data: unknown[] }>("GET", answers);
+  expect(data).toMatchObject([{ question: "Do you deliver to Norway?", answer: "Yes, within five days." }]);
+});
+
+test("sources are filtered by state, several are deleted at once, and a long name makes nothing scroll sideways", async () => {
+  const workspace = await createWorkspace();
+  const sources = `/agents/${workspace.agentId}/sources`;
+  const long = "Terms_and_conditions_of_the_Acme_trading_company_".repeat(4);
+  for (const name of ["Delivery", "Prices", "Returns", "Stock", "Size guide", long]) {
+    await workspace.call("POST", sources, { type: "text", name, text: `${name}: see the shop.` });
+  }
+  const { page } = await openPage({ viewport: { width: 375, height: 720 } });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  const listed = page.getByRole("region", { name: "Sources" }).getByRole("listitem");
+  await expect.poll(() => listed.count()).toBe(6);
+  expect(await page.locator("main").evaluate((main) => main.scrollWidth)).toBe(375);
+  await page.getByLabel("State").selectOption("Failed");
+  await page.getByText("Nothing was found").waitFor();
+  await page.getByLabel("State").selectOption("All states");
+  await page.getByLabel("Select Delivery").check();
+  await page.getByLabel("Select Prices").check();
+  await page.getByText("2 sources selected").waitFor();
+  // What a search hides is not deleted.
+  await page.getByLabel("Search sources").fill("prices");
+  await page.getByText("one source selected").waitFor();
+  await page.getByLabel("Search sources").fill("");
+  await page.getByText("2 sources selected").waitFor();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await expect.poll(() => listed.count()).toBe(4);
+  const { data } = await workspace.call<{ data: { name: string }[] }>("GET", sources);
+  expect(data.map(({ name }) => name)).toEqual(["Returns", "Stock", "Size guide", long]);
+});
+
+test("the questions that the agent could not answer lead to their conversations", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Do you deliver to Norway?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/analytics`);
+  await page.getByRole("link", { name: "Read the conversations in which they were asked" }).click();
+  await page.getByRole("link", { name: "Open the conversation" }).click();
+  await expect.poll(() => page.url()).toContain(`/inbox/${id}`);
+});
