@@ -2406,6 +2406,10 @@ export interface Operations {
       assignee_id?: string | undefined;
       /** Only conversations with unread messages. The `total` is then the number of unread conversations. */
       unread?: "true" | undefined;
+      /** Only conversations of this visitor. It cannot be combined with `q`. */
+      visitor_id?: string | undefined;
+      /** Whether the list begins with the newest or the oldest activity. `oldest` cannot be combined with `q`. */
+      order?: "newest" | "oldest" | undefined;
     };
     answer: Schemas["ConversationPage"];
   };
@@ -2511,6 +2515,8 @@ export interface Operations {
       q?: string | undefined;
       /** Only leads left at or after this time. */
       created_since?: string | undefined;
+      /** Only leads of this visitor. It cannot be combined with `q`. */
+      visitor_id?: string | undefined;
     };
     answer: Schemas["LeadPage"];
   };

@@ -34,7 +34,7 @@ export interface Question {
   conversationId: string;
   /** Whether it starts the conversation. */
   isNew: boolean;
-  /** The subject of a new conversation, on channels that have one. */
+  /** The subject of a new conversation; by default the beginning of the message. */
   subject?: string;
   channel: Channel;
   message: string;

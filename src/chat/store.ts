@@ -9,6 +9,7 @@ import {
   messageTime,
   NEWEST_MESSAGE_FIRST,
   recordAnswer,
+  SUBJECT_LENGTH,
   transitionConversation,
 } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
@@ -21,7 +22,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transact } from "../platform/db/sql.ts";
-import { normalizeEmail } from "../platform/text.ts";
+import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { Answer } from "./answer.ts";
@@ -86,9 +87,12 @@ function windowsFor({ messageLimit, isNew, nowMs }: Question): VisitorWindow[] {
   return messageLimit && !(messageLimit.onlyOutsideQuota && isNew) ? windowsOf(messageLimit, nowMs) : [];
 }
 
-/** Leaves out fields that no statement uses. Statements are compiled for each shape of their values, and callers choose these shapes. */
+/**
+ * Leaves out fields that no statement uses, and adds the subject of a new conversation. Statements are compiled for each shape of their
+ * values, and callers choose these shapes.
+ */
 function storedPart({ filter: _filter, earlier: _earlier, ...question }: Question): Question {
-  return question;
+  return question.isNew ? { ...question, subject: question.subject ?? toSingleLine(question.message, SUBJECT_LENGTH) } : question;
 }
 
 interface BeginValues {

@@ -15,6 +15,7 @@ import { filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+import { SUBJECT_LENGTH } from "../conversations/store.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { apiVisitor } from "./question.ts";
@@ -26,9 +27,6 @@ import { endUserSchema } from "./wire.ts";
 export const teamRoutes = createRouter("Conversations");
 
 const conversationParams = z.object({ conversation_id: uuid() });
-
-/** A mail without a subject gets this many characters of its text as the subject. */
-const SUBJECT_LENGTH = 80;
 
 /** The limit is from RFC 5321, section 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
@@ -89,10 +87,10 @@ const startRoute = createRoute({
 });
 
 teamRoutes.openapi(startRoute, async (c) => {
-  const { agent_id: agentId, channel, to, user, subject, content, author = null } = c.req.valid("json");
+  const { agent_id: agentId, to, user, subject, content, author = null } = c.req.valid("json");
   const first: FirstMessage = {
     agentId,
-    subject: subject ? toSingleLine(subject, subject.length) : channel === "email" ? toSingleLine(content, SUBJECT_LENGTH) : null,
+    subject: subject ? toSingleLine(subject, subject.length) : toSingleLine(content, SUBJECT_LENGTH),
     content,
     author,
     to: to ? { channel: "email", email: to.email, name: to.name ?? null } : { channel: "api", user: user ? apiVisitor(user) : null },

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -18,6 +18,7 @@ export interface ConversationFilter {
   assigneeId?: string | undefined;
   /** Only conversations with messages that the team has not read. */
   isUnread?: boolean | undefined;
+  visitorId?: string | undefined;
 }
 
 /** Triggers count conversations by the day of their last activity, and by spans of this many days, of which a year has eleven. */
@@ -29,7 +30,12 @@ const SPAN_DAYS = 32;
  */
 const DEEP_OFFSET = 2_000;
 
-interface ReadPage extends Page {
+/** A page of the list, which begins with the newest activity unless it is `isOldestFirst`. */
+export interface OrderedPage extends Page {
+  isOldestFirst?: boolean | undefined;
+}
+
+interface ReadPage extends OrderedPage {
   isDeep: boolean;
 }
 
@@ -39,16 +45,16 @@ interface Since {
   nextSpan: number;
 }
 
-/** Reads one page of conversations by last activity, newest first, plus one row if there is another page; then the total. */
-export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
-  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !isOfTeam(filter);
+/** Reads one page of conversations by last activity, plus one row if there is another page; then the total. */
+export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: OrderedPage) {
+  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter);
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
   const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
   return selectPage(db, workspaceId, filter, { ...page, isDeep }, since);
 }
 
 const selectPage = compiled((db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {
-  return [selectListed(db, pageIds(workspaceId, filter, page)), countAll(db, workspaceId, filter, since)] as const;
+  return [selectListed(db, pageIds(workspaceId, filter, page), page.isOldestFirst), countAll(db, workspaceId, filter, since)] as const;
 });
 
 /** Lists these conversations by last activity, newest first. */
@@ -57,7 +63,8 @@ export const listConversations = compiled((db, workspaceId: string, conversation
 );
 
 /** Selects the records of these conversations, with the role of the latest message and the question that waits for the team. */
-function selectListed(db: Database, ids: SQL) {
+function selectListed(db: Database, ids: SQL, isOldestFirst = false) {
+  const inOrder = isOldestFirst ? asc : desc;
   const lastMessageRole = sql<MessageRole | null>`(SELECT m.role FROM ${messages} m WHERE m.id = c.latest_message_id)`;
   const questionPreview = sql<string | null>`CASE WHEN c.status = 'needs_human' THEN (
     SELECT substr(m.content, 1, ${PREVIEW_LENGTH}) FROM ${messages} m
@@ -71,17 +78,19 @@ function selectListed(db: Database, ids: SQL) {
     })
     .from(c)
     .where(inArray(c.id, ids))
-    .orderBy(desc(c.updatedAt), desc(c.id));
+    .orderBy(inOrder(c.updatedAt), inOrder(c.id));
 }
 
 /** SQL: the ids of a page. It reads only indexes: each status is an index range in the order of the list, and the ranges are merged. */
-function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep }: ReadPage): SQL {
-  const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
+function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor, isDeep, isOldestFirst }: ReadPage): SQL {
+  const isAfter = isOldestFirst ? sql`>` : sql`<`;
+  const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) ${isAfter} (${cursor.atMs}, ${cursor.id})`;
+  const direction = isOldestFirst ? sql`ASC` : sql`DESC`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
   const ranges = rangesOf(workspaceId, filter, and(after, below));
   const withStart = isDeep ? sql`WITH start AS MATERIALIZED (${startOfPage(workspaceId, filter, offset)}) ` : sql``;
   const skipped = isDeep ? sql`${offset} - coalesce((SELECT skipped FROM start), 0)` : sql`${offset}`;
-  const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at DESC, id DESC LIMIT ${limit} + 1 OFFSET ${skipped}`;
+  const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at ${direction}, id ${direction} LIMIT ${limit} + 1 OFFSET ${skipped}`;
   return sql`(${withStart}SELECT id FROM (${merged}))`;
 }
 
@@ -94,23 +103,24 @@ function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL
   });
 }
 
-/** Whether the filter selects assigned or unread conversations. They have their own indexes, and are few enough to be counted. */
-function isOfTeam({ assigneeId, isUnread }: ConversationFilter): boolean {
-  return assigneeId !== undefined || isUnread === true;
+/** Whether the filter selects assigned or unread conversations, or those of a visitor. They have their own indexes, and are few enough to be counted. */
+function isSelective({ assigneeId, isUnread, visitorId }: ConversationFilter): boolean {
+  return assigneeId !== undefined || isUnread === true || visitorId !== undefined;
 }
 
 /** Names the index of the filter. Otherwise the planner would choose a less selective one, and read far more conversations. */
-function indexOf({ assigneeId, isUnread }: ConversationFilter): SQL {
+function indexOf({ assigneeId, isUnread, visitorId }: ConversationFilter): SQL {
+  if (visitorId !== undefined) return sql`INDEXED BY conversations_visitor`;
   if (isUnread) return sql`INDEXED BY conversations_unread`;
   return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;
 }
 
 function countAll(db: Database, workspaceId: string, filter: ConversationFilter, since: Since) {
-  if (isOfTeam(filter)) return countOfTeam(db, workspaceId, filter);
+  if (isSelective(filter)) return countSelected(db, workspaceId, filter);
   return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, since);
 }
 
-function countOfTeam(db: Database, workspaceId: string, filter: ConversationFilter) {
+function countSelected(db: Database, workspaceId: string, filter: ConversationFilter) {
   const ranges = sql.join(rangesOf(workspaceId, filter), sql` UNION ALL `);
   return db.select({ total: sql<number>`count(*)`.as("total") }).from(sql`(${ranges})`);
 }
@@ -177,12 +187,13 @@ function hasKey(table: typeof conversations | Counters, { agentId, channel }: Co
 }
 
 function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
-  const { sinceMs, status, assigneeId, isUnread } = filter;
+  const { sinceMs, status, assigneeId, isUnread, visitorId } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
     assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
+    visitorId === undefined ? undefined : eq(conversations.visitorId, visitorId),
     // The value is not bound, because SQLite would then not use the partial index.
     isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),

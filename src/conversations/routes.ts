@@ -46,14 +46,16 @@ const listConversations = createRoute({
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
   responses: {
-    200: orCsv(jsonResponse(conversationPageSchema, "A page of conversations, newest activity first.")),
+    200: orCsv(jsonResponse(conversationPageSchema, "A page of conversations, by last activity.")),
     ...errorResponses(403, 422),
   },
 });
 
 conversationRoutes.openapi(listConversations, async (c) => {
-  const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
-  const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
+  const { agent_id: agentId, status, channel, updated_since: sinceMs, q, order, ...query } = c.req.valid("query");
+  const { assignee_id: assigneeId, visitor_id: visitorId, unread, ...page } = query;
+  const of = { agentId, status, channel, sinceMs, assigneeId, visitorId };
+  const filter = { ...of, isUnread: unread !== undefined, isOldestFirst: order === "oldest" };
   const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
   if (wantsCsv(c)) {
     const readRows = async (asked: Page) => (await listConversationRows(operationOf(c), { ...filter, ...asked, q })) ?? refuseIndexing();

@@ -19,7 +19,12 @@ interface Found {
   total: number;
 }
 
-type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined };
+type MaybeSearch = Omit<ConversationQuery, "q"> & {
+  q?: string | undefined;
+  /** Only without `q`, like `isOldestFirst`: the index does not know them. */
+  visitorId?: string | undefined;
+  isOldestFirst?: boolean | undefined;
+};
 
 /**
  * Reads one page of conversations by last activity, and the total. With `q`, the index finds them.
@@ -28,8 +33,8 @@ type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined };
 export async function findConversations(op: Operation, { q, ...query }: MaybeSearch): Promise<Found | undefined> {
   const { db, workspaceId } = op;
   if (!q) {
-    const { limit, offset, cursor, ...filter } = query;
-    const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, { limit, offset, cursor }));
+    const { limit, offset, cursor, isOldestFirst, ...filter } = query;
+    const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, { limit, offset, cursor, isOldestFirst }));
     return { rows, matches: new Map(), total: counted?.total ?? 0 };
   }
   const result = await search(op, { ...query, q });
@@ -57,8 +62,8 @@ export async function findConversations(op: Operation, { q, ...query }: MaybeSea
 export async function listConversationRows(op: Operation, { q, ...query }: MaybeSearch): Promise<ListedRow[] | undefined> {
   const { db, workspaceId } = op;
   if (!q) {
-    const { limit, offset, cursor, ...filter } = query;
-    const [page] = pageConversations(db, workspaceId, filter, { limit, offset, cursor });
+    const { limit, offset, cursor, isOldestFirst, ...filter } = query;
+    const [page] = pageConversations(db, workspaceId, filter, { limit, offset, cursor, isOldestFirst });
     return (await db.batch([page]))[0];
   }
   const result = await search(op, { ...query, q });

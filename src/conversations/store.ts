@@ -101,6 +101,9 @@ export function messageTime({ conversationId }: { conversationId: string }, nowM
   return sql`(SELECT max(${nowMs}, last_message_at + (message_count > 0)) FROM ${conversations} WHERE id = ${conversationId})`;
 }
 
+/** The characters of the first message that are the subject of a conversation without one. */
+export const SUBJECT_LENGTH = 80;
+
 /** The characters of a message that a conversation's preview shows. */
 export const PREVIEW_LENGTH = 200;
 

@@ -202,27 +202,38 @@ export const listedConversationSchema = conversationSchema
 
 export const conversationPageSchema = cursorPageOf(listedConversationSchema, "ConversationPage");
 
-export const conversationQuery = cursorQuery.extend({
-  agent_id: uuid().optional(),
-  status: z.enum(CONVERSATION_STATUSES).optional().meta({ description: "Only conversations with this status.", example: "needs_human" }),
-  channel: z.enum(CHANNELS).optional().meta({ description: "Only conversations of this channel." }),
-  updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after this time." }),
-  q: z.string().max(200).optional().meta({
-    description:
-      "Only conversations with a message or note that contains all these words or beginnings of words, or whose subject and visitor contain them. Case and accents do not matter. Text in quotation marks must match word for word.",
-    example: "refund late",
-  }),
-  assignee_id: z
-    .string()
-    .min(1)
-    .max(128)
-    .optional()
-    .meta({ description: "Only conversations that are assigned to this member of the team.", example: "grace" }),
-  unread: z
-    .enum(["true"])
-    .optional()
-    .meta({ description: "Only conversations with unread messages. The `total` is then the number of unread conversations." }),
-});
+export const conversationQuery = cursorQuery
+  .extend({
+    agent_id: uuid().optional(),
+    status: z.enum(CONVERSATION_STATUSES).optional().meta({ description: "Only conversations with this status.", example: "needs_human" }),
+    channel: z.enum(CHANNELS).optional().meta({ description: "Only conversations of this channel." }),
+    updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after this time." }),
+    q: z.string().max(200).optional().meta({
+      description:
+        "Only conversations with a message or note that contains all these words or beginnings of words, or whose subject and visitor contain them. Case and accents do not matter. Text in quotation marks must match word for word.",
+      example: "refund late",
+    }),
+    assignee_id: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .meta({ description: "Only conversations that are assigned to this member of the team.", example: "grace" }),
+    unread: z
+      .enum(["true"])
+      .optional()
+      .meta({ description: "Only conversations with unread messages. The `total` is then the number of unread conversations." }),
+    visitor_id: uuid().optional().meta({ description: "Only conversations of this visitor. It cannot be combined with `q`." }),
+    order: z
+      .enum(["newest", "oldest"])
+      .default("newest")
+      .meta({ description: "Whether the list begins with the newest or the oldest activity. `oldest` cannot be combined with `q`." }),
+  })
+  .refine(({ q, visitor_id: visitorId }) => !q || visitorId === undefined, {
+    ...valueErrorParams("send either q or visitor_id"),
+    path: ["visitor_id"],
+  })
+  .refine(({ q, order }) => !q || order === "newest", { ...valueErrorParams("a search has its newest activity first"), path: ["order"] });
 
 export const conversationUpdateSchema = z
   .object({

@@ -22,10 +22,10 @@ const listLeadsRoute = createRoute({
 });
 
 leadRoutes.openapi(listLeadsRoute, async (c) => {
-  const { agent_id: agentId, q, created_since: sinceMs, ...page } = c.req.valid("query");
+  const { agent_id: agentId, q, created_since: sinceMs, visitor_id: visitorId, ...page } = c.req.valid("query");
   const op = operationOf(c);
   const positionOf = (row: LeadRow) => ({ atMs: row.createdAt, id: row.id });
-  const filter = { agentId, q, sinceMs };
+  const filter = { agentId, q, sinceMs, visitorId };
   if (wantsCsv(c)) {
     const readRows = (asked: Page) => listLeadRows(op, { ...filter, ...asked });
     return csvResponse(c, { name: "leads", columns: leadColumns, cursor: page.cursor, readRows, positionOf, toItem: toLead });

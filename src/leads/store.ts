@@ -12,20 +12,23 @@ import { mayBeSent } from "../workspaces/visitor-store.ts";
 export interface LeadFilter {
   agentId?: string | undefined;
   sinceMs?: number | undefined;
+  visitorId?: string | undefined;
 }
 
 /** Reads one page of leads, newest first, plus one row if there is another page; then the total. */
 export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter, { limit, offset, cursor }: Page) {
-  const after = cursor && sql`(${leads.createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
+  // The few leads of a visitor are sorted: without the plus, the planner would read all leads of the workspace in their order.
+  const createdAt = filter.visitorId === undefined ? sql`${leads.createdAt}` : sql`+${leads.createdAt}`;
+  const after = cursor && sql`(${createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
   return [
     db
       .select()
       .from(leads)
       .where(and(...conditions(workspaceId, filter), after))
-      .orderBy(desc(leads.createdAt), desc(leads.id))
+      .orderBy(desc(createdAt), desc(leads.id))
       .limit(limit + 1)
       .offset(offset),
-    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs),
+    countAll(db, workspaceId, filter),
   ] as const;
 }
 
@@ -75,6 +78,16 @@ export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readon
     .returning({ id: leads.id });
 }
 
+function countAll(db: Database, workspaceId: string, filter: LeadFilter) {
+  if (filter.visitorId !== undefined) {
+    return db
+      .select({ total: sql<number>`count(*)`.as("total") })
+      .from(leads)
+      .where(and(...conditions(workspaceId, filter)));
+  }
+  return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs);
+}
+
 /** Sums the counters that triggers maintain, one row for each agent. */
 function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
   const isAgent = agentId === undefined ? undefined : eq(leadCounts.agentId, agentId);
@@ -96,11 +109,12 @@ function countSince(db: Database, workspaceId: string, filter: LeadFilter, since
     .where(and(eq(leadDays.workspaceId, workspaceId), gte(leadDays.day, nextDay), isAgent));
 }
 
-function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL | undefined)[] {
+function conditions(workspaceId: string, { agentId, sinceMs, visitorId }: LeadFilter): (SQL | undefined)[] {
   return [
     eq(leads.workspaceId, workspaceId),
     agentId === undefined ? undefined : eq(leads.agentId, agentId),
     sinceMs === undefined ? undefined : gte(leads.createdAt, sinceMs),
+    visitorId === undefined ? undefined : eq(leads.visitorId, visitorId),
   ];
 }
 

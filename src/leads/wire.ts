@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { CsvColumns } from "../platform/http/csv.ts";
 import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
 import type { LeadRow } from "./leads.ts";
 
 const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -32,15 +33,21 @@ export const leadSchema = z
 
 export const leadPageSchema = cursorPageOf(leadSchema, "LeadPage");
 
-export const leadQuery = cursorQuery.extend({
-  agent_id: uuid().optional(),
-  q: z.string().max(200).optional().meta({
-    description:
-      "Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone.",
-    example: "ann@",
-  }),
-  created_since: timeQuery().optional().meta({ description: "Only leads left at or after this time." }),
-});
+export const leadQuery = cursorQuery
+  .extend({
+    agent_id: uuid().optional(),
+    q: z.string().max(200).optional().meta({
+      description:
+        "Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone.",
+      example: "ann@",
+    }),
+    created_since: timeQuery().optional().meta({ description: "Only leads left at or after this time." }),
+    visitor_id: uuid().optional().meta({ description: "Only leads of this visitor. It cannot be combined with `q`." }),
+  })
+  .refine(({ q, visitor_id: visitorId }) => !q || visitorId === undefined, {
+    ...valueErrorParams("send either q or visitor_id"),
+    path: ["visitor_id"],
+  });
 
 /** Returns the wire record of a lead. */
 export function toLead(row: LeadRow): z.infer<typeof leadSchema> {

@@ -45,15 +45,18 @@ export const inputs = {
   fetch: z.object({ id: z.string().max(2_100).meta({ description: "The id of a search result." }), cursor: cursor() }),
   ask_agent: chatFields.extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
   list_agents: z.object({ cursor: cursor() }),
-  list_conversations: conversationQuery.pick({ q: true, status: true, channel: true, updated_since: true, assignee_id: true }).extend({
-    agent_id: ofAgent(),
-    unread: z.boolean().optional().meta({ description: "True: only those with messages that wait for the team to read them." }),
-    cursor: cursor(),
-  }),
+  list_conversations: z
+    .object(conversationQuery.shape)
+    .pick({ q: true, status: true, channel: true, updated_since: true, assignee_id: true })
+    .extend({
+      agent_id: ofAgent(),
+      unread: z.boolean().optional().meta({ description: "True: only those with messages that wait for the team to read them." }),
+      cursor: cursor(),
+    }),
   get_conversation: z.object({ conversation_id: conversationId(), cursor: cursor() }),
   reply_to_conversation: replyInSchema.extend({ conversation_id: conversationId(), idempotency_key: idempotencyKey() }),
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
-  list_leads: leadQuery.pick({ q: true, created_since: true }).extend({ agent_id: ofAgent(), cursor: cursor() }),
+  list_leads: z.object(leadQuery.shape).pick({ q: true, created_since: true }).extend({ agent_id: ofAgent(), cursor: cursor() }),
   get_analytics: z.object({
     days: z.int().gte(1).lte(365).default(30).meta({ description: "The number of days, including today." }),
     agent_id: ofAgent(),

@@ -80,7 +80,7 @@ test("over the API the conversation is the user's, with its events, and no first
   const { status, body } = await workspace.call("POST", "/conversations", first);
   expect([status, body]).toMatchObject([
     201,
-    { channel: "api", subject: null, visitor: { anon_id: "api:u-1", external_id: "u-1", verified: true } },
+    { channel: "api", subject: "How do you like it?", visitor: { anon_id: "api:u-1", external_id: "u-1", verified: true } },
   ]);
   const { messages, ...conversation } = (await workspace.call("GET", `/conversations/${body.id}`)).body;
   expect(body).toEqual({ ...conversation, messages });

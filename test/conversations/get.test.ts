@@ -25,7 +25,7 @@ test("an answered conversation has every field", async () => {
     agent_id: agent.id,
     channel: "api",
     status: "ai_handled",
-    subject: null,
+    subject: "When are refunds paid?",
     tags: [],
     assignee: null,
     visitor: { id: id(), anon_id: "api:u1", external_id: "u1", name: "Ann", email: "ann@example.com", verified: true },

@@ -11,6 +11,7 @@ async function populate(count: number, apartMs = 1000) {
   const workspace = await createWorkspace();
   const shard = shardOf(workspace.id);
   const agents = [newId(shard, Date.now()), newId(shard, Date.now())];
+  const visitors = [newId(shard, Date.now()), newId(shard, Date.now())];
   const rows = Array.from({ length: count }, (_, at) => ({
     id: newId(shard, Date.now()),
     agent_id: agents[at % 2]!,
@@ -18,13 +19,14 @@ async function populate(count: number, apartMs = 1000) {
     channel: CHANNELS[Math.floor(at / 5) % 5]!,
     assignee_id: ["grace", "ada", null][at % 3]!,
     unread: at % 4 === 0 ? "true" : undefined,
+    visitor_id: visitors[Math.floor(at / 3) % 2]!,
     at_ms: START_MS + at * apartMs,
   }));
-  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, assignee_id, assignee_name, unread_count, last_message_at, created_at, updated_at)
+  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, assignee_id, assignee_name, visitor_id, unread_count, last_message_at, created_at, updated_at)
     SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'assignee_id', value ->> 'assignee_id',
-      value ->> 'unread' IS NOT NULL, value ->> 'at_ms', value ->> 'at_ms', value ->> 'at_ms' FROM json_each(?2)`;
+      value ->> 'visitor_id', value ->> 'unread' IS NOT NULL, value ->> 'at_ms', value ->> 'at_ms', value ->> 'at_ms' FROM json_each(?2)`;
   await databases[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
-  return { workspace, agents, rows: rows.toReversed() };
+  return { workspace, agents, visitors, rows: rows.toReversed() };
 }
 
 /** Every choice of values, one for each name. */
@@ -36,7 +38,7 @@ function combine(choices: Record<string, (string | undefined)[]>): Record<string
 }
 
 test("every filter, alone and combined, gives the right page and the exact total", async () => {
-  const { workspace, agents, rows } = await populate(200);
+  const { workspace, agents, visitors, rows } = await populate(200);
   const filters = combine({
     agent_id: [undefined, agents[0]],
     status: [undefined, "needs_human"],
@@ -44,8 +46,9 @@ test("every filter, alone and combined, gives the right page and the exact total
     updated_since: [undefined, new Date(START_MS + 120_000).toISOString()],
     assignee_id: [undefined, "grace"],
     unread: [undefined, "true"],
+    visitor_id: [undefined, visitors[1]],
   });
-  expect(filters).toHaveLength(64);
+  expect(filters).toHaveLength(128);
   for (const filter of filters) {
     const wanted = rows.filter(
       (row) =>
@@ -54,6 +57,7 @@ test("every filter, alone and combined, gives the right page and the exact total
         (filter["channel"] ?? row.channel) === row.channel &&
         (filter["assignee_id"] ?? row.assignee_id) === row.assignee_id &&
         (filter["unread"] ?? row.unread) === row.unread &&
+        (filter["visitor_id"] ?? row.visitor_id) === row.visitor_id &&
         row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
     );
     const { body } = await workspace.call(
@@ -63,6 +67,24 @@ test("every filter, alone and combined, gives the right page and the exact total
     expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(2, 9).map(({ id }) => id));
     expect(body).toMatchObject({ total: wanted.length, limit: 7, offset: 2, has_more: wanted.length > 9 });
   }
+});
+
+test("a list that begins with the oldest activity is the same list in reverse, also past the first page", async () => {
+  const { workspace, rows } = await populate(45);
+  for (const filter of [{}, { status: "needs_human" }, { unread: "true" }]) {
+    const wanted = rows
+      .filter((row) => Object.entries(filter).every(([name, value]) => row[name as keyof typeof row] === value))
+      .toReversed();
+    const parameters = new URLSearchParams({ ...filter, order: "oldest", limit: "5" }).toString();
+    const { body: first } = await workspace.call("GET", `/conversations?${parameters}`);
+    const { body: second } = await workspace.call("GET", `/conversations?${parameters}&cursor=${first.next_cursor}`);
+    const { body: third } = await workspace.call("GET", `/conversations?${parameters}&offset=10`);
+    const shown = [first, second, third].flatMap(({ data }: any) => data.map(({ id }: any) => id));
+    expect(shown).toEqual(wanted.slice(0, 15).map(({ id }) => id));
+    expect(first.total).toBe(wanted.length);
+  }
+  const search = await workspace.call("GET", "/conversations?q=parcel&order=oldest");
+  expect(search.body.detail).toMatchObject([{ loc: ["query", "order"] }]);
 });
 
 test("the cursor visits every conversation once while others move to the top", async () => {

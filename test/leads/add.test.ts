@@ -180,6 +180,7 @@ test("no statement reads a whole table", async () => {
     ...pageLeads(db, workspace.id, {}, page),
     ...pageLeads(db, workspace.id, { agentId: workspace.id, sinceMs: START_MS }, page),
     ...pageLeads(db, workspace.id, { agentId: workspace.id }, page),
+    ...pageLeads(db, workspace.id, { visitorId: workspace.id }, page),
     listLeads(db, workspace.id, [workspace.id]),
     markIndexed(db, workspace.id, [workspace.id], START_MS),
     eraseLeadRows(db, workspace.id, [workspace.id]),
@@ -193,7 +194,8 @@ test("no statement reads a whole table", async () => {
       sql,
     ).toEqual([]);
     // Lists come in the order of an index; a person's few, and what is asked for by identifier, are read one by one.
-    if (sql.includes("json_each")) expect(steps[0], sql).toMatch(/^SEARCH leads USING .*\(id=\?\)$/);
+    if (sql.includes('visitor_id" =')) expect(steps[0], sql).toMatch(/^SEARCH leads USING .*\(workspace_id=\? AND visitor_id=\?\)$/);
+    else if (sql.includes("json_each")) expect(steps[0], sql).toMatch(/^SEARCH leads USING .*\(id=\?\)$/);
     else
       expect(
         steps.filter((step) => step.includes("TEMP B-TREE")),

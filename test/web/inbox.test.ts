@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openPage, operate, service } from "./browser.ts";
+import { openPage, operate, send, service } from "./browser.ts";
 import { createWorkspace, signIn } from "./workspace.ts";
 
 const rows = (page: Page) => page.locator(".conversation-list .row");
@@ -80,25 +80,25 @@ test("a resolution is undone, by the message or by a key, and a held key resolve
   const statusOf = async (id: string) => (await workspace.call<{ status: string }>("GET", `/conversations/${id}`)).status;
   const { page } = await openPage();
   await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/inbox/${second}`);
-  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  await page.goto(`${service.url}/console/#/inbox/${first}`);
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
   // A key that is held is repeated by the system.
   await page.keyboard.down("e");
-  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
   await page.keyboard.down("e");
   await page.keyboard.down("e");
   await page.keyboard.up("e");
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
   expect([await statusOf(first), await statusOf(second)]).toEqual(["needs_human", "needs_human"]);
   await page.getByRole("button", { name: "Resolve", exact: true }).click();
-  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
-  await page.keyboard.press("z");
   await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
-  await expect.poll(() => statusOf(second)).toBe("needs_human");
-  await workspace.call("PATCH", `/conversations/${second}`, { status: "resolved" });
+  await page.keyboard.press("z");
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await expect.poll(() => statusOf(first)).toBe("needs_human");
+  await workspace.call("PATCH", `/conversations/${first}`, { status: "resolved" });
   await page.getByRole("button", { name: "Reopen" }).click();
-  await expect.poll(() => statusOf(second)).toBe("human_active");
+  await expect.poll(() => statusOf(first)).toBe("human_active");
 });
 
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
@@ -181,4 +181,86 @@ test("the operator is asked before a plan changes, and an event is sent again on
     .click();
   await team.getByText("A test is not sent again").waitFor();
   expect(await team.getByRole("button", { name: "Send again" }).count()).toBe(0);
+});
+
+test("those who wait longest come first, and an unnamed visitor's contact details and other conversations are shown", async () => {
+  const workspace = await createWorkspace();
+  const widget = (path: string, body: object) =>
+    send<{ visitor_token: string; conversation_id: string }>("POST", `/widget/v1/agents/${workspace.agentId}/${path}`, "none", body);
+  const { visitor_token, conversation_id } = await widget("messages", { message: "Where is my parcel?" });
+  const { conversation_id: other } = await widget("messages", { message: "And my refund?", visitor_token });
+  await workspace.call("PATCH", `/conversations/${other}`, { status: "resolved" });
+  const late = await workspace.ask("Do you deliver to Norway?", "Emmy Noether");
+  // Asking again does not cost a visitor the place.
+  await widget("messages", { message: "Hello?", visitor_token, conversation_id });
+  await widget("leads", { name: "Ada", email: "ada@lovelace.example", phone: "0123", visitor_token, conversation_id });
+  const { page } = await openPage({ viewport: { width: 1440, height: 900 } });
+  await signIn(page, workspace.key);
+  await expect.poll(() => rows(page).count()).toBe(2);
+  expect(await rows(page).nth(0).innerText()).toMatch(/Where is my parcel\?[^]*Widget/);
+  await rows(page).nth(0).click();
+  const details = page.getByRole("complementary", { name: "Details" });
+  await details.getByText("Waiting since").waitFor();
+  await details.getByRole("link", { name: "ada@lovelace.example" }).waitFor();
+  await details.getByText("0123").waitFor();
+  await details.getByRole("link", { name: "And my refund?" }).click();
+  await page.getByRole("log").getByText("And my refund?").waitFor();
+  expect(await details.getByText("Waiting since").count()).toBe(0);
+  await page.goto(`${service.url}/console/#/inbox/${late}`);
+  await page.getByRole("heading", { name: "Emmy Noether" }).waitFor();
+});
+
+test("the filter is in the address: a reload and the way back keep it, and no other page has it", async () => {
+  const workspace = await createWorkspace();
+  await workspace.ask("Where is my parcel?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await page.getByLabel("Search conversations").fill("parcel");
+  await page.waitForURL(/\?view=all&q=parcel#/);
+  await rows(page).first().click();
+  await page.getByLabel("Reply to the visitor").waitFor();
+  await page.reload();
+  await expect.poll(() => page.getByLabel("Search conversations").inputValue()).toBe("parcel");
+  expect(await page.getByRole("button", { name: "All", exact: true }).getAttribute("aria-pressed")).toBe("true");
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("heading", { name: "Settings" }).waitFor();
+  expect(page.url()).not.toContain("view=");
+  await page.goBack();
+  await expect.poll(() => page.getByRole("button", { name: "All", exact: true }).getAttribute("aria-pressed")).toBe("true");
+});
+
+test("the title counts who waits, and another window is told only if that was asked for", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage({ permissions: ["notifications"] });
+  // A page in the background of a browser without windows has the focus all the same.
+  await page.addInitScript(() => {
+    document.hasFocus = () => false;
+    const shown: string[] = [];
+    Object.assign(window, { shown });
+    window.Notification = class extends EventTarget {
+      static readonly permission = "granted";
+      static requestPermission = async () => "granted";
+      constructor(title: string) {
+        super();
+        shown.push(title);
+      }
+    } as unknown as typeof Notification;
+  });
+  const shown = () => page.evaluate(() => (window as unknown as { shown: string[] }).shown.length);
+  await signIn(page, workspace.key);
+  await page.getByText("Nobody is waiting").waitFor();
+  await workspace.ask("Is anybody there?");
+  await page.waitForFunction(() => document.title.startsWith("(1) Inbox"));
+  expect(await shown()).toBe(0);
+  await page.getByRole("button", { name: "Alerts" }).click();
+  const notification = page.getByRole("dialog", { name: "Alerts" }).getByLabel("Show a notification");
+  expect([await notification.isChecked(), await page.getByLabel("Play a sound").isChecked()]).toEqual([false, false]);
+  await notification.click();
+  await expect.poll(() => notification.isChecked()).toBe(true);
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Settings" }).click();
+  await workspace.ask("Hello?");
+  await page.waitForFunction(() => document.title.startsWith("(2) Settings"));
+  expect(await shown()).toBe(1);
 });

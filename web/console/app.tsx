@@ -9,6 +9,7 @@ import { Navigation } from "./navigation.tsx";
 import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
 import { hasEnded, hasScope, session, signInLink } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
+import { pageTitle, useWaiting } from "./waiting.ts";
 import { Dialog, openDialogs } from "./ui/dialog.tsx";
 import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
 import { dismissErrors, Toasts } from "./ui/toast.tsx";
@@ -26,6 +27,7 @@ export function App({ problem }: { problem: string | undefined }) {
 }
 
 function Console({ pages }: { pages: readonly Page[] }) {
+  useWaiting();
   const allowed = pages.filter(({ scope }) => scope === undefined || hasScope(scope));
   return (
     <div class="console">
@@ -66,7 +68,7 @@ function PageOutlet({ page }: { page: Page }) {
     }
   };
   useEffect(() => {
-    document.title = `${page.title} – Support Agent Service`;
+    pageTitle.value = page.title;
     if (!loaded.has(page.path)) void load();
     return dismissErrors;
   }, [page]);

@@ -10,7 +10,7 @@ import { attempt } from "../ui/toast.tsx";
 import { Composer, type Sending } from "./composer.tsx";
 import { Details } from "./details.tsx";
 import { Transcript } from "./transcript.tsx";
-import { Status, titleOf } from "./words.tsx";
+import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
 
@@ -87,6 +87,7 @@ interface HeaderProps extends Omit<Props, "id"> {
 
 function Header({ conversation, onClose, onResolved, change, showsDetails, onDetails }: HeaderProps) {
   const { status } = conversation;
+  const title = titleOf(conversation);
   const mayWrite = hasScope("conversations:write");
   const resolve = async () => {
     if (await change({ status: "resolved" })) onResolved(status);
@@ -107,9 +108,10 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
     <header class="conversation-header">
       <IconButton icon="back" label="Back to the list" class="only-narrow" onClick={onClose} />
       <div class="conversation-title">
-        <h2>{titleOf(conversation)}</h2>
+        <h2>{title}</h2>
         <p>
-          <Status status={status} /> {conversation.subject}
+          <Status status={status} />{" "}
+          {[CHANNEL_WORDS[conversation.channel], conversation.subject].filter((text) => text && text !== title).join(" · ")}
         </p>
       </div>
       {mayWrite && (

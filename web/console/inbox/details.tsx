@@ -1,12 +1,14 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import type { Schemas } from "../api.ts";
+import { Link } from "wouter-preact";
+import { api, type Schemas } from "../api.ts";
+import { useQuery } from "../query.ts";
 import { hasScope, session } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Time } from "../ui/format.tsx";
+import { formatNumber, Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
 import { memberId } from "./list.tsx";
-import { CHANNEL_WORDS, HANDOFF_WORDS } from "./words.tsx";
+import { CHANNEL_WORDS, HANDOFF_WORDS, Status } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
 
@@ -26,16 +28,20 @@ export function Details({ conversation, change, onClose }: { conversation: Conve
             ["Email", visitor?.email],
             ["Your id", visitor?.external_id],
             ["Identity", visitor && (visitor.verified ? "Verified" : "Not verified")],
+            ["Visitor id", visitor && !visitor.external_id ? <code key="visitor">{visitor.anon_id}</code> : null],
           ]}
         />
       </Section>
+      {visitor && hasScope("leads:read") && <ContactDetails visitorId={visitor.id} />}
       {handoff && (
         <Section title="Hand-off">
           <p>{HANDOFF_WORDS[handoff.reason]}</p>
           {handoff.summary && <p class="quiet">{handoff.summary}</p>}
-          <p class="quiet">
-            Waiting since <Time at={handoff.requested_at} />
-          </p>
+          {conversation.status === "needs_human" && (
+            <p class="quiet">
+              Waiting since <Time at={handoff.requested_at} />
+            </p>
+          )}
         </Section>
       )}
       <Section title="Assigned to">
@@ -56,7 +62,73 @@ export function Details({ conversation, change, onClose }: { conversation: Conve
           ]}
         />
       </Section>
+      {visitor && <OtherConversations visitorId={visitor.id} openId={conversation.id} />}
     </aside>
+  );
+}
+
+/** What the visitor entered in the contact form, latest first. */
+function ContactDetails({ visitorId }: { visitorId: string }) {
+  const { data: leads } = useQuery(
+    visitorId,
+    async (signal) => (await api.listLeads({ visitor_id: visitorId, limit: 3 }, { signal })).data,
+    ({ kind }) => kind === "lead",
+  );
+  if (!leads?.length) return null;
+  return (
+    <Section title="Contact form">
+      {leads.map(({ id, name, email, phone, message, custom_fields: fields, source_url: page, created_at: at }) => (
+        <Facts
+          key={id}
+          facts={[
+            ["Name", name],
+            [
+              "Email",
+              email && (
+                <a key="email" href={`mailto:${encodeURIComponent(email)}`}>
+                  {email}
+                </a>
+              ),
+            ],
+            ["Phone", phone],
+            ["Message", message],
+            ...Object.entries(fields).map(([label, value]): [string, string] => [
+              label,
+              typeof value === "string" ? value : JSON.stringify(value),
+            ]),
+            ["Page", page],
+            ["Sent", <Time key="sent" at={at} />],
+          ]}
+        />
+      ))}
+    </Section>
+  );
+}
+
+const MAX_OTHERS = 10;
+
+/** The visitor's other conversations, latest first. */
+function OtherConversations({ visitorId, openId }: { visitorId: string; openId: string }) {
+  const { data: page } = useQuery(
+    visitorId,
+    (signal) => api.listConversations({ visitor_id: visitorId, limit: MAX_OTHERS + 1 }, { signal }),
+    ({ kind }) => kind === "conversation",
+  );
+  const others = (page?.data ?? []).filter(({ id }) => id !== openId);
+  if (others.length === 0) return null;
+  return (
+    <Section title={`Other conversations (${formatNumber(page!.total - 1)})`}>
+      <ul class="others">
+        {others.slice(0, MAX_OTHERS).map(({ id, subject, status, last_message_at: at }) => (
+          <li key={id}>
+            <Link href={`/${id}`}>{subject ?? "Without words"}</Link>
+            <span class="quiet">
+              <Status status={status} /> · <Time at={at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 

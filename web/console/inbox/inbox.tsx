@@ -9,13 +9,13 @@ import { Empty } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
-import { ConversationList, type Filter, type ListedConversation, useConversations } from "./list.tsx";
+import { ConversationList, type Filter, type ListedConversation, readFilter, useConversations } from "./list.tsx";
 
 /** The inbox of the team: the list of conversations, the open one, and its details. */
 export function Inbox() {
   const [path, navigate] = useLocation();
   const openId = path.split("/")[1] || undefined;
-  const [filter, setFilter] = useState<Filter>({ view: "waiting" });
+  const [filter, setFilter] = useFilter();
   const list = useConversations(filter);
   useEffect(forgetOldDrafts, []);
   useEffect(() => showPresence(openId ?? null, false), [openId]);
@@ -52,6 +52,29 @@ export function Inbox() {
       )}
     </div>
   );
+}
+
+/** The filter when the inbox was last left. */
+let lastFilter: Filter = { view: "waiting" };
+
+/** The filter of the list. It is in the address, so that a reload, a bookmark and the way back keep it. */
+function useFilter(): [Filter, (filter: Filter) => void] {
+  const [filter, setFilter] = useState(() => readFilter(location.search) ?? lastFilter);
+  useEffect(() => {
+    const { view, q } = (lastFilter = filter);
+    const parameters = new URLSearchParams({ ...(view !== "waiting" && { view }), ...(q && { q }) }).toString();
+    history.replaceState(history.state, "", `${location.pathname}${parameters && `?${parameters}`}${location.hash}`);
+  }, [filter]);
+  useEffect(() => {
+    const onBack = () => setFilter(readFilter(location.search) ?? { view: "waiting" });
+    addEventListener("popstate", onBack);
+    return () => {
+      removeEventListener("popstate", onBack);
+      // The filter is of no other page.
+      history.replaceState(history.state, "", location.pathname + location.hash);
+    };
+  }, []);
+  return [filter, setFilter];
 }
 
 /** Offers to undo the latest resolution. `onResolved` takes the conversation and the status that it had before. */

@@ -2,19 +2,22 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { type ListWindow, useListWindow } from "../lists.ts";
 import { useQuery } from "../query.ts";
+import { useAgents } from "../agents.tsx";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
+import { waiting } from "../waiting.ts";
+import { AlertsButton } from "./alerts.tsx";
 import { hasDraft } from "./drafts.ts";
-import { Status, titleOf } from "./words.tsx";
+import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
 export type ListedConversation = Schemas["ConversationPage"]["data"][number];
 
 const VIEWS = [
-  { id: "waiting", text: "Waiting", input: { status: "needs_human" } },
+  { id: "waiting", text: "Waiting", input: { status: "needs_human", order: "oldest" } },
   { id: "team", text: "With the team", input: { status: "human_active" } },
   { id: "mine", text: "Mine", input: {} },
   { id: "unread", text: "Unread", input: { unread: "true" } },
@@ -28,12 +31,21 @@ export interface Filter {
   q?: string | undefined;
 }
 
+/** Reads a filter from the query of an address; undefined if there is none. */
+export function readFilter(query: string): Filter | undefined {
+  const parameters = new URLSearchParams(query);
+  const view = VIEWS.find(({ id }) => id === parameters.get("view"))?.id;
+  const q = parameters.get("q") ?? undefined;
+  return view === undefined && q === undefined ? undefined : { view: view ?? "waiting", q };
+}
+
 /** The height of a row with two lines of preview, in pixels. */
 const ROW_HEIGHT = 108;
 
 function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
-  return { ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q }) };
+  // A search has its newest activity first.
+  return { ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q, order: "newest" as const }) };
 }
 
 /** The id of the signed-in user as an assignee. */
@@ -44,9 +56,20 @@ export function memberId(): string {
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {
   return useListWindow(
     JSON.stringify(filter),
-    (page, options) => api.listConversations({ ...inputOf(filter), ...page }, options),
+    async (place, options) => {
+      const page = await api.listConversations({ ...inputOf(filter), ...place }, options);
+      const isWhole = page.total <= page.data.length;
+      // The API orders by activity, and a visitor who asks again has waited since the hand-off.
+      if (filter.view === "waiting" && !filter.q && isWhole) page.data.sort((one, other) => (waitsSince(one) < waitsSince(other) ? -1 : 1));
+      return page;
+    },
     ({ kind }) => kind === "conversation",
   );
+}
+
+/** Since when a conversation waits for the team, or else its latest activity. */
+function waitsSince({ status, handoff, last_message_at: at }: ListedConversation): string {
+  return (status === "needs_human" && handoff?.requested_at) || at;
 }
 
 interface Props {
@@ -67,8 +90,11 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
   return (
     <section class="conversation-list" aria-label="Conversations" ref={section}>
       <header>
-        <h1>Inbox</h1>
-        <SearchField label="Search conversations" onSearch={(q) => onFilter({ ...filter, q })} toHits={toHits} />
+        <div class="card-top">
+          <h1>Inbox</h1>
+          <AlertsButton />
+        </div>
+        <SearchField label="Search conversations" q={filter.q} onSearch={(q) => onFilter({ ...filter, q })} toHits={toHits} />
         <Views filter={filter} onFilter={onFilter} />
         {elsewhere > 0 && (
           <p class="quiet">
@@ -107,9 +133,8 @@ function useFocusOnHits(section: { current: HTMLElement | null }, list: ListWind
 }
 
 function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
-  const waiting = useCount({ view: "waiting" });
   const unread = useCount({ view: "unread" });
-  const counts: Partial<Record<Filter["view"], number>> = { ...(waiting && { waiting }), ...(unread && { unread }) };
+  const counts: Partial<Record<Filter["view"], number>> = { ...(waiting.value && { waiting: waiting.value }), ...(unread && { unread }) };
   return (
     <div class="chips" role="group" aria-label="Show">
       {VIEWS.map(({ id, text }) => (
@@ -130,18 +155,21 @@ function useCount(filter: Filter, isWanted = true): number | undefined {
 }
 
 function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
-  const { id, unread_count: unread, last_message_at: at, assignee, match } = conversation;
+  const { id, unread_count: unread, channel, agent_id: agentId, assignee, match } = conversation;
+  const { data: agents = [] } = useAgents();
+  const agent = agents.length > 1 ? agents.find((one) => one.id === agentId)?.name : undefined;
   return (
     <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
       <span class="row-top">
         <strong>{titleOf(conversation)}</strong>
-        <Time at={at} />
+        <Time at={waitsSince(conversation)} />
       </span>
       <span class="preview">
         {match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : previewOf(conversation)}
       </span>
       <span class="row-bottom">
         <Status status={conversation.status} />
+        <span class="quiet origin">{[CHANNEL_WORDS[channel], agent].filter(Boolean).join(" · ")}</span>
         {assignee && <span class="tag">{assignee.name}</span>}
         {unread > 0 && (
           <span class="count" aria-label={`${unread} unread`}>

@@ -31,7 +31,7 @@ export function Status({ status }: { status: Conversation["status"] }) {
   return <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>;
 }
 
-/** The title of a conversation in lists: its visitor, otherwise its subject. */
+/** The title of a conversation: its visitor, otherwise its first words. */
 export function titleOf({ visitor, subject }: Pick<Conversation, "visitor" | "subject">): string {
   return visitor?.name || visitor?.email || subject || "Visitor";
 }

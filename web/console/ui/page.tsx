@@ -20,13 +20,15 @@ const TYPING_PAUSE_MS = 120;
 
 interface SearchProps {
   label: string;
+  /** What is searched for at first. */
+  q?: string | undefined;
   onSearch: (q: string) => void;
   /** Moves the focus to the hits: called on Enter and ↓. */
   toHits?: () => void;
 }
 
 /** A search field, which searches when the user pauses typing or presses Enter. Esc clears it, and `/` moves the focus to it. */
-export function SearchField({ label, onSearch, toHits }: SearchProps) {
+export function SearchField({ label, q = "", onSearch, toHits }: SearchProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   // By the end of the pause, another view may be shown.
@@ -44,6 +46,7 @@ export function SearchField({ label, onSearch, toHits }: SearchProps) {
         type="search"
         aria-label={label}
         placeholder="Search"
+        defaultValue={q}
         data-search
         onInput={({ currentTarget: input }) => {
           clearTimeout(timer.current);
