@@ -210,7 +210,7 @@ test("those who wait longest come first, and an unnamed visitor's contact detail
   await page.getByRole("heading", { name: "Emmy Noether" }).waitFor();
 });
 
-test("the filter is in the address: a reload and the way back keep it, and no other page has it", async () => {
+test("the filter is in the address: a reload and a visit of another page keep it, and no other page has it", async () => {
   const workspace = await createWorkspace();
   await workspace.ask("Where is my parcel?");
   const { page } = await openPage();
@@ -226,8 +226,9 @@ test("the filter is in the address: a reload and the way back keep it, and no ot
   await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("heading", { name: "Settings" }).waitFor();
   expect(page.url()).not.toContain("view=");
-  await page.goBack();
-  await expect.poll(() => page.getByRole("button", { name: "All", exact: true }).getAttribute("aria-pressed")).toBe("true");
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.waitForURL(/\?view=all&q=parcel#/);
+  expect(await page.getByRole("button", { name: "All", exact: true }).getAttribute("aria-pressed")).toBe("true");
 });
 
 test("the title counts who waits, and another window is told only if that was asked for", async () => {
