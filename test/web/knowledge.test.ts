@@ -54,6 +54,7 @@ test("the questions that the agent could not answer lead to their conversations"
   const { page } = await openPage();
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/analytics`);
+  expect(await page.locator(".u-legend").innerText()).not.toContain("--");
   await page.getByRole("link", { name: "Read the conversations in which they were asked" }).click();
   await page.getByRole("link", { name: "Open the conversation" }).click();
   await expect.poll(() => page.url()).toContain(`/inbox/${id}`);

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Schemas } from "../api.ts";
+import { theme } from "../theme.ts";
 import { Button } from "../ui/button.tsx";
 import { formatNumber } from "../ui/format.tsx";
 import { Table } from "../ui/table.tsx";
@@ -47,7 +48,14 @@ function Chart({ daily }: { daily: readonly Day[] }) {
   useEffect(() => {
     const parent = element.current!;
     const axis = { stroke: colourOf(parent, "--text-quiet"), grid: { stroke: colourOf(parent, "--line"), width: 1 } };
-    const line = (label: string, name: string) => ({ label, stroke: colourOf(parent, name), width: 2, points: { show: false } });
+    const line = (label: string, name: string) => ({
+      label,
+      stroke: colourOf(parent, name),
+      width: 2,
+      points: { show: false },
+      // The legend has a value only while the pointer is on a day.
+      value: (_: uPlot, value: number | null) => (value === null ? "" : formatNumber(value)),
+    });
     const plot = new uPlot(
       {
         width: parent.clientWidth,
@@ -55,7 +63,7 @@ function Chart({ daily }: { daily: readonly Day[] }) {
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
         axes: [{ ...axis, values: (_, times) => times.map(dayOf) }, axis],
         series: [
-          { value: (_, seconds) => (seconds === null ? "" : dayOf(seconds)) },
+          { label: "Day", value: (_, seconds) => (seconds === null ? "" : dayOf(seconds)) },
           line("Conversations", "--accent"),
           line("Handed over", "--danger"),
         ],
@@ -73,7 +81,7 @@ function Chart({ daily }: { daily: readonly Day[] }) {
       observer.disconnect();
       plot.destroy();
     };
-  }, [daily]);
+  }, [daily, theme.value]);
   return (
     <div
       ref={element}
