@@ -67,6 +67,7 @@ test("a text source is pending at first, and ready with its counts once it was r
   expect(created.status).toBe(202);
   const pending = {
     id: expect.any(String),
+    key: null,
     agent_id: agent.id,
     type: "text",
     name: "Handbook",
