@@ -4,6 +4,7 @@
  *   const client = createClient({ baseUrl: "https://support.example.com", apiKey: process.env.API_KEY! });
  *   const { answer } = await client.askAgent({ agent_id, body: { message: "How long do refunds take?" } });
  */
+import { toForm } from "./form.ts";
 import { type Operations, ROUTES, type Schemas } from "./schema.ts";
 import { type AnswerKey, followAnswer, type ResumePoint, type StreamEvent } from "./stream.ts";
 import { createMethods, createSender, type MethodsFor, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
@@ -52,6 +53,7 @@ export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion
 export function createClient(options: ClientOptions): Client {
   const surface: Surface = {
     routes: ROUTES,
+    toForm,
     token: () => options.apiKey,
     idempotencyKey: (_, { idempotencyKey = crypto.randomUUID() }: CallOptions) => idempotencyKey,
   };
@@ -59,16 +61,8 @@ export function createClient(options: ClientOptions): Client {
   const resume = (answer: AnswerKey, own: SignalOptions, id: string | undefined) => send("resumeAnswer", { ...answer }, own, id);
   const follow = (open: (id: string | undefined) => Promise<Response>, own: SignalOptions, from: ResumePoint = {}) =>
     followAnswer<Schemas["ChatAnswer"]>({ open, resume: (answer, id) => resume(answer, own, id), signal: own.signal, ...from }, options);
-  const methods = createMethods(surface, send) as Methods;
   return {
-    ...methods,
-    uploadSourceFile: async (input, own) => {
-      const { file, name } = input.body;
-      // A form would name the file "blob".
-      if (!("name" in file) && name === undefined)
-        throw new TypeError('The file is a Blob without a name. Send new File([blob], "manual.pdf"), or a name in the body.');
-      return methods.uploadSourceFile(input, own);
-    },
+    ...(createMethods(surface, send) as Methods),
     streamAnswer: ({ agent_id, body }, own = {}) => follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };

@@ -1235,7 +1235,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body may be a form with a file. */
+/** The method and the path of each operation. */
 export const ROUTES = {
   createWorkspace: ["POST", "/operator/v1/workspaces"],
   listWorkspaces: ["GET", "/operator/v1/workspaces"],
@@ -1261,4 +1261,4 @@ export const ROUTES = {
   importWorkspace: ["POST", "/operator/v1/workspaces/{workspace_id}/import"],
   abandonImport: ["DELETE", "/operator/v1/workspaces/{workspace_id}/import"],
   completeImport: ["POST", "/operator/v1/workspaces/{workspace_id}/import/complete"],
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

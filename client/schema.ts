@@ -2903,7 +2903,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body may be a form with a file. */
+/** The method and the path of each operation. */
 export const ROUTES = {
   getMe: ["GET", "/api/v1/me"],
   getUsage: ["GET", "/api/v1/usage"],
@@ -2934,8 +2934,8 @@ export const ROUTES = {
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],
-  uploadSourceFile: ["POST", "/api/v1/agents/{agent_id}/sources/files", "form"],
-  putSource: ["PUT", "/api/v1/agents/{agent_id}/sources/by-key/{source_key}", "form"],
+  uploadSourceFile: ["POST", "/api/v1/agents/{agent_id}/sources/files"],
+  putSource: ["PUT", "/api/v1/agents/{agent_id}/sources/by-key/{source_key}"],
   getSource: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   updateSource: ["PATCH", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   deleteSource: ["DELETE", "/api/v1/agents/{agent_id}/sources/{source_id}"],
@@ -2969,4 +2969,4 @@ export const ROUTES = {
   listDeliveries: ["GET", "/api/v1/webhooks/{webhook_id}/deliveries"],
   redeliverEvent: ["POST", "/api/v1/webhooks/deliveries/{delivery_id}/redeliver"],
   listEvents: ["GET", "/api/v1/events"],
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

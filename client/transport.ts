@@ -81,14 +81,16 @@ const DEFAULT_MAX_WAIT_SECONDS = 60;
 export const UNANSWERED_WAIT_SECONDS = 2;
 
 /** The parameters of path and query, and the body, of any operation. */
-type Input = Record<string, unknown>;
+type Input = Record<string, unknown> & { body?: object };
 
 /** Sends the request of an operation. */
 export type Send = (id: string, input: Input, options: SignalOptions, lastEventId?: string) => Promise<Response>;
 
 /** The differences between the APIs of the service. */
 export interface Surface {
-  routes: Readonly<Record<string, readonly [method: string, path: string, body?: "form"]>>;
+  routes: Readonly<Record<string, readonly [method: string, path: string]>>;
+  /** Encodes a body that has a file as a form; undefined for a body without a file. An API without files leaves it out. */
+  toForm?: (body: object) => FormData | undefined;
   /** The token that authenticates the next request. */
   token: () => string | undefined;
   /** The key with which a repeated POST takes effect once; undefined for an operation that takes none. */
@@ -96,15 +98,15 @@ export interface Surface {
 }
 
 /** Creates the function that sends requests with retries. A request that got no answer is only repeated if it cannot take effect twice. */
-export function createSender({ routes, token, idempotencyKey }: Surface, options: TransportOptions): Send {
+export function createSender({ routes, toForm, token, idempotencyKey }: Surface, options: TransportOptions): Send {
   const { baseUrl, retries = DEFAULT_RETRIES, maxWaitSeconds = DEFAULT_MAX_WAIT_SECONDS, wait = sleep } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init), onResponse } = options;
   return async (id, input, own, lastEventId) => {
     const { signal } = own;
-    const [method, path, bodyType] = routes[id]!;
+    const [method, path] = routes[id]!;
     const key = method === "POST" ? idempotencyKey(id, own) : undefined;
     const isRepeatable = method !== "POST" || key !== undefined;
-    const init = { ...requestOf({ method, bodyType, token: token(), key, lastEventId }, input.body), ...(signal && { signal }) };
+    const init = { ...requestOf({ method, toForm, token: token(), key, lastEventId }, input.body), ...(signal && { signal }) };
     const url = baseUrl.replace(/(?<!\/)\/+$/, "") + locationOf(path, input);
     for (let left = retries; ; left--) {
       const response = await fetch(url, init).catch((error: unknown) => {
@@ -122,21 +124,21 @@ export function createSender({ routes, token, idempotencyKey }: Surface, options
 
 interface RequestParts {
   method: string;
-  bodyType: "form" | undefined;
+  toForm: Surface["toForm"];
   token: string | undefined;
   key: string | undefined;
   lastEventId: string | undefined;
 }
 
-function requestOf({ method, bodyType, token, key, lastEventId }: RequestParts, body: unknown): RequestInit {
+function requestOf({ method, toForm, token, key, lastEventId }: RequestParts, body: object | undefined): RequestInit {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
   if (key !== undefined) headers["Idempotency-Key"] = key;
   if (lastEventId !== undefined) headers["Last-Event-ID"] = lastEventId;
   if (body === undefined) return { method, headers };
   // The runtime sets the content type of a form, which names its boundary.
-  if (bodyType === "form" && Object.values(body as object).some((value) => value instanceof Blob))
-    return { method, headers, body: formOf(body) };
+  const form = toForm?.(body);
+  if (form) return { method, headers, body: form };
   return { method, headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
@@ -170,16 +172,6 @@ type Method<Given, Answer, Options> = {} extends Given
 export type MethodsFor<Operations extends { [Id in keyof Operations]: { input: unknown; answer: unknown } }, Options> = {
   [Id in keyof Operations]: Method<Operations[Id]["input"], Operations[Id]["answer"], Options>;
 };
-
-/** Encodes a body as a form: files and texts as they are, other values as JSON. */
-function formOf(body: unknown): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(body as object)) {
-    if (value instanceof Blob) form.append(name, value);
-    else if (value !== undefined) form.append(name, typeof value === "string" ? value : JSON.stringify(value));
-  }
-  return form;
-}
 
 /** Waits; rejects with the signal's reason when the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -443,7 +443,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation, and whether its body may be a form with a file. */
+/** The method and the path of each operation. */
 export const ROUTES = {
   getWidgetSettings: ["GET", "/widget/v1/agents/{agent_id}"],
   sendVisitorMessage: ["POST", "/widget/v1/agents/{agent_id}/messages"],
@@ -456,4 +456,4 @@ export const ROUTES = {
   endVisitorSessions: ["POST", "/widget/v1/sessions/end"],
   rateVisitorAnswer: ["POST", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/feedback"],
   rateConversation: ["POST", "/widget/v1/conversations/{conversation_id}/csat"],
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

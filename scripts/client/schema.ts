@@ -121,10 +121,7 @@ export function generateSchemaModule(document: Document): string {
   const schemas = Object.entries(document.components.schemas).map(
     ([name, { description, ...schema }]) => `${toComment(description)}${name}: ${typeFor(schema)};`,
   );
-  const routes = operations.map(({ operationId, method, path, requestBody }) => {
-    const body = requestBody?.content[FORM] ? `, "form"` : "";
-    return `${operationId}: ["${method}", "${path}"${body}],`;
-  });
+  const routes = operations.map(({ operationId, method, path }) => `${operationId}: ["${method}", "${path}"],`);
   return `// Written by \`npm run client\` from the service's OpenAPI document. Do not edit.
 
 /** The records, and the bodies that requests have. */
@@ -137,10 +134,10 @@ export interface Operations {
 ${indent(operations.map(operationOf).join("\n"))}
 }
 
-/** The method and the path of each operation, and whether its body may be a form with a file. */
+/** The method and the path of each operation. */
 export const ROUTES = {
 ${indent(routes.join("\n"))}
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;
 `;
 }
 
