@@ -265,3 +265,37 @@ test("the title counts who waits, and another window is told only if that was as
   await page.waitForFunction(() => document.title.startsWith("(2) Settings"));
   expect(await shown()).toBe(1);
 });
+
+test("what is missing or taken is said at its field, and a key that reads no agents is told so", async () => {
+  const workspace = await createWorkspace();
+  const { slug } = (await workspace.call<{ workspace: { slug: string } }>("GET", "/me")).workspace;
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/keys`);
+  await page.getByRole("button", { name: "Create key" }).click();
+  const keys = page.getByRole("dialog", { name: "Create key" });
+  await keys.getByLabel("Name").fill("Shop backend");
+  await keys.getByRole("button", { name: "Create key" }).click();
+  await keys.getByRole("group", { name: "Scopes" }).getByText("Choose at least one scope.").waitFor();
+  await page.goto(`${service.url}/console/#/webhooks`);
+  await page.getByRole("button", { name: "Add endpoint" }).click();
+  const endpoint = page.getByRole("dialog", { name: "Add endpoint" });
+  await endpoint.getByLabel("URL").fill("https://example.com/hook");
+  await endpoint.getByLabel("All events").uncheck();
+  await endpoint.getByRole("button", { name: "Add endpoint" }).click();
+  await endpoint.getByRole("group", { name: "Events" }).getByText("Choose at least one event.").waitFor();
+  const { page: operator } = await openPage();
+  await signIn(operator, service.operatorToken);
+  await operator.getByRole("button", { name: "Create workspace" }).click();
+  const form = operator.getByRole("dialog", { name: "Create workspace" });
+  await form.getByLabel("Name").fill("Other");
+  await form.getByLabel("Slug").fill(slug);
+  await form.getByRole("button", { name: "Create workspace" }).click();
+  await form.getByRole("alert").waitFor();
+  expect(await form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
+  const blind = await createWorkspace(["knowledge:read"]);
+  const { page: other } = await openPage();
+  await signIn(other, blind.key);
+  await other.goto(`${service.url}/console/#/knowledge`);
+  await other.getByText("agents:read").waitFor();
+});

@@ -59,7 +59,15 @@ async function send(method: string, path: string, body?: unknown, accept = "appl
 }
 
 /** The user's input cannot be used; the message says why. */
-export class InputError extends Error {}
+export class InputError extends Error {
+  /** @param field the name of the field that is wrong; undefined if there is no such field. */
+  constructor(
+    message: string,
+    readonly field?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** Describes an error for the user. */
 export function errorText(error: unknown): string {

@@ -80,7 +80,10 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
 export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>
-      <p>Sign in again to go on where you were. What you wrote is kept.</p>
+      <p>
+        Sign in again to go on where you were. What you wrote is kept. If you came by a sign-in link and have no key, ask for a new link,
+        open it in another tab, and reload this page.
+      </p>
       <SignInForm />
     </Dialog>
   );

@@ -7,6 +7,7 @@ import { attempt } from "../ui/toast.tsx";
 import { Time } from "../ui/format.tsx";
 import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
+import { HANDOFF_WORDS } from "./words.tsx";
 
 type Message = Schemas["Message"];
 
@@ -15,7 +16,7 @@ const AT_END_PX = 80;
 
 /** The messages and notes of a conversation, scrolled to the latest. */
 export function Transcript({ conversation, sending }: { conversation: Schemas["ConversationWithMessages"]; sending: readonly Sending[] }) {
-  const { messages: latest } = conversation;
+  const { messages: latest, handoff } = conversation;
   const [earlier, setEarlier] = useState<readonly Message[]>([]);
   const [hasEarlier, setHasEarlier] = useState(conversation.has_more_messages);
   const scroller = useRef<HTMLDivElement>(null);
@@ -65,8 +66,13 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
           </Button>
         </p>
       )}
-      {messages.map((message) => (
-        <MessageView key={message.id} message={message} isTrial={conversation.channel === "playground"} />
+      {messages.map((message, at) => (
+        <MessageView
+          key={message.id}
+          message={message}
+          reason={handoff !== null && messages[at - 1]?.id === handoff.trigger_message_id ? HANDOFF_WORDS[handoff.reason] : undefined}
+          isTrial={conversation.channel === "playground"}
+        />
       ))}
       {sending.map(({ key, content, isNote }) => (
         <article key={key} class={`message ${isNote ? "note" : "human"} is-sending`}>
@@ -94,8 +100,8 @@ async function readBefore(conversationId: string, shown: number): Promise<{ mess
 
 const AUTHOR_WORDS: Record<Message["role"], string> = { user: "Visitor", assistant: "Agent", human: "Team", note: "Note", system: "" };
 
-/** @param isTrial whether the conversation is from the playground, where nobody is waiting for a reply. */
-function MessageView({ message, isTrial }: { message: Message; isTrial: boolean }) {
+/** @param reason why the message hands the conversation to the team, if that is known. @param isTrial whether the conversation is from the playground, where nobody is waiting for a reply. */
+function MessageView({ message, reason, isTrial }: { message: Message; reason: string | undefined; isTrial: boolean }) {
   const { role, author, content, created_at: at } = message;
   if (role === "system")
     return (
@@ -111,19 +117,19 @@ function MessageView({ message, isTrial }: { message: Message; isTrial: boolean 
         <Time at={at} />
       </header>
       <div class="bubble">{role === "user" ? <p class="plain">{content}</p> : <RichText text={content} />}</div>
-      {role === "assistant" && <AnswerFacts message={message} isTrial={isTrial} />}
+      {role === "assistant" && <AnswerFacts message={message} reason={reason} isTrial={isTrial} />}
     </article>
   );
 }
 
 /** The confidence and the sources of an answer. */
-function AnswerFacts({ message, isTrial }: { message: Message; isTrial: boolean }) {
+function AnswerFacts({ message, reason, isTrial }: { message: Message; reason: string | undefined; isTrial: boolean }) {
   const [isAsking, setAsking] = useState(false);
   const { citations, confidence, needs_human: needsHuman } = message;
   return (
     <footer>
       {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {confidence.toFixed(2)}</span>}
-      {needsHuman && <span>{isTrial ? "Would be handed to the team" : "Handed to the team"}</span>}
+      {needsHuman && <span>{`${isTrial ? "Would be handed" : "Handed"} to the team${reason ? `: ${reason}` : ""}`}</span>}
       {citations.map((citation, at) =>
         citation.url ? (
           <ExternalLink key={at} href={citation.url}>

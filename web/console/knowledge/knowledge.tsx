@@ -33,7 +33,9 @@ export function Knowledge() {
       <Loaded query={agents}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title="There is no agent yet">An agent has knowledge of its own. Create one in the settings.</Empty>
+            <NeedsScope scope="agents:read">
+              <Empty title="There is no agent yet">An agent has knowledge of its own. Create one in the settings.</Empty>
+            </NeedsScope>
           ) : (
             <>
               <nav class="tabs" aria-label="Knowledge">

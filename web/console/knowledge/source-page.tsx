@@ -117,11 +117,30 @@ function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: st
             "State",
             ({ status: own }) => <span class={`status ${own === "indexed" ? "ready" : own}`}>{own === "indexed" ? "read" : own}</span>,
           ],
-          ["Reason", ({ reason }) => reason?.replaceAll("_", " ") ?? "–"],
+          ["Reason", ({ reason }) => (reason === null ? "–" : crawlReason(reason))],
           ["In use", ({ in_use: inUse }) => (inUse ? "Yes" : "No")],
         ]}
         empty={<Empty title="No pages">Pages appear here as they are found.</Empty>}
       />
     </section>
   );
+}
+
+const CRAWL_REASONS: Record<string, string> = {
+  robots: "The site’s robots.txt does not allow it",
+  noindex: "The page asks not to be indexed",
+  timeout: "The site did not answer in time",
+  bad_redirect: "It redirects to an address that cannot be read",
+  redirect_loop: "Its redirects go in a circle",
+  too_many_redirects: "It redirects too often",
+  not_readable: "It has no text that can be read",
+};
+
+const HTTP = "http_";
+
+/** Says in words why a page was not read. */
+function crawlReason(reason: string): string {
+  if (reason === "http_404" || reason === "http_410") return "The page does not exist";
+  if (reason.startsWith(HTTP)) return `The site answered with the status ${reason.slice(HTTP.length)}`;
+  return CRAWL_REASONS[reason] ?? reason.replaceAll("_", " ");
 }

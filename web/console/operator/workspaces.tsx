@@ -1,4 +1,6 @@
 import { useState } from "preact/hooks";
+import { ApiError } from "../../../client/index.ts";
+import { InputError } from "../api.ts";
 import { Link, Route, Switch } from "wouter-preact";
 import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
@@ -70,14 +72,24 @@ function List() {
 
 function CreateForm({ onCreated }: { onCreated: () => void }) {
   const form = useForm(async ({ text }) => {
-    await operator.createWorkspace({ body: { name: text("name"), slug: text("slug"), plan: text("plan") as Workspace["plan"] } });
+    const body = { name: text("name"), slug: text("slug"), plan: text("plan") as Workspace["plan"] };
+    await operator.createWorkspace({ body }).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 409) throw new InputError(error.message, "slug");
+      throw error;
+    });
     showMessage("Created");
     onCreated();
   });
   return (
     <form class="stack" onSubmit={form.onSubmit}>
       <TextField label="Name" name="name" required maxLength={120} error={form.error} />
-      <TextField label="Slug" name="slug" required hint="Lower-case letters, digits and hyphens; it cannot be changed." />
+      <TextField
+        label="Slug"
+        name="slug"
+        required
+        error={form.errorAt("slug")}
+        hint="Lower-case letters, digits and hyphens; it cannot be changed."
+      />
       <Select label="Plan" name="plan" options={PLANS} value="free" />
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Create workspace

@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 import type { Query } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { Checkbox, TextField } from "../ui/field.tsx";
+import { InputError } from "../api.ts";
+import { Checkbox, FieldError, TextField } from "../ui/field.tsx";
 import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
@@ -104,7 +105,10 @@ interface FormProps {
 }
 
 function KeyForm({ grantable, onSubmit }: FormProps) {
-  const form = useForm(({ text, all }) => onSubmit({ name: text("name"), scopes: all("scopes") }));
+  const form = useForm(({ text, all }) => {
+    if (all("scopes").length === 0) throw new InputError("Choose at least one scope.", "scopes");
+    return onSubmit({ name: text("name"), scopes: all("scopes") });
+  });
   return (
     <form class="stack" onSubmit={form.onSubmit}>
       <TextField
@@ -126,6 +130,7 @@ function KeyForm({ grantable, onSubmit }: FormProps) {
             defaultChecked={grantable.length === 1}
           />
         ))}
+        <FieldError text={form.errorAt("scopes")} />
       </fieldset>
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Create key

@@ -30,12 +30,18 @@ function Labelled({ label, hint, error, hideLabel, children }: Common & { childr
           {hint}
         </p>
       )}
-      {error && (
-        <p class="field-error" id={noteId} role="alert">
-          {error}
-        </p>
-      )}
+      <FieldError id={noteId} text={error} />
     </div>
+  );
+}
+
+/** Says what is wrong with a field or a group of fields, if something is. */
+export function FieldError({ id, text }: { id?: string; text: string | undefined }) {
+  if (!text) return null;
+  return (
+    <p class="field-error" id={id} role="alert">
+      {text}
+    </p>
   );
 }
 

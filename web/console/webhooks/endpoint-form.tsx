@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import type { Schemas } from "../api.ts";
+import { InputError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { Checkbox, TextField } from "../ui/field.tsx";
+import { Checkbox, FieldError, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 
 type Events = Schemas["WebhookIn"]["events"];
@@ -17,15 +17,17 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
   const [getsAll, setGetsAll] = useState(webhook ? webhook.events.includes("*") : true);
   const {
     error,
+    errorAt,
     isBusy,
     onSubmit: save,
-  } = useForm(({ text, all }) =>
-    onSubmit({
+  } = useForm(({ text, all }) => {
+    if (!getsAll && all("events").length === 0) throw new InputError("Choose at least one event.", "events");
+    return onSubmit({
       url: text("url"),
       events: getsAll ? ["*"] : (all("events") as Events),
       description: text("description") || null,
-    }),
-  );
+    });
+  });
   return (
     <form class="stack" onSubmit={save}>
       <TextField label="URL" name="url" type="url" required placeholder="https://" defaultValue={webhook?.url ?? ""} error={error} />
@@ -51,6 +53,7 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
               }
             />
           ))}
+        <FieldError text={errorAt("events")} />
       </fieldset>
       <Button variant="primary" type="submit" isBusy={isBusy}>
         {submit}
