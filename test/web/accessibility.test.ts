@@ -67,6 +67,17 @@ test("everything is done by the keyboard, and the focus comes back", async () =>
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await chat.window.getByText("Waiting for a person").waitFor();
+  // Another view gets the focus, and gives it back to what opened it.
+  await chat.button("Leave contact details").press("Enter");
+  const field = chat.window.getByRole("textbox").first();
+  await expect.poll(() => field.evaluate((element) => (element.getRootNode() as ShadowRoot).activeElement === element)).toBe(true);
+  await page.keyboard.press("Escape");
+  const offer = chat.button("Leave contact details");
+  await expect.poll(() => offer.evaluate((element) => (element.getRootNode() as ShadowRoot).activeElement === element)).toBe(true);
+  await chat.button("Earlier conversations").press("Enter");
+  await expect.poll(focused).toBe("Back");
+  await page.keyboard.press("Enter");
+  await expect.poll(focused).toBe("Earlier conversations");
   await page.keyboard.press("Escape");
   await chat.window.waitFor({ state: "hidden" });
   await expect.poll(focused).toBe("Open chat");

@@ -145,6 +145,21 @@ function connectLauncher(host: Host, ui: Ui): void {
   });
 }
 
+/** What gets the focus when a view opens, and what opened it. */
+const FIRST_STOPS = { history: ".tool.back", contact: ".contact :is(input, select, textarea)" };
+const OPENERS = { history: ".tool.history", contact: ".notice .chip" };
+
+/** Goes back to the conversation, with the focus on what opened the view. */
+function leaveView({ view, focusComposer }: Ui, frame: Element): void {
+  const opener = view.value === "chat" ? undefined : OPENERS[view.value];
+  view.value = "chat";
+  requestAnimationFrame(() => {
+    const element = opener && frame.querySelector<HTMLElement>(opener);
+    if (element) element.focus();
+    else focusComposer();
+  });
+}
+
 const ROLES = { floating: "dialog", inline: "region", page: "main" } as const;
 
 function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
@@ -154,6 +169,9 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   const frame = useRef<HTMLDivElement>(null);
   useFullScreen(isFloating, frame);
   useKeptFocus(frame);
+  useEffect(() => {
+    if (view.value !== "chat") frame.current!.querySelector<HTMLElement>(FIRST_STOPS[view.value])?.focus();
+  }, [view.value]);
   return (
     <div
       ref={frame}
@@ -210,10 +228,8 @@ function onKeyDown(event: KeyboardEvent, ui: Ui): void {
   // Text that is typed here must not trigger shortcuts of the page.
   event.stopPropagation();
   if (event.key !== "Escape" || event.isComposing) return;
-  if (ui.view.value !== "chat") {
-    ui.view.value = "chat";
-    requestAnimationFrame(ui.focusComposer);
-  } else ui.close();
+  if (ui.view.value === "chat") ui.close();
+  else leaveView(ui, event.currentTarget as Element);
 }
 
 /** The screens on which the window covers the page, such as those of phones. */
@@ -261,20 +277,19 @@ function wrapFocus(event: KeyboardEvent, frame: HTMLElement): void {
 }
 
 function Header(): VNode {
-  const { settings, mode, chat, view, t, close, focusComposer } = useUi();
+  const ui = useUi();
+  const { settings, mode, chat, view, t, close, focusComposer } = ui;
   const isChat = view.value === "chat";
-  const showChat = () => {
-    view.value = "chat";
-    requestAnimationFrame(focusComposer);
-  };
   const startNew = () => {
     void chat.openConversation(undefined);
-    showChat();
+    requestAnimationFrame(focusComposer);
   };
   const title = { chat: settings.name, history: t("history"), contact: t("contact_title") }[view.value];
   return (
     <div class="head">
-      {!isChat && <HeadButton icon="back" label={t("back")} onClick={showChat} />}
+      {!isChat && (
+        <HeadButton icon="back" label={t("back")} onClick={({ currentTarget }) => leaveView(ui, currentTarget.closest(".window")!)} />
+      )}
       <div class="title">
         {mode === "page" ? <h1>{title}</h1> : <h2>{title}</h2>}
         {isChat && chat.status.value === "human_active" && <p>{t("human_title")}</p>}
@@ -286,7 +301,15 @@ function Header(): VNode {
   );
 }
 
-function HeadButton({ icon, label, onClick }: { icon: IconName; label: string; onClick: () => void }): VNode {
+function HeadButton({
+  icon,
+  label,
+  onClick,
+}: {
+  icon: IconName;
+  label: string;
+  onClick: (event: { currentTarget: Element }) => void;
+}): VNode {
   return (
     <button type="button" class={`tool ${icon}`} aria-label={label} title={label} onClick={onClick}>
       <Icon name={icon} />
