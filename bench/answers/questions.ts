@@ -94,6 +94,8 @@ function plain(text: string): string {
 
 interface Collection {
   name: string;
+  /** English by default. */
+  language?: string;
   passages: { id: string; text: string }[];
   tasks: {
     id: string;
@@ -119,7 +121,7 @@ export async function readData(file: string): Promise<QuestionSet> {
 }
 
 /** A task that first needs a question back is neither answerable nor not, and is left out. */
-function ofCollection({ name, passages, tasks }: Collection): QuestionSet {
+function ofCollection({ name, language = "en", passages, tasks }: Collection): QuestionSet {
   const questions = tasks
     .filter(({ answerability }) => answerability !== "underspecified")
     .map(({ id, turns, answerability, relevant }): Question => ({
@@ -129,7 +131,7 @@ function ofCollection({ name, passages, tasks }: Collection): QuestionSet {
       isRight: ({ sources }) => sources.some((source) => relevant.includes(source)),
       relevant: new Set(relevant),
     }));
-  return { name, group: name, language: "en", texts: passages.map(({ id, text }) => ({ name: id, text })), pairs: [], questions };
+  return { name, group: name, language, texts: passages.map(({ id, text }) => ({ name: id, text })), pairs: [], questions };
 }
 
 function ofCurated({ name, answers, queries }: Curated): QuestionSet {
