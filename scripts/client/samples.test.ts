@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "VISITOR", "WEBHOOK", "WORKSPACE"];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
@@ -108,6 +108,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
     SUPPORT_AGENT: "agent-1",
     AFTER: "message-1",
     COMPARE_TO: "evaluation-2",
+    SOURCE_KEY: "returns",
     TOOL_NAME: "order_status",
     VISITOR_TOKEN: "vt_1",
     OPERATOR_TOKEN: "op_1",
