@@ -122,7 +122,7 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
     expect(await opened.getByLabel("API key or operator token").count()).toBe(0);
   }
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Console" }).getByText("Grace Hopper").waitFor();
+  await page.getByRole("navigation", { name: "Console" }).getByText("Grace Hopper").first().waitFor();
   await late.getByRole("button", { name: "Sign in" }).click();
   await late.getByText("This link has been used").waitFor();
   await late.getByLabel("API key or operator token").waitFor();
