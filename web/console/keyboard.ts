@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Shortcut {
   key: string;
@@ -23,7 +23,8 @@ export function useShortcuts(map: Shortcuts, isActive = true): void {
   const keys = Object.entries(map)
     .map(([key, [label]]) => `${key} ${label}`)
     .join("\n");
-  useEffect(() => {
+  // A key that is pressed as soon as the component is shown already counts.
+  useLayoutEffect(() => {
     if (!isActive) return undefined;
     const own = Object.entries(latest.current).map(([key, [label, , repeats = false]]) => {
       return { key, label, repeats, run: () => latest.current[key]?.[1]() };

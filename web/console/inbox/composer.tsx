@@ -26,6 +26,9 @@ interface Props {
   onResolved: (before: Schemas["Conversation"]["status"]) => void;
 }
 
+/** Whether the reply or note that the user sent last is stored. */
+export let lastSent = Promise.resolve(true);
+
 /** The form for replies and notes. Its text survives a reload, a failed request, and the end of the session. */
 export function Composer(props: Props) {
   const { conversation } = props;
@@ -53,11 +56,13 @@ export function Composer(props: Props) {
     const { isNote } = draft;
     write({ text: "", isNote });
     const one = props.begin({ content, isNote });
-    if (await attempt(() => send(id, { content, isNote, resolve }))) {
+    lastSent = attempt(() => send(id, { content, isNote, resolve }));
+    if (await lastSent) {
       props.reload();
       // The reply, which cannot be undone, has taken the conversation.
       if (resolve) props.onResolved("human_active");
     } else {
+      lastSent = Promise.resolve(true);
       write({ text: content, isNote });
     }
     props.end(one);

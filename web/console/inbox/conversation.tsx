@@ -7,7 +7,7 @@ import { hasScope } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { Composer, type Sending } from "./composer.tsx";
+import { Composer, lastSent, type Sending } from "./composer.tsx";
 import { Details } from "./details.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
@@ -90,7 +90,8 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
   const title = titleOf(conversation);
   const mayWrite = hasScope("conversations:write");
   const resolve = async () => {
-    if (await change({ status: "resolved" })) onResolved(status);
+    // A reply takes the conversation, so one that is stored later would reopen it.
+    if ((await lastSent) && (await change({ status: "resolved" }))) onResolved(status);
   };
   const handBack = () => void change({ status: "open" }, "The agent answers again");
   const reopen = () => void change({ status: "human_active" }, "Reopened. The agent stays silent until you hand it back");
