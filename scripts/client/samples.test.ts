@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "VISITOR", "WEBHOOK", "WORKSPACE"];
+const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 

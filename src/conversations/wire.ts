@@ -223,7 +223,10 @@ export const conversationQuery = cursorQuery
       .enum(["true"])
       .optional()
       .meta({ description: "Only conversations with unread messages. The `total` is then the number of unread conversations." }),
-    visitor_id: uuid().optional().meta({ description: "Only conversations of this visitor. It cannot be combined with `q`." }),
+    // It has no example: samples send all parameters that have one, and `q` does.
+    visitor_id: uuid()
+      .optional()
+      .meta({ description: "Only conversations of this visitor. It cannot be combined with `q`.", example: undefined }),
     order: z
       .enum(["newest", "oldest"])
       .default("newest")

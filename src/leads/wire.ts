@@ -42,7 +42,8 @@ export const leadQuery = cursorQuery
       example: "ann@",
     }),
     created_since: timeQuery().optional().meta({ description: "Only leads left at or after this time." }),
-    visitor_id: uuid().optional().meta({ description: "Only leads of this visitor. It cannot be combined with `q`." }),
+    // It has no example: samples send all parameters that have one, and `q` does.
+    visitor_id: uuid().optional().meta({ description: "Only leads of this visitor. It cannot be combined with `q`.", example: undefined }),
   })
   .refine(({ q, visitor_id: visitorId }) => !q || visitorId === undefined, {
     ...valueErrorParams("send either q or visitor_id"),
