@@ -50,6 +50,9 @@ const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
 
 const BROWSER_TESTS = "test/web/**";
 
+/** The tests of faults wait most of their time, so two cores have work for four workers. */
+const maxWorkers = Math.max(4, availableParallelism());
+
 /** Tests of the service, which run in workerd. */
 const service = async () => ({
   extends: false as const,
@@ -88,6 +91,7 @@ const service = async () => ({
     include: ["test/**/*.test.ts"],
     exclude: [BROWSER_TESTS],
     isolate: false,
+    maxWorkers,
     setupFiles: ["./test/setup.ts"],
   },
 });
@@ -100,6 +104,7 @@ const browser = {
     ...TIMEOUTS,
     include: [`${BROWSER_TESTS}/*.test.ts`],
     isolate: false,
+    maxWorkers,
     globalSetup: ["./test/web/service.ts"],
   },
 };
@@ -114,8 +119,7 @@ export default defineConfig(async () => {
       taskTitleValueFormatTruncate: 0,
       sequence: { sequencer: LongFirst },
       reporters: ["default", closingLine],
-      // The tests of faults wait most of their time, so two cores have work for four workers.
-      maxWorkers: Math.max(4, availableParallelism()),
+      maxWorkers,
       projects: [service, ...(hasBrowser ? [browser] : [])],
     },
   };
