@@ -4,7 +4,7 @@ import type { AgentRow } from "./wire.ts";
 
 /*
  * The welcome and hand-off messages of agents. If the operator sets none, the agent is stored with the default texts below. Such
- * an agent welcomes visitors in its own language, and hands off in the visitor's language.
+ * an agent hands off in the visitor's language. The chat shows the welcome in the visitor's language, the API in the agent's.
  */
 
 export const DEFAULT_WELCOME = "Hello! How can I help?";

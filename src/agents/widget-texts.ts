@@ -39,6 +39,7 @@ export const WIDGET_TEXTS = [
   "answers_by_ai",
   "powered_by",
   "loading",
+  "welcome",
   // The field for messages.
   "message_label",
   "message_placeholder",

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES, VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
-import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
+import { handoffMessageOf, ownWelcome, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings, WIDGET_DESCRIPTIONS } from "../agents/widget-wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
 import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
@@ -44,6 +44,9 @@ export const settingsSchema = z
     welcome_message: z
       .string()
       .meta({ description: "The message that visitors read before they write.", example: "Hello! How can we help?" }),
+    is_default_welcome: z
+      .boolean()
+      .meta({ description: "Whether the welcome message is the default one. The chat then shows it in the visitor's language." }),
     handoff_message: z.string().meta({ description: "The message that visitors read when a human is needed." }),
     turnstile_site_key: z
       .string()
@@ -64,6 +67,7 @@ export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
     status,
     language,
     welcome_message: welcomeMessageOf(agent),
+    is_default_welcome: ownWelcome(agent) === undefined,
     handoff_message: handoffMessageOf(agent),
     turnstile_site_key,
     appearance,

@@ -55,3 +55,20 @@ test("the hosted page speaks the browser's language, or that of its address", as
   await page.locator("[lang=ar][dir=rtl] textarea").waitFor();
   expect(await page.locator("html").getAttribute("dir")).toBe("rtl");
 });
+
+test("a welcome of the agent's own stays, and the default one is in the language of the chat", async () => {
+  const languages = { en: {}, de: {}, fr: { welcome: "Bienvenue chez Acme" } };
+  const welcomes = async (settings: object) => {
+    const { id } = await call<{ id: string }>("POST", "/agents", { name: "Welcoming", languages, ...settings });
+    const { page } = await openPage();
+    const shown: string[] = [];
+    for (const language of ["de", "fr"]) {
+      await page.goto(`${service.url}/chat/${id}?lang=${language}`);
+      await page.locator(`[lang=${language}] textarea`).waitFor();
+      shown.push(await page.locator(".hello").innerText());
+    }
+    return shown;
+  };
+  expect(await welcomes({})).toEqual(["Hallo! Wie kann ich helfen?", "Bienvenue chez Acme"]);
+  expect(await welcomes({ welcome_message: "Welcome to Acme" })).toEqual(["Welcome to Acme", "Bienvenue chez Acme"]);
+});

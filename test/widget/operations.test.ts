@@ -43,6 +43,7 @@ describe("settings", () => {
       status: "active",
       language: "nl",
       welcome_message: "Hi!",
+      is_default_welcome: false,
       handoff_message: "A human comes.",
       turnstile_site_key: null,
       appearance: {

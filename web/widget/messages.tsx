@@ -84,8 +84,9 @@ function ToEnd({ isBehind, onClick }: { isBehind: ReadonlySignal<boolean>; onCli
 }
 
 function Greeting(): VNode {
-  const { settings, chat, t } = useUi();
-  const { welcome_message: welcome, appearance, status } = settings;
+  const { settings, chat, language, t } = useUi();
+  const { welcome_message: welcome, is_default_welcome: isDefault, languages, appearance, status } = settings;
+  const isTranslated = isDefault || languages[language]?.welcome !== undefined;
   return (
     <div class="greeting">
       {appearance.greeting && (
@@ -94,7 +95,7 @@ function Greeting(): VNode {
         </p>
       )}
       <p dir="auto" class={appearance.greeting ? "welcome" : "hello"}>
-        {welcome}
+        {isTranslated ? t("welcome") : welcome}
       </p>
       {appearance.suggestions.length > 0 && status === "active" && (
         <ul class="suggestions" aria-label={t("suggestions")}>

@@ -42,7 +42,8 @@ export function ChatPreview({ agent, appearance }: { agent: AgentSettings; appea
 async function mountChat(agent: AgentSettings): Promise<HTMLElement> {
   const { mount } = (await import(PANEL)) as { mount: (host: Host) => Promise<Panel> };
   const { appearance } = agent;
-  const settings: Settings = { ...agent, id: "preview", turnstile_site_key: null };
+  // The preview is in the agent's language, and so is a default welcome that the API gives.
+  const settings: Settings = { ...agent, id: "preview", is_default_welcome: false, turnstile_site_key: null };
   const language = chooseLanguage([agent.language], agent.languages, WIDGET_LANGUAGES);
   const element = document.createElement("div");
   element.style.setProperty("--row", "0");

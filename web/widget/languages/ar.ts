@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "يكتب الإجابات ذكاء اصطناعي.",
   powered_by: "مقدَّم من {name}",
   loading: "جارٍ التحميل",
+  welcome: "مرحبًا! كيف يمكنني مساعدتك؟",
   message_label: "رسالتك",
   message_placeholder: "اكتب رسالة…",
   send: "إرسال",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Die Antworten schreibt eine KI.",
   powered_by: "Bereitgestellt von {name}",
   loading: "Wird geladen",
+  welcome: "Hallo! Wie kann ich helfen?",
   message_label: "Ihre Nachricht",
   message_placeholder: "Nachricht schreiben …",
   send: "Senden",

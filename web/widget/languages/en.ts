@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Answers are written by AI.",
   powered_by: "Powered by {name}",
   loading: "Loading",
+  welcome: "Hello! How can I help you?",
   message_label: "Your message",
   message_placeholder: "Write a message…",
   send: "Send",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Las respuestas las escribe una IA.",
   powered_by: "Con la tecnología de {name}",
   loading: "Cargando",
+  welcome: "¡Hola! ¿En qué puedo ayudarle?",
   message_label: "Su mensaje",
   message_placeholder: "Escriba un mensaje…",
   send: "Enviar",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Les réponses sont rédigées par une IA.",
   powered_by: "Proposé par {name}",
   loading: "Chargement",
+  welcome: "Bonjour ! Comment puis-je vous aider ?",
   message_label: "Votre message",
   message_placeholder: "Écrivez un message…",
   send: "Envoyer",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Le risposte sono scritte da un’IA.",
   powered_by: "Offerto da {name}",
   loading: "Caricamento",
+  welcome: "Buongiorno! Come posso aiutarla?",
   message_label: "Il suo messaggio",
   message_placeholder: "Scriva un messaggio…",
   send: "Invia",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "Svarene er skrevet av KI.",
   powered_by: "Levert av {name}",
   loading: "Laster",
+  welcome: "Hei! Hva kan jeg hjelpe med?",
   message_label: "Meldingen din",
   message_placeholder: "Skriv en melding …",
   send: "Send",

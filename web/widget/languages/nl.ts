@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "De antwoorden worden door AI geschreven.",
   powered_by: "Mogelijk gemaakt door {name}",
   loading: "Laden",
+  welcome: "Hallo! Hoe kan ik helpen?",
   message_label: "Uw bericht",
   message_placeholder: "Schrijf een bericht…",
   send: "Versturen",

@@ -14,6 +14,7 @@ export const texts: Texts = {
   answers_by_ai: "As respostas são escritas por IA.",
   powered_by: "Com tecnologia de {name}",
   loading: "A carregar",
+  welcome: "Olá! Como posso ajudar?",
   message_label: "A sua mensagem",
   message_placeholder: "Escreva uma mensagem…",
   send: "Enviar",
