@@ -1,6 +1,7 @@
 const IMAGE = /!\[[^\]]*\]\([^)\s]+\)/g;
 const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
-const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
+/** A code block, with the colon that introduces it. */
+const CODE_BLOCK = /(:\n\n)?^```(\w*)[^\n]*\n[^]*?^```\n/gm;
 /** The languages of code blocks that are commands, output or diagrams. Other blocks are examples. */
 const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
 
@@ -10,7 +11,10 @@ const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
  */
 export function quotable(markdown: string): string {
   return markdown
-    .replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block))
+    .replaceAll(CODE_BLOCK, (block, colon: string | undefined, language: string) => {
+      if (!TRANSCRIPTS.has(language)) return block;
+      return colon === undefined ? "" : ".\n\n";
+    })
     .replaceAll(IMAGE, "")
     .replaceAll(LINK, "$1");
 }

@@ -49,6 +49,7 @@ test.each([
   ["can I use my own openai key", ["OPENAI_API_KEY"]],
   ["which language models can I use", ["Ollama"]],
   ["what happens when the agent does not know the answer", ["human"]],
+  ["what does it cost", ["A thousand questions cost"]],
   ["what languages does it speak", ["English", "Japanese"]],
 ])("%s", async (question, holds) => {
   const reply = await ask(question);
