@@ -788,8 +788,8 @@ export interface Schemas {
     }[];
     /** The queues. */
     queues: {
-      /** The name of the queue. */
-      queue: "support-agent-ingestion" | "support-agent-crawls" | "support-agent-erasure" | "support-agent-email" | "support-agent-deliveries" | "support-agent-slow-deliveries";
+      /** The binding of the queue. */
+      queue: "INGESTION_QUEUE" | "CRAWL_QUEUE" | "ERASURE_QUEUE" | "EMAIL_QUEUE" | "DELIVERY_QUEUE" | "SLOW_DELIVERY_QUEUE";
       /** Whether the queue has no more messages than allowed. */
       ok: boolean;
       /** Null if the platform does not report it. */

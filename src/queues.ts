@@ -19,9 +19,6 @@ const MAX_RETRY_SECONDS = 300;
 /** With five retries this gives an operator an hour to repair the configuration; after that the sweep finds the work. */
 const MISCONFIGURED_RETRY_SECONDS = 720;
 
-/** Queues are named by this prefix and the kind of job. */
-const QUEUE_PREFIX = "support-agent-";
-
 /** Does the work of one message; may return the job's outcome for the log. */
 type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | void>;
 
@@ -69,16 +66,27 @@ const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs show the reason." },
 };
 
+/** The longest names come first, since the queue of "slow-deliveries" also ends with "deliveries". */
+const QUEUE_JOBS = [MESSAGE_HANDLERS, BATCH_HANDLERS, DEAD_LETTER_POLICIES]
+  .flatMap((handlers) => Object.keys(handlers) as Job[])
+  .toSorted((one, other) => other.length - one.length);
+
+/** Returns the job of a queue by the end of its name, since each environment has a prefix of its own. */
+function jobOf(queue: string): Job {
+  const job = QUEUE_JOBS.find((one) => queue.endsWith(`-${one}`));
+  if (job === undefined) throw new Fault(`There is no handler for the queue ${queue}`);
+  return job;
+}
+
 /**
  * Consumes a batch of any queue of the service.
  * @throws Fault for an unknown queue, so that the platform keeps its messages.
  */
 export async function consume(batch: MessageBatch, env: Env): Promise<void> {
-  const job = batch.queue.slice(QUEUE_PREFIX.length) as Job;
+  const job = jobOf(batch.queue);
   const batchHandler = BATCH_HANDLERS[job];
   if (batchHandler) return consumeBatch(job, batch as MessageBatch<never>, env, batchHandler);
   const [handler, deadLetterPolicy] = [MESSAGE_HANDLERS[job], DEAD_LETTER_POLICIES[job]];
-  if (!handler && !deadLetterPolicy) throw new Fault(`There is no handler for the queue ${batch.queue}`);
   await Promise.all(
     batch.messages.map((message) =>
       consumeMessage(job, message, env, handler ?? deadLetterHandler(batch.queue, message, deadLetterPolicy!)),

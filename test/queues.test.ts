@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { newId } from "../src/platform/db/ids.ts";
 import { consume } from "../src/queues.ts";
+import wrangler from "../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, operate, query } from "./harness.ts";
 
 const FAILING_D1 = {
@@ -95,6 +96,19 @@ test("an erasure that has used up its retries is left to the sweep", async () =>
   await operate("DELETE", `/workspaces/${workspace.id}`);
   expect(await deliver("support-agent-erasure-dlq", { workspaceId: workspace.id })).toMatchObject({ retryMessages: [] });
   expect(await query(workspace.id, "SELECT id FROM workspaces WHERE id = ?", workspace.id)).toHaveLength(1);
+});
+
+test("the queues of another environment have the same jobs", async () => {
+  const consumed = [...wrangler.matchAll(/^queue = "support-agent-([\w-]+)"$/gm)].map(([, job]) => job!);
+  expect(new Set(consumed).size).toBe(11);
+  for (const job of consumed) {
+    const { batch, outcomes } = batchOf(`support-agent-staging-${job}`, [{ body: {} }]);
+    await consume(batch, env);
+    expect(outcomes, job).not.toEqual(["nothing"]);
+  }
+  const source = await createSource();
+  await consume(batchOf("support-agent-staging-ingestion", [{ body: source }]).batch, env);
+  expect(await statusOf(source)).toBe("ready");
 });
 
 test("an unknown queue is an error, so that the platform keeps its messages", async () => {

@@ -21,7 +21,7 @@ const healthSchema = z
     queues: z
       .array(
         z.object({
-          queue: z.enum(QUEUE_NAMES).meta({ description: "The name of the queue." }),
+          queue: z.enum(QUEUE_NAMES).meta({ description: "The binding of the queue." }),
           ok: z.boolean().meta({ description: "Whether the queue has no more messages than allowed." }),
           messages: z.int().nullable().meta({ description: "Null if the platform does not report it." }),
           allowed_messages: z.int().nullable().meta({ description: "The number of messages up to which the queue is healthy." }),

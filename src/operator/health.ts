@@ -17,7 +17,7 @@ export type Health = Awaited<ReturnType<typeof readHealth>>;
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
     Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
-    Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, env[QUEUES[queue].binding])))),
+    Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, env[queue])))),
   ]);
   const reached = databases.flatMap(({ found }) => (found ? [found] : []));
   const work = WORK_KINDS.map((kind, at) => {
@@ -119,15 +119,15 @@ const ALLOWED_MS: Record<WorkKind, number | null> = {
   webhook_erasures: WORKSPACE_ERASURE_MS,
 };
 
-/** The binding of each queue, and how many messages may wait in it; null if any number is healthy. */
+/** How many messages may wait in each queue, by its binding, which is the same in every environment; null if any number is healthy. */
 const QUEUES = {
-  "support-agent-ingestion": { binding: "INGESTION_QUEUE", allowedMessages: MAX_MESSAGES },
-  "support-agent-crawls": { binding: "CRAWL_QUEUE", allowedMessages: MAX_MESSAGES },
-  "support-agent-erasure": { binding: "ERASURE_QUEUE", allowedMessages: MAX_MESSAGES },
-  "support-agent-email": { binding: "EMAIL_QUEUE", allowedMessages: MAX_MESSAGES },
-  "support-agent-deliveries": { binding: "DELIVERY_QUEUE", allowedMessages: MAX_MESSAGES },
+  INGESTION_QUEUE: { allowedMessages: MAX_MESSAGES },
+  CRAWL_QUEUE: { allowedMessages: MAX_MESSAGES },
+  ERASURE_QUEUE: { allowedMessages: MAX_MESSAGES },
+  EMAIL_QUEUE: { allowedMessages: MAX_MESSAGES },
+  DELIVERY_QUEUE: { allowedMessages: MAX_MESSAGES },
   // Retries of slow deliveries wait for hours.
-  "support-agent-slow-deliveries": { binding: "SLOW_DELIVERY_QUEUE", allowedMessages: null },
+  SLOW_DELIVERY_QUEUE: { allowedMessages: null },
 } as const;
 
 type QueueName = keyof typeof QUEUES;

@@ -46,7 +46,7 @@ test("nothing waits: ok, with every database, queue and kind of work", async () 
   const { status, body } = await healthWith();
   expect([status, body.status]).toEqual([200, "ok"]);
   expect(body.databases).toEqual([0, 1].map((shard) => ({ shard, ok: true, duration_ms: expect.any(Number) })));
-  const produced = new Set([...wrangler.matchAll(/^ *\{ binding = "\w+", queue = "([\w-]+)" \}/gm)].map(([, name]) => name));
+  const produced = new Set([...wrangler.matchAll(/^ *\{ binding = "(\w+)", queue = "[\w-]+" \}/gm)].map(([, name]) => name));
   expect(new Set(body.queues.map(({ queue }: any) => queue))).toEqual(produced);
   expect(body.queues).toHaveLength(6);
   expect(body.work).toHaveLength(9);
@@ -61,7 +61,7 @@ test("a queue reports how many messages wait, and since when", async () => {
   const beforeMs = Date.now();
   await env.ERASURE_QUEUE.send({ workspaceId: newId(0, beforeMs) });
   const { body } = await healthWith();
-  const erasure = body.queues.find(({ queue }: any) => queue === "support-agent-erasure");
+  const erasure = body.queues.find(({ queue }: any) => queue === "ERASURE_QUEUE");
   expect(erasure).toMatchObject({ ok: true, allowed_messages: 10_000 });
   expect(erasure.messages).toBeGreaterThanOrEqual(1);
   expect(Date.parse(erasure.oldest_message_at)).toBeLessThanOrEqual(Date.now());
@@ -78,7 +78,7 @@ test("a queue with too many messages is degraded; slow deliveries may wait", asy
   const full = { metrics: async () => ({ backlogCount: 10_001, backlogBytes: 1, oldestMessageTimestamp: new Date(0) }) };
   const { status, body } = await healthWith({ DELIVERY_QUEUE: full, SLOW_DELIVERY_QUEUE: full });
   expect([status, body.status]).toEqual([200, "degraded"]);
-  expect(body.queues.filter(({ ok }: any) => !ok)).toMatchObject([{ queue: "support-agent-deliveries", messages: 10_001 }]);
+  expect(body.queues.filter(({ ok }: any) => !ok)).toMatchObject([{ queue: "DELIVERY_QUEUE", messages: 10_001 }]);
 });
 
 for (const shard of [0, 1]) {
@@ -313,5 +313,5 @@ test("the oldest of all databases counts; exactly the allowed age is healthy", (
   expect(checkWork("sources", [none], 5)).toMatchObject({ oldest: undefined, ageMs: 0, isOk: true });
   // Another machine's clock is ahead.
   expect(checkWork("sources", [at(9)], 5)).toMatchObject({ ageMs: 0, isOk: true });
-  expect(checkQueue("support-agent-erasure", { messages: 10_000, oldestAtMs: 1 }).isOk).toBe(true);
+  expect(checkQueue("ERASURE_QUEUE", { messages: 10_000, oldestAtMs: 1 }).isOk).toBe(true);
 });

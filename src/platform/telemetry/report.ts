@@ -34,7 +34,7 @@ interface JobReport extends CommonFields {
   error?: unknown;
 }
 
-/** Every kind of job; one that handles a queue's messages has the name of the queue without its prefix. */
+/** Every kind of job; the name of a queue ends with that of the job that handles its messages. */
 export type Job =
   | "ingestion"
   | "ingestion-dlq"
