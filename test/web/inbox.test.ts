@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { openPage, operate, send, service } from "./browser.ts";
-import { createWorkspace, signIn } from "./workspace.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 const rows = (page: Page) => page.locator(".conversation-list .row");
 
@@ -298,4 +298,44 @@ test("what is missing or taken is said at its field, and a key that reads no age
   await signIn(other, blind.key);
   await other.goto(`${service.url}/console/#/knowledge`);
   await other.getByText("agents:read").waitFor();
+});
+
+test("? lists all keys; m assigns the conversation and t adds a tag", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Is there a museum?");
+  const { page } = await openPage({ viewport: { width: 1000, height: 800 } });
+  await signIn(page, workspace.key);
+  await rows(page).first().waitFor();
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(await dialog.locator("dt").allInnerTexts()).toEqual(["/", "?", "j", "k", "Esc", "z", "r", "n", "e", "b", "m", "t", "i"]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { level: 2, name: "Ada Lovelace" }).waitFor();
+  const stored = () => workspace.call<{ assignee: { name: string } | null; tags: string[] }>("GET", `/conversations/${id}`);
+  await page.keyboard.press("m");
+  await page.getByText("Assigned to you").waitFor();
+  expect((await stored()).assignee?.name).toBe("Grace Hopper");
+  await page.keyboard.press("t");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Add a tag");
+  await page.keyboard.type("museum");
+  await page.keyboard.press("Enter");
+  await expect.poll(async () => (await stored()).tags).toEqual(["museum"]);
+  await page.getByLabel("Add a tag").blur();
+  await page.keyboard.press("m");
+  await expect.poll(async () => (await stored()).assignee).toBeNull();
+});
+
+test("a workspace without conversations shows the first steps, also on a phone", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage({ viewport: { width: 375, height: 700 } });
+  await signIn(page, workspace.key);
+  await page.getByRole("heading", { name: "First steps" }).waitFor();
+  expect(await page.getByRole("listitem").filter({ hasText: "(done)" }).allInnerTexts()).toEqual([
+    expect.stringContaining("Create an agent"),
+  ]);
+  expect(await findBarriers(page)).toEqual([]);
+  await workspace.ask("Is there a museum?");
+  await page.getByText("Is there a museum?").click();
+  await page.getByRole("heading", { level: 1, name: "Conversation" }).waitFor();
 });

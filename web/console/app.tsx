@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Link, Redirect, Route, Router, Switch } from "wouter-preact";
 import { useHashLocation } from "wouter-preact/use-hash-location";
 import { useOnline } from "../shared/online.ts";
-import { shortcuts, useShortcuts } from "./keyboard.ts";
+import { SHORTCUTS, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
 import { Navigation } from "./navigation.tsx";
 import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
@@ -81,24 +81,29 @@ function PageOutlet({ page }: { page: Page }) {
   );
 }
 
-/** The dialog that lists the shortcuts of the page. */
+/** The dialog that lists all shortcuts. */
 function ShortcutList() {
   const [isOpen, setOpen] = useState(false);
-  useShortcuts({ "?": ["Keyboard shortcuts", () => setOpen(true)] });
+  useShortcuts({ "?": () => setOpen(true) });
   if (!isOpen) return null;
-  const names: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+  const names: Record<string, string> = { Escape: "Esc" };
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
-      <dl class="keys">
-        {[...new Map(shortcuts.value.map((shortcut) => [shortcut.key, shortcut])).values()].map(({ key, label }) => (
-          <div key={key}>
-            <dt>
-              <kbd>{names[key] ?? key}</kbd>
-            </dt>
-            <dd>{label}</dd>
-          </div>
-        ))}
-      </dl>
+      {Object.entries<Record<string, string>>(SHORTCUTS).map(([where, keys]) => (
+        <section key={where}>
+          <h3>{where}</h3>
+          <dl class="keys">
+            {Object.entries(keys).map(([key, action]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{names[key] ?? key}</kbd>
+                </dt>
+                <dd>{action}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
     </Dialog>
   );
 }

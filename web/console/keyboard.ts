@@ -1,37 +1,51 @@
-import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-interface Shortcut {
-  key: string;
-  label: string;
-  run: () => void;
-  repeats: boolean;
-}
+/** All shortcuts, by where they work, with what they do. */
+export const SHORTCUTS = {
+  "On every page": { "/": "Search, or ask in the playground", "?": "List the keys" },
+  "In the inbox": {
+    j: "Next conversation",
+    k: "Previous conversation",
+    Escape: "Back to the list",
+    z: "Undo the latest resolution",
+  },
+  "In an open conversation": {
+    r: "Reply",
+    n: "Write a note",
+    e: "Resolve",
+    b: "Hand back to the agent",
+    m: "Assign to me, or unassign",
+    t: "Add a tag",
+    i: "Show or hide details",
+  },
+} as const;
 
-/** The shortcuts of the open page. */
-export const shortcuts = signal<readonly Shortcut[]>([]);
+type Groups = typeof SHORTCUTS;
+type Key = { [Where in keyof Groups]: keyof Groups[Where] }[keyof Groups];
+
+/** These keys work again and again while they are held. */
+const REPEATING = new Set(["j", "k"]);
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=menu], dialog";
 
-/** What a key does. Only a key that `repeats` does it again and again while it is held. */
-export type Shortcuts = Record<string, [label: string, run: () => void, repeats?: boolean]>;
+/** What each key does. */
+export type Shortcuts = Partial<Record<Key, () => void>>;
+
+/** The shortcuts of the components that are shown, in the order in which they were added. */
+let active: readonly { key: Key; run: () => void }[] = [];
 
 /** Adds shortcuts while a component is shown. They are ignored while the user types or a dialog is open. */
 export function useShortcuts(map: Shortcuts, isActive = true): void {
   const latest = useRef(map);
   latest.current = map;
-  const keys = Object.entries(map)
-    .map(([key, [label]]) => `${key} ${label}`)
-    .join("\n");
+  const keys = Object.keys(map).join(" ");
   // A key that is pressed as soon as the component is shown already counts.
   useLayoutEffect(() => {
     if (!isActive) return undefined;
-    const own = Object.entries(latest.current).map(([key, [label, , repeats = false]]) => {
-      return { key, label, repeats, run: () => latest.current[key]?.[1]() };
-    });
-    shortcuts.value = [...shortcuts.peek(), ...own];
+    const own: typeof active = (Object.keys(latest.current) as Key[]).map((key) => ({ key, run: () => latest.current[key]?.() }));
+    active = [...active, ...own];
     return () => {
-      shortcuts.value = shortcuts.peek().filter((shortcut) => !own.includes(shortcut));
+      active = active.filter((shortcut) => !own.includes(shortcut));
     };
   }, [keys, isActive]);
 }
@@ -41,9 +55,9 @@ export function startShortcuts(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]") || (event.target as Element).closest?.(FIELDS)) return;
-    const shortcut = shortcuts.peek().findLast(({ key }) => key === event.key);
+    const shortcut = active.findLast(({ key }) => key === event.key);
     if (!shortcut) return;
     event.preventDefault();
-    if (!event.repeat || shortcut.repeats) shortcut.run();
+    if (!event.repeat || REPEATING.has(event.key)) shortcut.run();
   });
 }

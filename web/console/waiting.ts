@@ -2,6 +2,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api } from "./api.ts";
 import { useQuery } from "./query.ts";
+import { formatNumber } from "./ui/format.tsx";
 import { hasScope } from "./session.ts";
 
 /** How many conversations wait for the team; undefined until that is known. */
@@ -10,7 +11,7 @@ export const waiting = signal<number | undefined>(undefined);
 export const pageTitle = signal("");
 
 effect(() => {
-  const count = waiting.value ? `(${waiting.value}) ` : "";
+  const count = waiting.value ? `(${formatNumber(waiting.value)}) ` : "";
   if (pageTitle.value !== "") document.title = `${count}${pageTitle.value} – Support Agent Service`;
 });
 

@@ -2,13 +2,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
-import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
-import { memberId } from "./list.tsx";
+import { me } from "./list.tsx";
 
 /** A message that is being sent. */
 export interface Sending {
@@ -48,7 +47,7 @@ export function Composer(props: Props) {
     write({ ...draft, isNote });
     field.current?.focus();
   };
-  useShortcuts({ r: ["Reply", () => focus(false)], n: ["Write a note", () => focus(true)] });
+  useShortcuts({ r: () => focus(false), n: () => focus(true) });
 
   const submit = async (resolve: boolean) => {
     const content = draft.text.trim();
@@ -151,8 +150,7 @@ function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmp
 }
 
 function send(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
-  const name = session.value?.name;
-  const author = name ? { id: memberId(), name } : null;
+  const author = me().name === "" ? null : me();
   if (isNote) return api.addNote({ conversation_id: id, body: { content, author } });
   return api.replyToConversation({ conversation_id: id, body: { content, resolve, author } });
 }

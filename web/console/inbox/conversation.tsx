@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { type Shortcuts, useShortcuts } from "../keyboard.ts";
+import { useShortcuts } from "../keyboard.ts";
 import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
@@ -8,7 +8,8 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
-import { Details } from "./details.tsx";
+import { Details, focusTag } from "./details.tsx";
+import { me } from "./list.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
@@ -39,7 +40,8 @@ export function ConversationView({ id, onClose, onResolved }: Props) {
   return (
     <>
       <section class="conversation" aria-label="Conversation">
-        <Header {...{ conversation, onClose, onResolved, change, showsDetails }} onDetails={() => setShowsDetails(!showsDetails)} />
+        <h1 class="sr-only only-narrow">Conversation</h1>
+        <Header {...{ conversation, onClose, onResolved, change, showsDetails }} onDetails={setShowsDetails} />
         <Others />
         <Body conversation={conversation} reload={reload} change={change} onResolved={onResolved} />
       </section>
@@ -82,7 +84,7 @@ interface HeaderProps extends Omit<Props, "id"> {
   conversation: Conversation;
   change: Change;
   showsDetails: boolean;
-  onDetails: () => void;
+  onDetails: (shows: boolean) => void;
 }
 
 function Header({ conversation, onClose, onResolved, change, showsDetails, onDetails }: HeaderProps) {
@@ -97,14 +99,21 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
   const reopen = () => void change({ status: "human_active" }, "Reopened. The agent stays silent until you hand it back");
   const takeOver = () => void change({ status: "human_active" }, "The agent has stopped answering");
   const isWithTeam = status === "needs_human" || status === "human_active";
-  useShortcuts(
-    {
-      ...(status !== "resolved" && { e: ["Resolve", () => void resolve()] as Shortcuts[string] }),
-      ...(isWithTeam && { b: ["Hand back to the agent", handBack] as Shortcuts[string] }),
-      i: ["Show or hide details", onDetails],
-    },
-    mayWrite,
-  );
+  const isMine = conversation.assignee?.id === me().id;
+  const assign = () => void change({ assignee: isMine ? null : me() }, isMine ? "Assigned to nobody" : "Assigned to you");
+  useShortcuts({
+    i: () => onDetails(!showsDetails),
+    ...(mayWrite && {
+      ...(status !== "resolved" && { e: () => void resolve() }),
+      ...(isWithTeam && { b: handBack }),
+      ...(me().name !== "" && { m: assign }),
+      t: () => {
+        onDetails(true);
+        // The field is shown with the details.
+        setTimeout(focusTag);
+      },
+    }),
+  });
   return (
     <header class="conversation-header">
       <IconButton icon="back" label="Back to the list" class="only-narrow" onClick={onClose} />
@@ -135,7 +144,12 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
           {status === "resolved" && <Button onClick={reopen}>Reopen</Button>}
         </div>
       )}
-      <IconButton icon="info" label={showsDetails ? "Hide details" : "Show details"} aria-expanded={showsDetails} onClick={onDetails} />
+      <IconButton
+        icon="info"
+        label={showsDetails ? "Hide details" : "Show details"}
+        aria-expanded={showsDetails}
+        onClick={() => onDetails(!showsDetails)}
+      />
     </header>
   );
 }

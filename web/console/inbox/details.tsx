@@ -3,11 +3,11 @@ import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
-import { hasScope, session } from "../session.ts";
+import { hasScope } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
-import { memberId } from "./list.tsx";
+import { me } from "./list.tsx";
 import { CHANNEL_WORDS, HANDOFF_WORDS, Status } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
@@ -157,13 +157,12 @@ function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
 }
 
 function Assignee({ conversation: { assignee }, change }: { conversation: Conversation; change: Change }) {
-  const name = session.value?.name ?? "";
-  const isMine = assignee?.id === memberId();
+  const isMine = assignee?.id === me().id;
   return (
     <div class="assignee">
       <span>{assignee ? isMine ? `${assignee.name} (you)` : assignee.name : <span class="quiet">Nobody</span>}</span>
-      {hasScope("conversations:write") && !isMine && name !== "" && (
-        <Button variant="quiet" onClick={() => void change({ assignee: { id: memberId(), name } })}>
+      {hasScope("conversations:write") && !isMine && me().name !== "" && (
+        <Button variant="quiet" onClick={() => void change({ assignee: me() })}>
           Assign to me
         </Button>
       )}
@@ -174,6 +173,11 @@ function Assignee({ conversation: { assignee }, change }: { conversation: Conver
       )}
     </div>
   );
+}
+
+/** Moves the focus to the field for a tag. */
+export function focusTag(): void {
+  document.querySelector<HTMLInputElement>("[data-tag]")?.focus();
 }
 
 function Tags({ tags, change }: { tags: string[]; change: Change }) {
@@ -210,6 +214,7 @@ function Tags({ tags, change }: { tags: string[]; change: Change }) {
           <input
             aria-label="Add a tag"
             placeholder="Add a tag"
+            data-tag
             value={text}
             maxLength={200}
             onInput={({ currentTarget }) => setText(currentTarget.value)}

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { api } from "../api.ts";
-import { type Shortcuts, useShortcuts } from "../keyboard.ts";
+import { useShortcuts } from "../keyboard.ts";
 import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
+import { useQuery } from "../query.ts";
 import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { ConversationView } from "./conversation.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
-import { ConversationList, type Filter, type ListedConversation, readFilter, useConversations } from "./list.tsx";
+import { ConversationList, type Filter, type ListedConversation, readFilter, useConversations, useCount } from "./list.tsx";
 
 /** The inbox of the team: the list of conversations, the open one, and its details. */
 export function Inbox() {
@@ -23,21 +24,26 @@ export function Inbox() {
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy } = useSteps(list, openId, open);
   const { undo, onResolved } = useUndo(open);
+  const FirstSteps = useFirstSteps();
   useShortcuts({
-    j: ["Next conversation", () => moveBy(1), true],
-    k: ["Previous conversation", () => moveBy(-1), true],
-    ...(undo && { z: ["Undo the resolution", undo] as Shortcuts[string] }),
-    "/": ["Search", focusSearch],
-    Escape: ["Back to the list", () => open(undefined)],
+    j: () => moveBy(1),
+    k: () => moveBy(-1),
+    ...(undo && { z: undo }),
+    "/": focusSearch,
+    Escape: () => open(undefined),
   });
   return (
-    <div class={openId === undefined ? "inbox" : "inbox is-open"}>
+    <div class={["inbox", openId !== undefined ? "is-open" : FirstSteps && "is-new"].filter(Boolean).join(" ")}>
       <ConversationList list={list} filter={filter} onFilter={setFilter} openId={openId} current={current} onOpen={open} />
       {openId === undefined ? (
         <section class="conversation-empty">
-          <Empty title="No conversation is open">
-            Choose one from the list, or press <kbd>j</kbd>. <kbd>?</kbd> lists all keys.
-          </Empty>
+          {FirstSteps ? (
+            <FirstSteps />
+          ) : (
+            <Empty title="No conversation is open">
+              Choose one from the list, or press <kbd>j</kbd>. <kbd>?</kbd> lists all keys.
+            </Empty>
+          )}
         </section>
       ) : (
         <ConversationView
@@ -52,6 +58,12 @@ export function Inbox() {
       )}
     </div>
   );
+}
+
+/** Loads the page of a workspace without conversations, if it has none. */
+function useFirstSteps() {
+  const isNew = useCount({ view: "all" }) === 0;
+  return useQuery(`${isNew}`, async () => (isNew ? (await import("./first-steps.tsx")).FirstSteps : undefined)).data;
 }
 
 /** The filter when the inbox was last left. */

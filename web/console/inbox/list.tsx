@@ -45,12 +45,13 @@ const ROW_HEIGHT = 108;
 function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
   // A search has its newest activity first.
-  return { ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q, order: "newest" as const }) };
+  return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(q && { q, order: "newest" as const }) };
 }
 
-/** The id of the signed-in user as an assignee. */
-export function memberId(): string {
-  return session.value?.name || (session.value?.kind === "workspace" ? session.value.key.id : "");
+/** The signed-in user as an assignee and author. The name is empty if the user gave none. */
+export function me(): { id: string; name: string } {
+  const name = session.value?.name ?? "";
+  return { id: name || (session.value?.kind === "workspace" ? session.value.key.id : ""), name };
 }
 
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {
@@ -148,7 +149,7 @@ function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
 }
 
 /** Counts the conversations that match a filter, if they are wanted. */
-function useCount(filter: Filter, isWanted = true): number | undefined {
+export function useCount(filter: Filter, isWanted = true): number | undefined {
   const read = async (signal: AbortSignal) =>
     isWanted ? (await api.listConversations({ ...inputOf(filter), limit: 1 }, { signal })).total : undefined;
   return useQuery(JSON.stringify(filter), read, ({ kind }) => isWanted && kind === "conversation").data;

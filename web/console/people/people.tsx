@@ -24,7 +24,7 @@ export function People() {
   const [kind, setKind] = useState<Found["identifier"]["type"]>("email");
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
-  useShortcuts({ "/": ["Find a person", focusSearch] });
+  useShortcuts({ "/": focusSearch });
   const find = async (event: SubmitEvent) => {
     const value = readForm(event).text("value");
     setBusy(true);

@@ -22,7 +22,7 @@ export function Playground() {
   const own = usePlaygroundConversation({ agentId, threshold });
   const other = usePlaygroundConversation({ agentId, threshold: tried.confidence_threshold ?? threshold, settings: tried });
   const field = useRef<HTMLTextAreaElement>(null);
-  useShortcuts({ "/": ["Ask", () => field.current?.focus()] });
+  useShortcuts({ "/": () => field.current?.focus() });
   const beginAnew = () => {
     own.clear();
     other.clear();

@@ -34,7 +34,7 @@ export function SearchField({ label, q = "", onSearch, toHits }: SearchProps) {
   // By the end of the pause, another view may be shown.
   const latest = useRef(onSearch);
   latest.current = onSearch;
-  useShortcuts({ "/": ["Search", focusSearch] });
+  useShortcuts({ "/": focusSearch });
   const search = (input: HTMLInputElement) => {
     clearTimeout(timer.current);
     latest.current(input.value.trim());
