@@ -1,10 +1,12 @@
 import { Link } from "wouter-preact";
 import { useAgents } from "../agents.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { Skeleton } from "../ui/states.tsx";
 
 /** What to do until the first conversation, with the steps that are done marked. */
 export function FirstSteps() {
-  const { data: agents = [] } = useAgents();
+  const { data: agents } = useAgents();
+  if (!agents) return <Skeleton />;
   const hasKnowledge = agents.some(({ sources_count: sources, answers_count: answers }) => sources + answers > 0);
   const steps = [
     { title: "Create an agent", text: "It answers in the name of your team.", path: "~/settings", isDone: agents.length > 0 },
@@ -20,9 +22,13 @@ export function FirstSteps() {
       <ol class="first-steps">
         {steps.map(({ title, text, path, isDone }) => (
           <li key={title}>
-            {isDone && <Icon name="check" size={16} />}
             <Link href={path}>{title}</Link>
-            {isDone && <span class="sr-only"> (done)</span>}
+            {isDone && (
+              <>
+                <Icon name="check" size={16} />
+                <span class="sr-only"> (done)</span>
+              </>
+            )}
             <p>{text}</p>
           </li>
         ))}
