@@ -1,4 +1,4 @@
-import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, createMessageBatch, evictDurableObject, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
 import worker from "../src/index.ts";
@@ -151,6 +151,11 @@ export async function costOf(
   } finally {
     log.mockRestore();
   }
+}
+
+/** Ends an object in memory. It waits while the object has references, which earlier requests leave until they are collected. */
+export async function evict(stub: DurableObjectStub): Promise<void> {
+  await vi.waitFor(() => evictDurableObject(stub), 60_000);
 }
 
 /** Runs a statement in the database of the record with this id, and returns its rows. */

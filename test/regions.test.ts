@@ -1,4 +1,3 @@
-import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { configProblems } from "../src/platform/config.ts";
@@ -7,7 +6,7 @@ import { objectOf, regionOf } from "../src/platform/objects.ts";
 import { eraseDeleted } from "../src/operator/erasure.ts";
 import { collect, type Live, openBrowser } from "./console/browser.ts";
 import { distantTrips } from "./distance.ts";
-import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send } from "./harness.ts";
+import { createAgent, createWorkspace, deliver, envWith, evict, learn, newAddress, operate, query, send } from "./harness.ts";
 import { readEvents } from "./stream-client.ts";
 
 const bindings = { ...env };
@@ -261,7 +260,7 @@ test("a workspace whose database is moved to another jurisdiction is unreachable
   expect(await query(workspace.id, "SELECT jurisdiction FROM workspaces WHERE id = ?", workspace.id)).toEqual([{ jurisdiction: null }]);
   const read = async (regions: string) => {
     setRegions(regions);
-    await evictDurableObject(objectOf(env, env.GATE, workspace.id));
+    await evict(objectOf(env, env.GATE, workspace.id));
     return workspace.call("GET", "/me");
   };
   expect((await read(ONE_REGION)).status).toBe(200);

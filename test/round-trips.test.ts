@@ -1,9 +1,8 @@
-import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { distantTrips } from "./distance.ts";
-import { costOf, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send } from "./harness.ts";
+import { costOf, createAgent, createWorkspace, evict, learn, listen, newAddress, operate, query, send } from "./harness.ts";
 
 afterEach(() => Reflect.set(env, "SHARD_REGIONS", ""));
 
@@ -537,7 +536,7 @@ const OPERATIONS: [
     2,
     async ({ workspace, path, ask }) => {
       const id = await ask();
-      await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${id}`));
+      await evict(env.SESSION.getByName(`${workspace.id}/${id}`));
       return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
     },
   ],
@@ -763,7 +762,7 @@ test("with subscribed webhooks, a contact form and a hand-off request cost no ex
 
 test("an evicted gate loads its workspace once", async () => {
   const { workspace } = await createFixture();
-  await evictDurableObject(env.GATE.getByName(workspace.id));
+  await evict(env.GATE.getByName(workspace.id));
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 1]);
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 0]);
 });

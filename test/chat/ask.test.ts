@@ -1,7 +1,6 @@
-import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, learn, query, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, evict, learn, query, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 
 const CATALOGUE = `# Price
@@ -214,7 +213,7 @@ test("a follow-up is searched for with the earlier turns of its own conversation
   expect(warrantyToo.answer).toContain("two years");
   expect(warrantyToo.answer).not.toContain("25 euros");
   // An object that has forgotten its conversation reads it again.
-  await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${warranty.conversation_id}`));
+  await evict(env.SESSION.getByName(`${workspace.id}/${warranty.conversation_id}`));
   expect((await ask("And the kettle?", warranty.conversation_id)).answer).toContain("three years");
   const { messages, message_count: count } = (await workspace.call("GET", `/conversations/${price.conversation_id}`)).body;
   expect(count).toBe(4);

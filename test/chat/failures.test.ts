@@ -1,10 +1,10 @@
-import { createExecutionContext, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/extractive/engine.ts";
-import { type Answer, createAgent, createWorkspace, envWith, query, send } from "../harness.ts";
+import { type Answer, createAgent, createWorkspace, envWith, evict, query, send } from "../harness.ts";
 import { openStream } from "../stream-client.ts";
 
 const KNOWN = "Are you open on Sundays?";
@@ -59,7 +59,7 @@ const bearer = ({ key }: { key: string }) => ({ Authorization: `Bearer ${key}` }
 
 /** Lets a session run its turns with a database that works again. */
 async function recover([session]: Session[]): Promise<void> {
-  await evictDurableObject(session!);
+  await evict(session!);
   expect(await runDurableObjectAlarm(session!)).toBe(true);
 }
 
@@ -148,7 +148,7 @@ test("a request that is repeated with its Idempotency-Key after the error makes 
   const asked: Session[] = [];
   const headers = { ...bearer(workspace), "Idempotency-Key": "once" };
   const failed = await ask(`/api/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked), headers);
-  await evictDurableObject(asked[0]!);
+  await evict(asked[0]!);
   const { conversation_id: id, message_id: messageId } = failed.body.error;
   const again = await workspace.call("POST", path, { message: KNOWN }, { "Idempotency-Key": "once" });
   expect([again.status, again.body.conversation_id, again.body.message_id]).toEqual([200, id, messageId]);

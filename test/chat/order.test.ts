@@ -1,4 +1,4 @@
-import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
@@ -11,7 +11,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
-import { createAgent, createWorkspace, d1WithFailingBatches, databases, envWith, query, unfinishedIn } from "../harness.ts";
+import { createAgent, createWorkspace, d1WithFailingBatches, databases, envWith, evict, query, unfinishedIn } from "../harness.ts";
 import { questionOf } from "./question.ts";
 
 const PERIOD = new Date().toISOString().slice(0, 7);
@@ -57,7 +57,7 @@ async function createConversation() {
         for (const [at, one] of left.entries()) storage.kv.put(queueKey(at + 1), { attempts: 0, crashes: 0, ...one });
         await storage.setAlarm(Date.now() + 60_000);
       });
-      await evictDurableObject(session);
+      await evict(session);
     },
   };
 }
@@ -95,7 +95,7 @@ test("the transcript is in the order of arrival, also across an eviction", async
   const arrive = (from: number, to: number) =>
     Promise.all(Array.from({ length: to - from + 1 }, (_, at) => session.ask(questionWith(textOf(from + at)))));
   await arrive(1, 20);
-  await evictDurableObject(session);
+  await evict(session);
   await arrive(21, 40);
   expect(await transcript()).toEqual(pairs(1, 40));
   expect(await storage()).toEqual(NOTHING);
@@ -261,7 +261,7 @@ test("a new conversation whose object died before its first batch is created by 
     storage.kv.put(queueKey(1), { question, attempts: 0, crashes: 0 });
     await storage.setAlarm(Date.now() + 60_000);
   });
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
   expect(messages.map(({ content }: { content: string }) => content)).toEqual([textOf(1), "Yes."]);
@@ -296,7 +296,7 @@ test("a turn whose database fails answers an error, and stays stored for the ala
   expect(entries).toMatchObject([[expect.stringMatching(/^turn:/), { attempts: 1, question: { message: textOf(1) } }]]);
   expect(alarm).not.toBeNull();
   // The database is back.
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
@@ -310,7 +310,7 @@ test("an attempt that hangs fails in the end, and the turn is answered later", a
   await runInDurableObject(session, (live) => void Object.assign(live, { attemptLimitMs: 20 }));
   expect((await ask(textOf(1))).status).toBe(500);
   expect((await storage()).entries).toMatchObject([[expect.any(String), { attempts: 1, crashes: 0 }]]);
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
@@ -351,7 +351,7 @@ test("a turn that fails is tried again after pauses as long as it has waited, fr
   expect(pauses).toEqual([15, 15, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
   expect(await transcript()).toEqual([]);
   // The database is back.
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
   expect(await used()).toBe(1);
@@ -424,7 +424,7 @@ test("a turn that cannot even be handed to a human is never dropped, and the log
   expect(lines).toHaveLength(3);
   const { agentId: agent_id } = questionWith(textOf(1));
   expect(lines[0]).toMatchObject({ from: "turn", attempts: 31, workspace_id: workspace.id, agent_id, conversation_id: id });
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
 });

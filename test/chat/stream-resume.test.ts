@@ -1,6 +1,6 @@
-import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
-import { createKey, createNeighbour, d1WithFailingBatches, envWith, query, send, unfinishedIn } from "../harness.ts";
+import { createKey, createNeighbour, d1WithFailingBatches, envWith, evict, query, send, unfinishedIn } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
 import { createStreamedConversation } from "./stepped-model.ts";
 
@@ -55,7 +55,7 @@ test("without an event id, or with an unknown one, it starts over", async () => 
 
 test("a stored answer resumes with the same event ids", async () => {
   const { resume, messageId, follower, session } = await createFinished();
-  await evictDurableObject(session());
+  await evict(session());
   await follower.follow(await resume(messageId, follower.lastEventId));
   expect(follower).toMatchObject({ text: ANSWER, starts: 1, done: { answer: ANSWER } });
   const whole = await new Follower().follow(await resume(messageId));

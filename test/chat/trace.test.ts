@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Trace } from "../../src/chat/trace-wire.ts";
@@ -7,7 +7,7 @@ import type { Model } from "../../src/models/model.ts";
 import { modelFor } from "../../src/grounded/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace, envWith, learn, query, sessionStorage, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, envWith, evict, learn, query, sessionStorage, type Workspace } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
@@ -117,7 +117,7 @@ describe("without a language model", () => {
   test("a trace survives its object, and is gone after 30 days with all that is left in it", async () => {
     const { answer, read } = await fixture.ask(QUESTION);
     const session = env.SESSION.getByName(`${fixture.workspace.id}/${answer.conversation_id}`);
-    await evictDurableObject(session);
+    await evict(session);
     const { body } = await read();
     expect(body.message_id).toBe(answer.message_id);
     const { alarm } = await sessionStorage(fixture.workspace.id, answer.conversation_id);

@@ -1,9 +1,9 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, expect, test } from "vitest";
 import { STATUS_OF } from "../../src/platform/http/errors.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { type Answer, databases, deliver, query } from "../harness.ts";
+import { type Answer, databases, deliver, evict, query } from "../harness.ts";
 import { type Fault, Faults, type Kind, KINDS, type QueuedMessage } from "./faults.ts";
 
 /** The actions of a client, and what holds afterwards whatever fault occurred. */
@@ -166,7 +166,7 @@ async function wakeSessions(): Promise<boolean> {
 
 /** Evicts a workspace's gate, so that the next request reads the workspace again. */
 export async function evictGate({ id }: { id: string }): Promise<void> {
-  await evictDurableObject(env.GATE.getByName(id));
+  await evict(env.GATE.getByName(id));
 }
 
 /** Counts the rows of each kind in a workspace. */

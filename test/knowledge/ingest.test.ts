@@ -1,7 +1,8 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "./agent-index.ts";
+import { evict } from "../harness.ts";
 
 /** Takes three steps of a step's 64 chunks each, and a rest. */
 const SECTIONS = 200;
@@ -41,9 +42,9 @@ describe("building a text source", () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
-    await evictDurableObject(index);
+    await evict(index);
     await index.ingestText("long", "run");
-    await evictDurableObject(index);
+    await evict(index);
     expect(await ingest(index, "long", "run")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
     const contents = await runInDurableObject(index, (_, { storage }) =>
       storage.sql.exec<{ content: string }>("SELECT content FROM chunks ORDER BY id").toArray(),

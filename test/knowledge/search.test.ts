@@ -1,7 +1,7 @@
-import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, test } from "vitest";
 import { STRONG_MATCH } from "../../src/knowledge/retrieval/curated-answers.ts";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
+import { evict } from "../harness.ts";
 
 const TEXTS = {
   refunds: "# Refunds\n\nRefunds are paid to the card of the purchase. Paying out takes five working days, and longer over Christmas.",
@@ -241,7 +241,7 @@ describe("curated answers", () => {
     await put("zoo", "When does the zoo open?");
     const questions = ["Where does the okapi sleep?", "When does the zoo open?", "quagga", "zoo"];
     const awake = await Promise.all(questions.map(async (question) => (await search(own, question)).curated));
-    await evictDurableObject(own);
+    await evict(own);
     expect(await Promise.all(questions.map(async (question) => (await search(own, question)).curated))).toEqual(awake);
     expect(awake[2]).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { createExecutionContext, evictDurableObject } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { decryptHeaders } from "../../src/agents/secrets.ts";
@@ -13,7 +13,19 @@ import { createErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { sealSecret } from "../../src/webhooks/signature.ts";
 import { mintApiKey } from "../../src/workspaces/api-key.ts";
-import { type Answer, costOf, createWorkspace, createWorkspaceOn, deliver, envWith, newAddress, operate, query, send } from "../harness.ts";
+import {
+  type Answer,
+  costOf,
+  createWorkspace,
+  createWorkspaceOn,
+  deliver,
+  envWith,
+  evict,
+  newAddress,
+  operate,
+  query,
+  send,
+} from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { solve } from "../stand-ins/siteverify.ts";
 import {
@@ -282,7 +294,7 @@ describe("API keys that an old secret signed", () => {
     const use = async () => {
       expect((await call(BOTH, "GET", "/me")).status).toBe(200);
       // Its background work is finished before it is evicted.
-      await evictDurableObject(env.GATE.getByName(workspace.id));
+      await evict(env.GATE.getByName(workspace.id));
     };
     expect(await outdatedKeysOf(workspace)).toEqual([{ ...named, last_used_at: null }]);
     const firstMs = Date.now();
@@ -317,7 +329,7 @@ test("a leaked secret can be retired immediately: its API keys keep working, its
   const retired = { RETIRED_KEY_SECRET: `older, ${OLD.KEY_SECRET}` };
   expect((await again(retired)).body.error.code).toBe("invalid_visitor_token");
   expect((await call(retired, "GET", "/me")).status).toBe(200);
-  await evictDurableObject(env.GATE.getByName(workspace.id));
+  await evict(env.GATE.getByName(workspace.id));
   expect(await outdatedKeysOf(workspace)).toMatchObject([{ name: "Old", last_used_at: expect.any(String) }]);
   expect((await call(NEW, "GET", "/me")).status).toBe(401);
 });

@@ -1,4 +1,4 @@
-import { evictDurableObject, listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
@@ -16,6 +16,7 @@ import {
   createWorkspaceOn,
   deliver,
   envWith,
+  evict,
   learn,
   listen,
   operate,
@@ -419,7 +420,7 @@ test("a conversation with a turn that waits for its next attempt is kept until i
   await keep(workspace, { conversations_days: 365 });
   await prune(env, { workspaceId: workspace.id });
   expect(await idsOf(workspace, "/conversations")).toEqual([id]);
-  await evictDurableObject(session);
+  await evict(session);
   await runDurableObjectAlarm(session);
   expect((await workspace.call("GET", `/conversations/${id}`)).body.messages).toHaveLength(4);
 });

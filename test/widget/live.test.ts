@@ -1,9 +1,8 @@
-import { evictDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { VERIFIED_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
 import { collect, type Live } from "../console/browser.ts";
-import { costOf, deliver, listen, newAddress, operate, query, type Workspace } from "../harness.ts";
+import { costOf, deliver, evict, listen, newAddress, operate, query, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, type Visitor } from "./widget.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -61,7 +60,7 @@ test("a visitor is notified after the session's object has slept", async () => {
   const { workspace, ...widget } = await createWidget();
   const ada = await waiting(widget);
   const live = await follow(ada);
-  await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${ada.id}`));
+  await evict(env.SESSION.getByName(`${workspace.id}/${ada.id}`));
   live.send("ping");
   expect(await live.next(any)).toBe("pong");
   await reply(workspace, ada.id);

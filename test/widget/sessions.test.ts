@@ -1,8 +1,7 @@
-import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { VERIFIED_LIFETIME_MS, verifyVisitorToken, visitorFields } from "../../src/chat/visitor-token.ts";
-import { createAgent, operate } from "../harness.ts";
+import { createAgent, evict, operate } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, visitorOf } from "./widget.ts";
 
 const [AGENT, VISITOR] = ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "019a9f0e-3c1c-7aaa-9bbb-6f1d2e3c4b01"];
@@ -148,7 +147,7 @@ describe("a verified visitor's token", () => {
     const ada = visitor();
     const { visitor_token, conversation_id, message_id } = (await ada.write({ identity_token: await signJwt(secret, claimsOf("u-1")) }))
       .body;
-    await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${conversation_id}`));
+    await evict(env.SESSION.getByName(`${workspace.id}/${conversation_id}`));
     later(20 * DAY_MS);
     const resumed = await ada.on(visitor_token, conversation_id, "GET", `messages/${message_id}/stream`);
     const token = /"visitor_token":"([^"]+)"/.exec(resumed.body)![1]!;

@@ -1,9 +1,9 @@
-import { createExecutionContext, evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { mintApiKey, verifyApiKey } from "../../src/workspaces/api-key.ts";
-import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
+import { type Answer, costOf, createKey, createWorkspace, evict, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -98,12 +98,12 @@ describe("the workspace's rate limit", () => {
   test("the count survives an eviction", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
     await times(7, () => me(workspace.key));
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     expect(remaining(await me(workspace.key))).toBe(2);
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     const answers = await times(10, () => me(workspace.key));
     expect(statuses(answers)).toEqual({ 200: 2, 429: 8 });
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     expect((await me(workspace.key)).status).toBe(429);
   });
 
@@ -118,7 +118,7 @@ describe("the workspace's rate limit", () => {
       const answer = await me(workspace.key);
       expect(answer.status, `after ${atMs} ms`).toBe(inWindow < 4 ? 200 : 429);
       if (answer.status === 200) accepted.push(atMs);
-      await evictDurableObject(env.GATE.getByName(workspace.id));
+      await evict(env.GATE.getByName(workspace.id));
     }
     expect(accepted.length).toBeGreaterThan(12);
   });
@@ -133,7 +133,7 @@ describe("a change takes effect on the next request", () => {
     const answer = await me(key);
     expect([answer.status, answer.body.error.code]).toEqual([401, "revoked_api_key"]);
     expect((await me(workspace.key)).status).toBe(200);
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     expect((await me(key)).body.error.code).toBe("revoked_api_key");
   });
 
@@ -156,7 +156,7 @@ describe("a change takes effect on the next request", () => {
   test("revoking many keys at once, under traffic", async () => {
     const workspace = await createWorkspace();
     const keys = await times(8, () => createKey(workspace, ["*"]));
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     await Promise.all(
       keys.map(async ({ id, key }) => {
         const traffic = times(5, () => me(key));
@@ -281,7 +281,7 @@ test("a read of D1 that hangs is given up: requests that wait for it get a Retry
   const workspace = await createWorkspace();
   const { id, key } = await createKey(workspace, ["*"]);
   const gate = env.GATE.getByName(workspace.id);
-  await evictDurableObject(gate);
+  await evict(gate);
   const hanging = { prepare: (text: string) => env.DB.prepare(text), batch: () => new Promise(() => {}) };
   const bound = await runInDurableObject(gate, (object) => {
     const { env: before } = object as unknown as { env: Env };
@@ -457,7 +457,7 @@ describe("the cost of authentication", () => {
 
   test("a cold gate loads its directory once for any number of concurrent requests", async () => {
     const workspace = await createWorkspace();
-    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await evict(env.GATE.getByName(workspace.id));
     const log = vi.spyOn(console, "log");
     await times(20, () => me(workspace.key));
     const lines = log.mock.calls.map(([line]) => JSON.parse(String(line))).filter(({ event }) => event === "request");

@@ -1,10 +1,10 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EmbeddedVectors, EMBEDDED_TABLE } from "../../../src/knowledge/vectors/embedded-vectors.ts";
 import { NEAREST } from "../../../src/knowledge/vectors/vector-index.ts";
 import { sketchOf, Sketches } from "../../../src/knowledge/vectors/sketches.ts";
-import { costOf, createAgent, createWorkspace, learn } from "../../harness.ts";
+import { costOf, createAgent, createWorkspace, evict, learn } from "../../harness.ts";
 import { EmbeddingServerStandIn } from "../../stand-ins/openai-embeddings.ts";
 import { dump, found, type Index, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, runAlarm, setUpVectors } from "./setup.ts";
@@ -66,7 +66,7 @@ describe("without Vectorize", () => {
 
   test("vectors survive an eviction, and no text is embedded twice", async () => {
     const index = await newTaughtIndex();
-    await evictDurableObject(index);
+    await evict(index);
     server.embedded.length = 0;
     expect((await found(index, "recompense"))[0]).toBe("refunds");
     await catchUp(index);
@@ -95,7 +95,7 @@ describe("without Vectorize", () => {
   test("vectors of a removed source are deleted even after the model was switched off", async () => {
     const index = await newTaughtIndex();
     bind({ OPENAI_EMBEDDING_MODEL: "" });
-    await evictDurableObject(index);
+    await evict(index);
     await index.removeSource("refunds");
     expect(await alarmAt(index)).not.toBe(null);
     await runAlarm(index);
@@ -167,7 +167,7 @@ describe("when the server fails", () => {
     expect(log.mock.calls.some(([line]) => /vectors_failed.*WrongDimensionsError/.test(String(line)))).toBe(true);
     expect(await found(index, "vans")).toEqual(["more"]);
     bind({ VECTORS_ROUND: "2" });
-    await evictDurableObject(index);
+    await evict(index);
     await found(index, "vans");
     await catchUp(index);
     expect(await storedVectors(index)).toEqual({ "object/1/2/small:own": 4 });
@@ -180,7 +180,7 @@ describe("another model", () => {
     const index = await newTaughtIndex();
     configure("large");
     server.isDown = "large";
-    await evictDurableObject(index);
+    await evict(index);
     expect((await found(index, "recompense"))[0]).toBe("refunds");
     await runAlarm(index);
     server.embedded.length = 0;
@@ -203,7 +203,7 @@ describe("another model", () => {
     configure("large");
     server.models.delete("small");
     server.isDown = "large";
-    await evictDurableObject(index);
+    await evict(index);
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     expect(await found(index, "recompense")).toEqual([]);
     expect((await found(index, "refund"))[0]).toBe("refunds");
@@ -218,11 +218,11 @@ describe("another model", () => {
     const index = await newTaughtIndex();
     configure("large");
     server.isDown = "large";
-    await evictDurableObject(index);
+    await evict(index);
     await found(index, "refund");
     await runAlarm(index);
     configure("small");
-    await evictDurableObject(index);
+    await evict(index);
     server.embedded.length = 0;
     await found(index, "recompense");
     await makeAllDue(index);
@@ -281,7 +281,7 @@ describe("with Vectorize", () => {
     bind({ OPENAI_EMBEDDING_MODEL: "" });
     await load(setup.index, TEXTS);
     await catchUp(setup.index);
-    await evictDurableObject(setup.index);
+    await evict(setup.index);
     setup.ai.clear();
     expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     await setup.index.removeSource("refunds");
@@ -289,7 +289,7 @@ describe("with Vectorize", () => {
     expect(countVisible(setup)).toBe(2);
     expect(setup.ai.embedded).toEqual(["recompense"]);
     bind({ MAX_EMBEDDED_VECTORS: "10" });
-    await evictDurableObject(setup.index);
+    await evict(setup.index);
     await search(setup.index, "automobiles");
     await catchUp(setup.index);
     expect((await found(setup.index, "automobiles"))[0]).toBe("cars");

@@ -1,7 +1,7 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, deliver, learn, operate, query } from "../../harness.ts";
+import { createAgent, createWorkspace, deliver, evict, learn, operate, query } from "../../harness.ts";
 import { dump, found, load } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, type VectorSetup, makeAllDue, setUpVectors, runAlarm } from "./setup.ts";
 
@@ -41,7 +41,7 @@ test("erasing deletes all content immediately, and the names of vectors once the
   expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
   expect(await found(setup.index, "refunds")).toEqual([]);
   expect(await alarmAt(setup.index)).not.toBe(null);
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   await setup.index.erase();
   expect(countVisible(setup)).toBe(2);
   setup.vectors.faults.clear();
@@ -94,11 +94,11 @@ test("without a vector index the names are kept until there is one again", async
   await load(setup.index, TEXTS);
   await catchUp(setup.index);
   bind({ AI: undefined, VECTORS: undefined });
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   await setup.index.erase();
   expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
   expect((await alarmAt(setup.index))!).toBeGreaterThan(Date.now() + 3_600_000);
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   bind({ AI: setup.ai, VECTORS: setup.vectors });
   await catchUp(setup.index);
   await finish(setup);
@@ -110,14 +110,14 @@ test("what was written after an erasure is erased by the next one, also while th
   await load(setup.index, TEXTS);
   await catchUp(setup.index);
   bind({ AI: undefined, VECTORS: undefined });
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   await setup.index.erase();
   await load(setup.index, { refunds: TEXTS.refunds });
   await setup.index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern." });
   await setup.index.erase();
   expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
   bind({ AI: setup.ai, VECTORS: setup.vectors });
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   await finish(setup);
   await expectNothing(setup);
 });

@@ -1,8 +1,8 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { reciprocalRankFusion } from "../../../src/knowledge/retrieval/hybrid-search.ts";
-import { costOf, createAgent, createNeighbour, createWorkspace, learn } from "../../harness.ts";
+import { costOf, createAgent, createNeighbour, createWorkspace, evict, learn } from "../../harness.ts";
 import { found, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
 import { bind, catchUp, type VectorSetup, setUpVectors } from "./setup.ts";
 
@@ -187,7 +187,7 @@ describe("reranking", () => {
     const { passages } = await search(setup.index, QUESTION);
     expect(setup.ai.reranked.length).toBe(1);
     bind({ RERANK_PASSAGES: undefined });
-    await evictDurableObject(setup.index);
+    await evict(setup.index);
     expect((await search(setup.index, QUESTION)).passages).toEqual(passages);
     expect(setup.ai.reranked.length).toBe(1);
   });

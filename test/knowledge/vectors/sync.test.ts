@@ -1,9 +1,10 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, setUpVectors, queuedTasks, runAlarm } from "./setup.ts";
+import { evict } from "../../harness.ts";
 
 const DONE = { vectors: [], unnamed: 0 };
 
@@ -59,7 +60,7 @@ test.each(["embed", "upsert"] as const)("a sync catches up after %s was down", a
   expect(await found(setup.index, "zebra")).toEqual(["animals"]);
   expect(countVisible(setup)).toBe(0);
   expect((await alarmAt(setup.index))!).toBeGreaterThan(Date.now());
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   setup.ai.faults.clear();
   setup.vectors.faults.clear();
   await makeAllDue(setup.index);
@@ -157,7 +158,7 @@ test("vectors are deleted even if the index is down at first, and their deletion
   await setup.index.removeSource("animals");
   await runAlarm(setup.index);
   expect(countVisible(setup)).toBe(2);
-  await evictDurableObject(setup.index);
+  await evict(setup.index);
   setup.vectors.faults.clear();
   await makeAllDue(setup.index);
   await catchUp(setup.index);
@@ -194,7 +195,7 @@ test("another model version embeds every chunk again", async () => {
   const before = [...setup.vectors.visible.keys()];
   bind({ VECTORS_ROUND: "2" });
   try {
-    await evictDurableObject(setup.index);
+    await evict(setup.index);
     await search(setup.index, "zebra");
     await catchUp(setup.index);
     await makeAllDue(setup.index);
@@ -214,7 +215,7 @@ test("chunks from before the vector index are embedded", async () => {
   const tables = Object.keys(await runInDurableObject(index, (_, { storage }) => dump(storage.sql)));
   expect(tables.filter((name) => ["vectors", "chunk_vectors"].includes(name))).toEqual([]);
   expect(await alarmAt(index)).toBe(null);
-  await evictDurableObject(index);
+  await evict(index);
   const setup = setUpVectors(index);
   await search(index, "zebra");
   await catchUp(index);

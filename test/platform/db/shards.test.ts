@@ -1,4 +1,4 @@
-import { applyD1Migrations, evictDurableObject } from "cloudflare:test";
+import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { receiveMail } from "../../../src/email/inbound.ts";
@@ -8,7 +8,18 @@ import { shardOf } from "../../../src/platform/db/ids.ts";
 import { FULL_SHARD_BYTES, chooseShard } from "../../../src/platform/db/shards.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, learn, operate, send, type Workspace } from "../../harness.ts";
+import {
+  createAgent,
+  createWorkspace,
+  createWorkspaceOn,
+  deliver,
+  envWith,
+  evict,
+  learn,
+  operate,
+  send,
+  type Workspace,
+} from "../../harness.ts";
 
 const bindings = env as unknown as Record<string, D1Database | undefined>;
 const MINUTE = 60_000;
@@ -172,7 +183,7 @@ test("a removed binding causes 503 for its workspaces alone, and the log names i
   const visited = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello" } });
   // A key whose gate has not read its workspace yet.
   const cold = await createWorkspaceOn(1);
-  await evictDurableObject(env.GATE.getByName(cold.id));
+  await evict(env.GATE.getByName(cold.id));
   await withShard(1, undefined, async () => {
     const asOperator = { token: env.OPERATOR_TOKEN };
     const poll = `/widget/v1/conversations/${visited.body.conversation_id}/messages`;
