@@ -5,6 +5,7 @@ import { useShortcuts } from "../keyboard.ts";
 import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
 import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
@@ -60,9 +61,9 @@ export function Inbox() {
   );
 }
 
-/** Loads the page of a workspace without conversations, if it has none. */
+/** Loads the first steps if the workspace has no conversation. They need to know its agents. */
 function useFirstSteps() {
-  const isNew = useCount({ view: "all" }) === 0;
+  const isNew = useCount({ view: "all" }, hasScope("agents:read")) === 0;
   return useQuery(`${isNew}`, async () => (isNew ? (await import("./first-steps.tsx")).FirstSteps : undefined)).data;
 }
 
