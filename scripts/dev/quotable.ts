@@ -1,6 +1,6 @@
 const IMAGE = /!\[[^\]]*\]\([^)\s]+\)/g;
 const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
-/** A code block, with the colon that introduces it. */
+/** A code block, and the colon at the end of the paragraph before it. */
 const CODE_BLOCK = /(:\n\n)?^```(\w*)[^\n]*\n[^]*?^```\n/gm;
 /** The languages of code blocks that are commands, output or diagrams. Other blocks are examples. */
 const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);

@@ -120,19 +120,19 @@ const ALLOWED_MS: Record<WorkKind, number | null> = {
 };
 
 /** How many messages may wait in each queue, by its binding, which is the same in every environment; null if any number is healthy. */
-const QUEUES = {
-  INGESTION_QUEUE: { allowedMessages: MAX_MESSAGES },
-  CRAWL_QUEUE: { allowedMessages: MAX_MESSAGES },
-  ERASURE_QUEUE: { allowedMessages: MAX_MESSAGES },
-  EMAIL_QUEUE: { allowedMessages: MAX_MESSAGES },
-  DELIVERY_QUEUE: { allowedMessages: MAX_MESSAGES },
+const ALLOWED_MESSAGES = {
+  INGESTION_QUEUE: MAX_MESSAGES,
+  CRAWL_QUEUE: MAX_MESSAGES,
+  ERASURE_QUEUE: MAX_MESSAGES,
+  EMAIL_QUEUE: MAX_MESSAGES,
+  DELIVERY_QUEUE: MAX_MESSAGES,
   // Retries of slow deliveries wait for hours.
-  SLOW_DELIVERY_QUEUE: { allowedMessages: null },
+  SLOW_DELIVERY_QUEUE: null,
 } as const;
 
-type QueueName = keyof typeof QUEUES;
+type QueueName = keyof typeof ALLOWED_MESSAGES;
 
-export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
+export const QUEUE_NAMES = Object.keys(ALLOWED_MESSAGES) as QueueName[];
 
 /** A queue's backlog. */
 interface Backlog {
@@ -151,6 +151,6 @@ export function checkWork(kind: WorkKind, waiting: readonly WaitingWork[], nowMs
 
 /** Checks whether a queue's backlog is small enough. An unknown backlog counts as healthy. */
 export function checkQueue(queue: QueueName, backlog: Backlog | null) {
-  const { allowedMessages } = QUEUES[queue];
+  const allowedMessages = ALLOWED_MESSAGES[queue];
   return { queue, backlog, allowedMessages, isOk: allowedMessages === null || (backlog?.messages ?? 0) <= allowedMessages };
 }

@@ -81,15 +81,17 @@ function PageOutlet({ page }: { page: Page }) {
   );
 }
 
-/** The dialog that lists all shortcuts. */
+/** The dialog that lists all shortcuts. The operator's console has no inbox. */
 function ShortcutList() {
   const [isOpen, setOpen] = useState(false);
   useShortcuts({ "?": () => setOpen(true) });
   if (!isOpen) return null;
   const names: Record<string, string> = { Escape: "Esc" };
+  const all = Object.entries<Record<string, string>>(SHORTCUTS);
+  const shown = session.value?.kind === "operator" ? all.slice(0, 1) : all;
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => setOpen(false)}>
-      {Object.entries<Record<string, string>>(SHORTCUTS).map(([where, keys]) => (
+      {shown.map(([where, keys]) => (
         <section key={where}>
           <h3>{where}</h3>
           <dl class="keys">

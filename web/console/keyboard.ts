@@ -28,26 +28,22 @@ const REPEATING = new Set(["j", "k"]);
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=menu], dialog";
 
-/** What each key does. */
-export type Shortcuts = Partial<Record<Key, () => void>>;
-
 /** The shortcuts of the components that are shown, in the order in which they were added. */
 let active: readonly { key: Key; run: () => void }[] = [];
 
 /** Adds shortcuts while a component is shown. They are ignored while the user types or a dialog is open. */
-export function useShortcuts(map: Shortcuts, isActive = true): void {
+export function useShortcuts(map: Partial<Record<Key, () => void>>): void {
   const latest = useRef(map);
   latest.current = map;
   const keys = Object.keys(map).join(" ");
   // A key that is pressed as soon as the component is shown already counts.
   useLayoutEffect(() => {
-    if (!isActive) return undefined;
     const own: typeof active = (Object.keys(latest.current) as Key[]).map((key) => ({ key, run: () => latest.current[key]?.() }));
     active = [...active, ...own];
     return () => {
       active = active.filter((shortcut) => !own.includes(shortcut));
     };
-  }, [keys, isActive]);
+  }, [keys]);
 }
 
 /** Listens for shortcuts. If several components use the same key, the one added last handles it. */

@@ -109,7 +109,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
       ...(me().name !== "" && { m: assign }),
       t: () => {
         onDetails(true);
-        // The field is shown with the details.
+        // The field is there once the details are shown.
         setTimeout(focusTag);
       },
     }),

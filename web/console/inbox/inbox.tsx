@@ -6,7 +6,6 @@ import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
-import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { ConversationView } from "./conversation.tsx";
@@ -30,7 +29,6 @@ export function Inbox() {
     j: () => moveBy(1),
     k: () => moveBy(-1),
     ...(undo && { z: undo }),
-    "/": focusSearch,
     Escape: () => open(undefined),
   });
   return (
