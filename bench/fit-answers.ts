@@ -24,7 +24,12 @@ const CONFIDENCE_RIDGE = 10;
 /** The share of what visitors ask that the knowledge does not answer; the sets of questions have fewer. */
 const UNANSWERABLE_SHARE = 0.45;
 /** The signs of the features' weights; those of all others are positive. */
-const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWord: "negative", isOneWord: "any", isFollowUp: "any" };
+const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = {
+  unknownWord: "negative",
+  nearerWithoutMissing: "negative",
+  isOneWord: "any",
+  isFollowUp: "any",
+};
 const RANKING_STEPS = 200;
 
 type Features = Record<string, number>;

@@ -51,6 +51,6 @@ export const LEXICAL_FIT: Fit = {
     isFollowUp: 0.685,
     similarity: 0,
     similarityOfPassage: 0,
-    similarityMargin: 0,
+    nearerWithoutMissing: 0,
   },
 };

@@ -66,6 +66,11 @@ export class QueryMatcher {
     return Math.max(0, ...this.ownWords.map((word) => word.unknown * (1 - word.closeness(all))));
   }
 
+  /** The question's own terms of which a text has neither the term nor an alternative. */
+  missingIn(all: ReadonlySet<string>): QueryTerm[] {
+    return this.questionTerms.filter((term) => termMatch(all, term) === 0);
+  }
+
   /** The share of the query's weight that a text matches. */
   share(match: (term: QueryTerm) => number): number {
     if (this.weight === 0) return 0;

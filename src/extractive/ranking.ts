@@ -80,8 +80,11 @@ export interface ConfidenceFeatures {
   isFollowUp: number;
   similarity: number;
   similarityOfPassage: number;
-  /** How far its passage is ahead of the next one in similarity. */
-  similarityMargin: number;
+  /**
+   * How much nearer its passage is to the question without one of the terms that the passage lacks, at most. "Can I bring a dog?" comes
+   * nearer to "You can bring a friend." without the dog: the question is about something else.
+   */
+  nearerWithoutMissing: number;
 }
 
 /** The weights of both models. */
@@ -318,8 +321,15 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
     isFollowUp: isFollowUp ? 1 : 0,
     similarity: features.similarity,
     similarityOfPassage: features.similarityOfPassage,
-    similarityMargin: features.similarityOfPassage - Math.max(0, ...passages.filter((each) => each !== passage).map(topSimilarity)),
+    nearerWithoutMissing: nearerWithout(passage, query.missingIn(terms)),
   };
+}
+
+/** Returns how much the similarity of a passage's nearest segment grows, at most, when one of these terms is left out of the question. */
+function nearerWithout({ similarities, similarityWithout }: Passage, missing: readonly QueryTerm[]): number {
+  const nearest = Math.max(0, ...(similarities ?? []));
+  const gains = missing.map(({ term }) => (similarityWithout[term] ?? nearest) - nearest);
+  return Math.max(0, ...gains) / (RELATED_COSINE - UNRELATED_COSINE);
 }
 
 /** Converts scores to probabilities that sum to 1. */

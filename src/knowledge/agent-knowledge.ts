@@ -81,8 +81,8 @@ export class AgentKnowledge {
 
   private async searchAnswers({ question, limit, only }: SearchQuery): Promise<CuratedMatch[]> {
     if (this.store.size.answers === 0) return [];
-    const vector = isEncoded(question) ? await this.sentences.vectorOf(question) : undefined;
-    return this.answers.search(question, limit, only?.answers, vector && this.sentences.compareQuestions(vector));
+    const asked = isEncoded(question) ? await this.sentences.vectorsOf(question) : undefined;
+    return this.answers.search(question, limit, only?.answers, asked && this.sentences.compareQuestions(asked.vector));
   }
 
   readDocument(name: DocumentName, after: number): DocumentPart | undefined {

@@ -2,7 +2,7 @@ import type { Reranker } from "../../models/model.ts";
 import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { ENCODED_LANGUAGE, type SentenceVectors } from "../vectors/sentence-vectors.ts";
+import { ENCODED_LANGUAGE, type QuestionVectors, type SentenceVectors } from "../vectors/sentence-vectors.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
 import { NEAREST } from "../vectors/vector-index.ts";
 import { languageOfQuestion, rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
@@ -34,36 +34,45 @@ export class HybridSearch {
     const extent = sources && this.store.extentOf([...sources]);
     const asked = textToEmbed(query, language);
     const nearest = this.semantic.nearest(asked, sources && extent && { sources, ...extent });
-    const vector = this.vectorOf(asked, language);
+    const vectors = this.vectorsOf(asked, language);
     const { ranked, ...terms } = rankChunks(this.store, query, language, extent);
-    const question = await vector;
-    const fused = question ? this.fuseSentences(ranked, question, sources) : this.fuse(ranked, await nearest, sources);
+    const question = await vectors;
+    const fused = question ? this.fuseSentences(ranked, question, query.limit, sources) : this.fuse(ranked, await nearest, sources);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
     return { passages: passages.slice(0, query.limit), ...terms };
   }
 
-  private async vectorOf(question: string, language: string): Promise<Float32Array | undefined> {
-    return language === ENCODED_LANGUAGE ? this.sentences.vectorOf(question) : undefined;
+  private async vectorsOf(question: string, language: string): Promise<QuestionVectors | undefined> {
+    return language === ENCODED_LANGUAGE ? this.sentences.vectorsOf(question) : undefined;
   }
 
-  /** Orders passages by the similarity of their best sentence, and to a small part by their words. */
-  private fuseSentences(ranked: readonly RankedChunk[], question: Float32Array, sources?: ReadonlySet<string>): Passage[] {
+  /** Orders passages by the similarity of their best sentence, and to a small part by their words. Only the first `limit` are also compared without each term. */
+  private fuseSentences(
+    ranked: readonly RankedChunk[],
+    question: QuestionVectors,
+    limit: number,
+    sources?: ReadonlySet<string>,
+  ): Passage[] {
     const lexical = new Map(ranked.slice(0, NEAREST).map(({ chunkId, passage }) => [chunkId, passage.score]));
     const best = Math.max(...lexical.values());
-    const near = sources ? this.store.chunksOf([...sources], MAX_COMPARED) : this.sentences.nearestChunks(question);
+    const near = sources ? this.store.chunksOf([...sources], MAX_COMPARED) : this.sentences.nearestChunks(question.vector);
     const live = readLiveChunks(this.store.sql, [...new Set([...lexical.keys(), ...near])]);
-    const compared = this.sentences.compare(question, [...live.keys()]);
+    const compared = this.sentences.compare(question.vector, [...live.keys()]);
     const nearest = Math.max(0, ...[...compared.values()].flat());
-    const passages = [...live].flatMap(([id, passage]) => {
+    const scored = [...live].flatMap(([id, passage]) => {
       if (sources && !sources.has(passage.sourceId)) return [];
       const share = best > 0 ? (lexical.get(id) ?? 0) / best : 0;
       const similarities = compared.get(id) ?? null;
       // Until a new chunk has its vectors, its words decide.
       const semantic = similarities ? Math.max(0, ...similarities) : share * nearest;
       const scores = { lexical: lexical.get(id) ?? null, semantic: similarities && semantic, reranker: null };
-      return { ...passage, score: (semantic + LEXICAL_WEIGHT * share) / (1 + LEXICAL_WEIGHT), scores, similarities };
+      return { id, passage: { ...passage, score: (semantic + LEXICAL_WEIGHT * share) / (1 + LEXICAL_WEIGHT), scores, similarities } };
     });
-    return passages.filter(({ score }) => score > 0).toSorted((a, b) => b.score - a.score);
+    const ordered = scored.filter(({ passage }) => passage.score > 0).toSorted((a, b) => b.passage.score - a.passage.score);
+    return ordered.map(({ id, passage }, at) => {
+      const isRead = at < limit && passage.similarities !== null;
+      return isRead ? { ...passage, similarityWithout: this.sentences.compareWithout(question, id) } : passage;
+    });
   }
 
   /** Merges two rankings. The score of a passage is the higher one of its two; passages with a score of 0 are left out. */

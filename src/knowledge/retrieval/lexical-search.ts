@@ -137,7 +137,18 @@ function rank(store: IndexStore, extent: Extent | undefined, query: readonly Que
 
 function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
   const scores = { lexical: score, semantic: null, reranker: null };
-  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score, scores, similarities: null };
+  return {
+    sourceId,
+    type: type === "page" ? "page" : "text",
+    title,
+    heading,
+    url,
+    content,
+    score,
+    scores,
+    similarities: null,
+    similarityWithout: {},
+  };
 }
 
 // --- Scoring ---

@@ -2,6 +2,7 @@ import { ENCODER_DIMENSIONS as DIMENSIONS, type SentenceEncoder } from "../../mo
 import { readPassage } from "../../extractive/segments.ts";
 import { LruCache } from "../../platform/lru-cache.ts";
 import { detectLanguage } from "../../text/languages.ts";
+import { terms } from "../../text/terms.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import { HEADING_SEPARATOR } from "../indexing/chunk.ts";
 import type { IndexStore } from "../indexing/store.ts";
@@ -24,6 +25,8 @@ const MAX_SEGMENTS = 64;
 /** The tokens of a segment that are read, which is more than most sentences have. */
 const MAX_SEGMENT_TOKENS = 96;
 const MAX_QUESTION_TOKENS = 128;
+/** The terms of a question without which it is compared; of a longer question, the first. */
+const MAX_QUESTION_TERMS = 24;
 /** An agent has about a million tokens in as many sentences, which take 16 MB and minutes of CPU. Further chunks are found by their words. */
 const MAX_VECTORS = 40_000;
 /** One alarm computes as many vectors, in about 2 s of CPU; the platform allows it 30 s. */
@@ -49,8 +52,14 @@ interface PendingQuestion extends Record<string, SqlStorageValue> {
   question: string;
 }
 
+/** The vector of a question, and those without one of its terms each. */
+export interface QuestionVectors {
+  vector: Float32Array;
+  without: ReadonlyMap<string, Float32Array>;
+}
+
 export class SentenceVectors {
-  private readonly questions = new LruCache<string, Float32Array>(CACHED_QUESTIONS);
+  private readonly questions = new LruCache<string, QuestionVectors>(CACHED_QUESTIONS);
   private sketches: Sketches | undefined;
   /** The run that is under way, since an alarm may be delivered twice. */
   private running: Promise<boolean> | undefined;
@@ -111,14 +120,15 @@ export class SentenceVectors {
     }
   }
 
-  /** Returns the vector of a question; undefined if the deployment has no encoder, or it cannot be loaded. */
-  async vectorOf(question: string): Promise<Float32Array | undefined> {
+  /** Returns the vectors of a question; undefined if the deployment has no encoder, or it cannot be loaded. */
+  async vectorsOf(question: string): Promise<QuestionVectors | undefined> {
     const known = this.questions.get(question);
     if (known || !this.encoder) return known;
     try {
-      const vector = (await this.encoder()).encode(question, MAX_QUESTION_TOKENS);
-      this.questions.set(question, vector);
-      return vector;
+      const { vector, without } = (await this.encoder()).encodeWithout(question, MAX_QUESTION_TOKENS);
+      const vectors = { vector, without: withoutTerms(without) };
+      this.questions.set(question, vectors);
+      return vectors;
     } catch (error) {
       logRarely("encoder_failed", {}, error);
       return undefined;
@@ -138,6 +148,14 @@ export class SentenceVectors {
     const query = "SELECT chunk_id AS id, vectors FROM sentence_vectors WHERE chunk_id IN (SELECT value FROM json_each(?))";
     const rows = this.storage.sql.exec<{ id: number; vectors: ArrayBuffer }>(query, JSON.stringify(chunkIds)).toArray();
     return new Map(rows.map(({ id, vectors }) => [id, similaritiesOf(question, new Int8Array(vectors))]));
+  }
+
+  /** Returns the similarity of a chunk's nearest segment to a question without each of its terms, by term. */
+  compareWithout({ without }: QuestionVectors, chunkId: number): Record<string, number> {
+    const query = "SELECT vectors FROM sentence_vectors WHERE chunk_id = ?";
+    const { vectors } = this.storage.sql.exec<{ vectors: ArrayBuffer }>(query, chunkId).one();
+    const nearest = (vector: Float32Array): number => Math.max(...similaritiesOf(vector, new Int8Array(vectors)));
+    return Object.fromEntries([...without].map(([term, vector]) => [term, nearest(vector)]));
   }
 
   /** Returns the similarities of the curated questions, by row number; undefined while one of them has no vector. */
@@ -236,6 +254,12 @@ async function encodeSegments(encoder: SentenceEncoder, chunk: PendingChunk): Pr
 function quantised(vector: Float32Array): Int8Array<ArrayBuffer> {
   const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
   return Int8Array.from(vector, (value) => Math.round((value / largest) * 127));
+}
+
+/** The vectors without each of a question's terms, from those without its words. A function word gives no term. */
+function withoutTerms(without: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
+  const ofTerms = [...without].flatMap(([word, vector]) => terms(word).map((term) => [term, vector] as const));
+  return new Map(ofTerms.slice(0, MAX_QUESTION_TERMS));
 }
 
 function similaritiesOf(question: Float32Array, vectors: Int8Array): number[] {

@@ -93,6 +93,29 @@ export class SentenceEncoder {
   /** Returns the vector of a text, of unit length; at most MAX_TOKENS of it are read. A question of twelve tokens takes about 5 ms, a hundred tokens 40 ms. */
   encode(text: string, maxTokens = MAX_TOKENS): Float32Array {
     const tokens = this.tokenizer.tokenize(text, maxTokens);
+    this.transform(tokens);
+    return toUnitLength(this.sum(tokens.keys()));
+  }
+
+  /**
+   * Encodes a text of words, and each of its words left out: the vector is the mean of the tokens' states, so that a word is left out
+   * without encoding the text again.
+   * @returns the text's vector and, by word in lower case, that of the text without it; all of unit length.
+   */
+  encodeWithout(text: string, maxTokens = MAX_TOKENS): { vector: Float32Array; without: Map<string, Float32Array> } {
+    const { tokens, words } = this.tokenizer.tokenizeWords(text, maxTokens);
+    this.transform(tokens);
+    const rows = Map.groupBy(words.keys(), (at) => words[at]!);
+    const sum = this.sum(words.keys());
+    const without = [...rows].map(([word, at]) => {
+      const own = this.sum(at);
+      return [word, toUnitLength(sum.map((value, column) => value - own[column]!))] as const;
+    });
+    return { vector: toUnitLength(sum), without: new Map(without.filter(([word]) => word !== "")) };
+  }
+
+  /** Computes the states of tokens. */
+  private transform(tokens: readonly number[]): void {
     const rows = tokens.length;
     const { x, attention, context, inner, output } = this.buffers;
     this.embed(tokens);
@@ -106,7 +129,6 @@ export class SentenceEncoder {
       this.linear(inner, rows, INNER, `${layer}.outer`, ENCODER_DIMENSIONS, output);
       this.addAndNormalise(output, rows, `${layer}.outer`);
     }
-    return this.mean(rows);
   }
 
   private embed(tokens: readonly number[]): void {
@@ -136,12 +158,18 @@ export class SentenceEncoder {
     return this.offsets[name]!;
   }
 
-  /** The mean of the rows, of unit length. */
-  private mean(rows: number): Float32Array {
-    const values = new Float32Array(this.memory.buffer, this.buffers.x, rows * ENCODER_DIMENSIONS);
-    const mean = new Float32Array(ENCODER_DIMENSIONS);
-    for (const [at, value] of values.entries()) mean[at % ENCODER_DIMENSIONS]! += value;
-    const length = Math.hypot(...mean) || 1;
-    return mean.map((value) => value / length);
+  /** The sum of these rows of the states. */
+  private sum(rows: Iterable<number>): Float32Array {
+    const sum = new Float32Array(ENCODER_DIMENSIONS);
+    for (const row of rows) {
+      const state = new Float32Array(this.memory.buffer, this.buffers.x + row * ENCODER_DIMENSIONS * FLOAT_BYTES, ENCODER_DIMENSIONS);
+      for (const [at, value] of state.entries()) sum[at]! += value;
+    }
+    return sum;
   }
+}
+
+function toUnitLength(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
 }

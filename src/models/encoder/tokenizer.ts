@@ -28,13 +28,21 @@ export class Tokenizer {
 
   /** Returns the ids of a text's pieces between those of start and end, at most `limit` in all. */
   tokenize(text: string, limit: number): number[] {
+    return this.tokenizeWords(text, limit).tokens;
+  }
+
+  /** Also returns the lower-case word that each token belongs to, which is empty for those of start and end. */
+  tokenizeWords(text: string, limit: number): { tokens: number[]; words: string[] } {
     const tokens = [this.first];
+    const words = [""];
     const plain = text.replace(CONTROL, "").replace(IDEOGRAPH, " $& ").normalize("NFD").replace(ACCENT, "").toLowerCase();
     for (const [word] of plain.matchAll(WORD)) {
-      tokens.push(...this.piecesOf(word));
+      const pieces = this.piecesOf(word);
+      tokens.push(...pieces);
+      words.push(...pieces.map(() => word));
       if (tokens.length >= limit) break;
     }
-    return [...tokens.slice(0, limit - 1), this.last];
+    return { tokens: [...tokens.slice(0, limit - 1), this.last], words: [...words.slice(0, limit - 1), ""] };
   }
 
   private piecesOf(word: string): number[] {

@@ -53,6 +53,16 @@ describe("the encoder of the service", () => {
     expect(station).toBeGreaterThan(harbour!);
   });
 
+  test("gives a passage its similarity to the question without each of its terms", async () => {
+    const index = await newEncodedIndex();
+    const { passages } = await search(index, "is the yoga at the station open on sundays");
+    const { similarities, similarityWithout } = passages[0]!;
+    const similarity = Math.max(...similarities!);
+    expect(Object.keys(similarityWithout).sort()).toEqual(["open", "station", "sundai", "yoga"]);
+    expect(similarityWithout["yoga"]).toBeGreaterThan(similarity);
+    expect(similarityWithout["station"]).toBeLessThan(similarity);
+  });
+
   test("a text is found by its words before it has vectors, among texts that have them", async () => {
     const index = await newEncodedIndex();
     await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec("DELETE FROM sentence_vectors WHERE chunk_id = 1"));
@@ -157,7 +167,7 @@ describe("the encoder of the service", () => {
       storage.sql.exec("DELETE FROM sentence_vectors");
       expect(await sentences.run()).toBe(false);
       expect(await storage.getAlarm()).toBeGreaterThan(Date.now() + 30_000);
-      expect(await sentences.vectorOf("Flex")).toBe(undefined);
+      expect(await sentences.vectorsOf("Flex")).toBe(undefined);
     });
   });
 });

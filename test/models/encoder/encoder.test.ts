@@ -32,6 +32,16 @@ describe("the sentence encoder", () => {
     expect(cosine(asked!, meant!)).toBeGreaterThan(cosine(asked!, other!) + 0.2);
   });
 
+  test("leaves out each word of a text, as if the text were encoded without it", async () => {
+    const encoder = await sentenceEncoder(env);
+    const { vector, without } = encoder.encodeWithout("Can I bring my Labrador to the pool?");
+    expect(cosine(vector, encoder.encode("Can I bring my Labrador to the pool?"))).toBeCloseTo(1, 5);
+    expect([...without.keys()]).toEqual(["can", "i", "bring", "my", "labrador", "to", "the", "pool", "?"]);
+    const other = encoder.encode("Children may bring a friend to the pool.");
+    expect(cosine(without.get("labrador")!, other)).toBeGreaterThan(cosine(vector, other) + 0.02);
+    expect(cosine(without.get("pool")!, other)).toBeLessThan(cosine(vector, other));
+  });
+
   test("reads the beginning of a text that is too long, and any characters", async () => {
     const encoder = await sentenceEncoder(env);
     const long = encoder.encode("word ".repeat(100_000));
