@@ -127,7 +127,7 @@ const TOPIC_TERMS = 4;
 const NEIGHBOR_FACTOR = 0.5;
 /** A sentence that only says where to read on is hardly an answer. */
 const POINTER =
-  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
+  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|for [^.,:]{1,60}, (?:see|refer to|read)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
 
 /** Returns the segments of the best passages that may answer a question, with their features. */
 export function candidatesOf(question: string, retrieval: Retrieval): Candidates {

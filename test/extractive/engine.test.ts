@@ -139,8 +139,8 @@ describe("the extractive engine", () => {
     expect(await answerFromText(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
   });
 
-  test("prefers a statement to a pointer elsewhere", async () => {
-    const text = `# Exports\n\nFor more information, see how to export invoices as a file.\n\nPress "Download" to export invoices.`;
+  test.each(["For more information,", "For exports of invoices,"])("prefers a statement to a pointer elsewhere: %s", async (opening) => {
+    const text = `# Exports\n\n${opening} see how to export invoices as a file.\n\nPress "Download" to export invoices.`;
     expect(await answerFromText(text, "How do I export invoices?")).toMatch(/^Press "Download"/);
   });
 
