@@ -1742,7 +1742,7 @@ export interface Schemas {
       /** The number with model_failure. */
       model_failure: number;
     };
-    /** Conversations that started, by channel. */
+    /** Conversations that started, by channel. Those in the `playground` do not count. */
     by_channel: {
       /** The number with widget. */
       widget: number;
@@ -2752,7 +2752,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. With `Accept: text/csv`, the figures of each day as a CSV file. Scope: `analytics:read`. */
+  /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Conversations in the playground do not count. With `Accept: text/csv`, the figures of each day as a CSV file. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
       /** The number of days, including today. */

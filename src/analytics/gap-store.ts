@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, sql } from "drizzle-orm";
 import { compiled } from "../platform/db/compiled.ts";
-import { answers, handoffs, messageFeedback, messages, unansweredQuestions } from "../platform/db/schema.ts";
+import { answers, conversations, handoffs, messageFeedback, messages, unansweredQuestions } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { DayRange } from "./definitions.ts";
 import { askedIn, candidateQuestions } from "./store.ts";
@@ -38,7 +38,7 @@ export const listGapQuestions = compiled((db, workspaceId: string, agentId: stri
     .where(candidateQuestions(workspaceId, agentId));
 });
 
-/** Lists the latest answers of a range that were rated down, with their questions. The question of a hand-off message is null. */
+/** Lists the latest answers to visitors of a range that were rated down, with their questions. The question of a hand-off message is null. */
 export const listRatedDown = compiled((db, workspaceId: string, agentId: string, { fromDay }: DayRange) => {
   const rated = messageFeedback;
   const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a
@@ -59,6 +59,7 @@ export const listRatedDown = compiled((db, workspaceId: string, agentId: string,
         eq(rated.agentId, agentId),
         eq(rated.rating, "down"),
         gte(rated.createdAt, sql`${fromDay} * ${DAY_MS}`),
+        sql`(SELECT channel FROM ${conversations} WHERE id = ${rated.conversationId}) <> 'playground'`,
       ),
     )
     .orderBy(desc(rated.createdAt), desc(rated.id))

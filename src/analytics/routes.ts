@@ -31,7 +31,7 @@ const getOverview = createRoute({
   path: "/analytics/overview",
   summary: "Get the activity of the last days, and how well questions were answered",
   description:
-    "The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. With `Accept: text/csv`, the figures of each day as a CSV file.",
+    "The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Conversations in the playground do not count. With `Accept: text/csv`, the figures of each day as a CSV file.",
   ...needsScope("analytics:read"),
   request: { query: overviewQuery },
   responses: {

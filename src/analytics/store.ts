@@ -1,4 +1,4 @@
-import { and, asc, between, desc, eq, gte, type SQL, sql } from "drizzle-orm";
+import { and, asc, between, desc, eq, gte, ne, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
@@ -105,14 +105,14 @@ export function createMissingSpans(db: Database, workspaceId: string, agentId: s
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);
 }
 
-/** Counts the conversations that have each status at present. */
+/** Counts the conversations that have each status at present, without those in the playground. */
 export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
   const sums = Object.fromEntries(CONVERSATION_STATUSES.map((status) => [status, sumOf(conversationCounts[status])]));
   const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
   return db
     .select(sums as Record<ConversationStatus, SQL<number>>)
     .from(conversationCounts)
-    .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent));
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent, ne(conversationCounts.channel, "playground")));
 }
 
 /**

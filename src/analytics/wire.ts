@@ -78,7 +78,9 @@ export const overviewSchema = z
       .object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") })
       .meta({ description: "How long visitors waited for a reply and a resolution." }),
     handoff_reasons: countsByName(HANDOFF_REASONS).meta({ description: "Hand-offs by reason." }),
-    by_channel: countsByName(CHANNELS).meta({ description: "Conversations that started, by channel." }),
+    by_channel: countsByName(CHANNELS).meta({
+      description: "Conversations that started, by channel. Those in the `playground` do not count.",
+    }),
     by_status: countsByName(CONVERSATION_STATUSES).meta({ description: "All conversations by their present status, whatever the range." }),
     daily: z
       .array(z.object({ date: date().meta({ description: "The day, UTC." }), ...totalsShape }).openapi("AnalyticsDay"))

@@ -83,6 +83,26 @@ test("API operations are counted, for the workspace and for the agent", async ()
   expect(ofIdle).toMatchObject({ agent_id: idle.id, totals: NO_TOTALS, rates: NO_RATES, by_status: { resolved: 0 }, top_unanswered: [] });
 });
 
+test("nothing in the playground is reported, but its questions use the quota", async () => {
+  const { workspace, agent } = await createExpert();
+  const tryOut = async (message: string) =>
+    (await workspace.call("POST", `/agents/${agent.id}/messages`, { message, channel: "playground" })).body;
+  const before = await overview(workspace);
+  const known = await tryOut(KNOWN);
+  const unknown = await tryOut(UNKNOWN);
+  const rating = `/conversations/${known.conversation_id}/messages/${known.message_id}/feedback`;
+  for (const value of ["up", "down"]) expect((await workspace.call("POST", rating, { rating: value })).status).toBe(200);
+  await query(workspace.id, "UPDATE conversations SET csat_score = 5 WHERE id = ?", known.conversation_id);
+  for (const status of ["resolved", "open", "resolved"])
+    await workspace.call("PATCH", `/conversations/${known.conversation_id}`, { status });
+  await workspace.call("POST", `/conversations/${unknown.conversation_id}/messages`, { content: "Paris.", resolve: true });
+  expect(await overview(workspace)).toEqual(before);
+  expect((await workspace.call("GET", `/agents/${agent.id}/gaps`)).body.data).toEqual([]);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(2);
+  expect((await workspace.call("GET", "/conversations?channel=playground")).body.total).toBe(2);
+  expect((await workspace.call("GET", "/feedback")).body.total).toBe(1);
+});
+
 test("the first response is the first reply, by the agent or a human", async () => {
   const workspace = await createWorkspace();
   const [first, second] = [newId(shardOf(workspace.id), Date.now()), newId(shardOf(workspace.id), Date.now())];

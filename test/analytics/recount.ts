@@ -29,12 +29,14 @@ interface Handoff {
   requested_at: number;
 }
 
-/** All records of a workspace. */
+/** All records of a workspace that reports count: those of the playground are left out. */
 export async function readRecords(workspaceId: string) {
   const all = <Row>(table: string) => query<Row>(workspaceId, `SELECT * FROM ${table} WHERE workspace_id = ?`, workspaceId);
+  const conversations = (await all<Conversation>("conversations")).filter(({ channel }) => channel !== "playground");
+  const ids = new Set(conversations.map(({ id }) => id));
   return {
-    conversations: await all<Conversation>("conversations"),
-    messages: await all<Message>("messages"),
+    conversations,
+    messages: (await all<Message>("messages")).filter((message) => ids.has(message.conversation_id)),
     handoffs: await all<Handoff>("handoffs"),
     leads: await all<{ agent_id: string; created_at: number }>("leads"),
   };
