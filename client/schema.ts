@@ -1722,8 +1722,10 @@ export interface Schemas {
     };
     /** How long visitors waited for a reply and a resolution. */
     times: {
-      /** The median time from the start of a conversation to its first reply, accurate to 5 %. Null if there are none. */
+      /** The median time from the start of a conversation to its first reply, by the agent or the team, accurate to 5 %. Null if there are none. */
       median_first_response_seconds: number | null;
+      /** The median time from a hand-off to the first reply of the team. A hand-off counts on its own day, once the team has replied before it was resolved, accurate to 5 %. Null if there are none. */
+      median_team_reply_seconds: number | null;
       /** The median time from the start of a conversation to its first resolution, accurate to 5 %. Null if there are none. */
       median_resolution_seconds: number | null;
     };

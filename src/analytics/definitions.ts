@@ -15,6 +15,8 @@ import type { Counters, Sums } from "./store.ts";
  * | human_replies                 | messages of the team                                                                 |
  * | leads, handoffs               | leads by `created_at`, hand-offs by `requested_at`                                   |
  * | unanswered                    | hand-offs with the reason `missing_knowledge`                                        |
+ * | team reply                    | time from a hand-off to the team's first reply while it is open; counted on the day  |
+ * |                               | of the hand-off                                                                      |
  * | feedback                      | ratings of answers, on the day of an author's first rating of the answer             |
  * | AI resolutions                | resolutions after a reply of the agent, with no earlier hand-off or human reply      |
  *

@@ -79,8 +79,8 @@ export function listUnspannedDays(db: Database, workspaceId: string, agentId: st
 
 export type Counters = Awaited<ReturnType<typeof listSpans>>[number];
 
-function countersOf({ handoffReasons, channels, firstResponses, resolutions }: typeof analyticsDays | typeof analyticsSpans) {
-  return { handoffReasons, channels, firstResponses, resolutions };
+function countersOf({ handoffReasons, channels, firstResponses, resolutions, teamReplies }: typeof analyticsDays | typeof analyticsSpans) {
+  return { handoffReasons, channels, firstResponses, resolutions, teamReplies };
 }
 
 /** Creates the missing spans of a range by adding up their days. */
@@ -100,6 +100,7 @@ export function createMissingSpans(db: Database, workspaceId: string, agentId: s
     channels: added(analyticsDays.channels),
     firstResponses: added(analyticsDays.firstResponses),
     resolutions: added(analyticsDays.resolutions),
+    teamReplies: added(analyticsDays.teamReplies),
   };
   const isMissing = sql`NOT EXISTS (SELECT 1 FROM ${analyticsSpans} WHERE ${isKept}) AND EXISTS (SELECT 1 FROM ${analyticsDays} WHERE ${isInSpan})`;
   return insertWhere(db, analyticsSpans, span, isMissing, sql`json_each(${firstDays}) AS s`);

@@ -44,11 +44,11 @@ const countsByName = <Name extends string>(names: readonly Name[]) =>
     Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `The number with ${name}.` })])) as Record<Name, z.ZodInt>,
   );
 
-const seconds = (of: string) =>
+const seconds = (span: string) =>
   z
     .number()
     .nullable()
-    .meta({ description: `The median time from the start of a conversation to its first ${of}, accurate to 5 %. Null if there are none.` });
+    .meta({ description: `The median time from ${span}, accurate to 5 %. Null if there are none.` });
 
 export const overviewSchema = z
   .object({
@@ -75,7 +75,13 @@ export const overviewSchema = z
       })
       .meta({ description: "Ratings of answers. Each rating counts with its present value, on the day on which it was first given." }),
     times: z
-      .object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") })
+      .object({
+        median_first_response_seconds: seconds("the start of a conversation to its first reply, by the agent or the team"),
+        median_team_reply_seconds: seconds(
+          "a hand-off to the first reply of the team. A hand-off counts on its own day, once the team has replied before it was resolved",
+        ),
+        median_resolution_seconds: seconds("the start of a conversation to its first resolution"),
+      })
       .meta({ description: "How long visitors waited for a reply and a resolution." }),
     handoff_reasons: countsByName(HANDOFF_REASONS).meta({ description: "Hand-offs by reason." }),
     by_channel: countsByName(CHANNELS).meta({
@@ -181,6 +187,7 @@ export function toOverview({ agentId, range, days, statuses, ...data }: Overview
     feedback: { up: sums.ratedUp, down: sums.ratedDown },
     times: {
       median_first_response_seconds: medianSeconds(counters.map((each) => each.firstResponses)),
+      median_team_reply_seconds: medianSeconds(counters.map((each) => each.teamReplies)),
       median_resolution_seconds: medianSeconds(counters.map((each) => each.resolutions)),
     },
     handoff_reasons: sumByName(HANDOFF_REASONS, counters, "handoffReasons"),

@@ -33,7 +33,7 @@ test("an empty workspace has zeros, nulls and an entry for each day", async () =
     rates: NO_RATES,
     csat: { average: null, count: 0 },
     feedback: { up: 0, down: 0 },
-    times: { median_first_response_seconds: null, median_resolution_seconds: null },
+    times: { median_first_response_seconds: null, median_team_reply_seconds: null, median_resolution_seconds: null },
     handoff_reasons: {
       customer_request: 0,
       missing_knowledge: 0,
@@ -140,6 +140,38 @@ test("the first response is the first reply, by the agent or a human", async () 
     workspace.id,
   );
   expect(day).toEqual({ first_responses: '{"83":2}' });
+});
+
+test("the team's reply time runs from each hand-off to the first reply while it is open", async () => {
+  const { workspace, ask } = await createExpert();
+  const id = await ask(UNKNOWN);
+  const handOffBefore = (seconds: number) =>
+    query(
+      workspace.id,
+      "UPDATE handoffs SET requested_at = ? WHERE status = 'pending' AND conversation_id = ?",
+      Date.now() - seconds * 1000,
+      id,
+    );
+  const reply = () => workspace.call("POST", `/conversations/${id}/messages`, { content: "Paris." });
+  const median = async () => (await overview(workspace, "?days=2")).times.median_team_reply_seconds;
+  // Only the team's replies count, and taking a conversation over is none.
+  await handOffBefore(600);
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "human_active" });
+  expect(await median()).toBeNull();
+  await reply();
+  expect(Math.abs((await median()) / 600 - 1)).toBeLessThan(0.06);
+  await reply();
+  const replies = () =>
+    query(
+      workspace.id,
+      "SELECT day, team_replies FROM analytics_days WHERE workspace_id = ? AND agent_id = '' AND team_replies <> '{}'",
+      workspace.id,
+    );
+  expect(await replies()).toMatchObject([{ team_replies: expect.stringMatching(/^\{"\d+":1\}$/) }]);
+  // A hand-off that is resolved without a reply waited for nobody's.
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
+  await reply();
+  expect(await replies()).toMatchObject([{ team_replies: expect.stringMatching(/^\{"\d+":1\}$/) }]);
 });
 
 describe("an invalid request", () => {

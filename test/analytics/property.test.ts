@@ -31,20 +31,21 @@ test.for([1, 2, 3])("the rollups equal a recount of random histories, seed %i", 
       expect(counted, `${days} days of ${agentId ?? "all"}`).toEqual(expected);
       expectNear(times.median_first_response_seconds, medians[0]!);
       expectNear(times.median_resolution_seconds, medians[1]!);
+      expectNear(times.median_team_reply_seconds, medians[2]!);
     }
   }
   const kept = await look();
   await query(workspace.id, "DELETE FROM analytics_spans WHERE workspace_id = ?", workspace.id);
   expect((await look()).map(({ body }) => body)).toEqual(kept.map(({ body }) => body));
   // The histories are worth counting only when they hold what is counted.
-  const { rates, top_unanswered: questions } = recount(
-    records,
-    histories.transitions,
-    HISTORY_DAYS,
-    new Date(endMs).toISOString().slice(0, 10),
-  );
+  const {
+    rates,
+    medians: [, , teamReply],
+    top_unanswered: questions,
+  } = recount(records, histories.transitions, HISTORY_DAYS, new Date(endMs).toISOString().slice(0, 10));
   for (const rate of Object.values(rates)) expect(rate).toBeGreaterThan(0);
   expect(rates.durable_resolution_7d).toBeLessThan(1);
+  expect(teamReply).toBeGreaterThan(0);
   expect(questions.length).toBeGreaterThan(3);
 });
 

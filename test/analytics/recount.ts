@@ -27,6 +27,7 @@ interface Handoff {
   reason: string;
   trigger_message_id: string;
   requested_at: number;
+  resolved_at: number | null;
 }
 
 /** All records of a workspace that reports count: those of the playground are left out. */
@@ -71,7 +72,11 @@ export function recount(records: Records, transitions: Transition[], days: numbe
     csat: { average: share(sum(scores), scores.length), count: scores.length },
     // Nobody rates in these histories.
     feedback: { up: 0, down: 0 },
-    medians: [median(began.map((fact) => fact.firstResponseMs)), median(began.map((fact) => fact.resolutionMs))],
+    medians: [
+      median(began.map((fact) => fact.firstResponseMs)),
+      median(began.map((fact) => fact.resolutionMs)),
+      median(handoffs.map((handoff) => teamReplyMs(handoff, records))),
+    ],
     handoff_reasons: tally(
       REASONS,
       handoffs.map(({ reason }) => reason),
@@ -118,6 +123,13 @@ function factsOf(conversation: Conversation, { messages, handoffs }: Records, al
     firstResponseMs: Number.isFinite(first) ? first - conversation.created_at : undefined,
     resolutionMs: ends[0] && ends[0].atMs - conversation.created_at,
   };
+}
+
+/** The time until the team's first reply, if that came before the hand-off was resolved or resolved it. */
+function teamReplyMs({ conversation_id: id, requested_at: fromMs, resolved_at: toMs }: Handoff, { messages }: Records): number | undefined {
+  const replies = messages.filter(({ conversation_id: of, role }) => of === id && role === "human");
+  const whileOpen = replies.filter((reply) => reply.created_at >= fromMs && (toMs === null || reply.created_at <= toMs));
+  return whileOpen.length > 0 ? Math.min(...whileOpen.map((reply) => reply.created_at)) - fromMs : undefined;
 }
 
 type Facts = ReturnType<typeof factsOf>;

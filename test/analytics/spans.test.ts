@@ -11,7 +11,7 @@ const overview = async (workspace: Workspace, path = YEAR) => (await workspace.c
 const spansOf = (workspace: Workspace) =>
   query(
     workspace.id,
-    "SELECT agent_id, day, first_responses, resolutions, channels FROM analytics_spans WHERE workspace_id = ? ORDER BY agent_id, day",
+    "SELECT agent_id, day, first_responses, resolutions, team_replies, channels FROM analytics_spans WHERE workspace_id = ? ORDER BY agent_id, day",
     workspace.id,
   );
 

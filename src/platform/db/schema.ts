@@ -677,6 +677,8 @@ export const handoffs = sqliteTable(
     status: text("status", { enum: HANDOFF_STATUSES }).notNull(),
     requestedAt: integer("requested_at").notNull(),
     acceptedAt: integer("accepted_at"),
+    /** When the team first replied while the hand-off was open, as a trigger records it. */
+    repliedAt: integer("replied_at"),
     resolvedAt: integer("resolved_at"),
   },
   (t) => [
@@ -773,6 +775,8 @@ function namedCounters() {
     /** Histograms: conversations by bucket of time. */
     firstResponses: counters("first_responses"),
     resolutions: counters("resolutions"),
+    /** A histogram: hand-offs by the time until the team replied. */
+    teamReplies: counters("team_replies"),
   };
 }
 
@@ -819,6 +823,7 @@ export const analyticsChanges = sqliteTable("analytics_changes", {
   channel: text("channel"),
   firstResponseMs: integer("first_response_ms"),
   resolutionMs: integer("resolution_ms"),
+  teamReplyMs: integer("team_reply_ms"),
 });
 
 /** Questions that the agent could not answer. A question is deleted with its last hand-off. */

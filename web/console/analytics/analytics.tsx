@@ -75,8 +75,13 @@ function Report({ overview }: { overview: Overview }) {
           value={csat.average === null ? "–" : `${csat.average.toFixed(1)} of 5`}
           note={`${formatNumber(csat.count)} ratings`}
         />
-        <Figure name="First reply, median" value={duration(times.median_first_response_seconds)} />
-        <Figure name="Resolution, median" value={duration(times.median_resolution_seconds)} />
+        <Figure
+          name="First reply to a visitor"
+          value={duration(times.median_first_response_seconds)}
+          note="median, by the agent or the team"
+        />
+        <Figure name="First reply by the team" value={duration(times.median_team_reply_seconds)} note="median, after a hand-off" />
+        <Figure name="Time to a resolution" value={duration(times.median_resolution_seconds)} note="median, from the first message" />
         <Figure name="Leads" value={formatNumber(totals.leads)} note={changeOf(totals.leads, previous.totals.leads)} />
       </div>
       <DailyChart daily={overview.daily} />
