@@ -1,5 +1,6 @@
 // `npm run deploy`: brings the service to the Cloudflare network. Run again, it creates only what is missing.
 import { newDeployment, parseOptions, USAGE } from "./deploy/deployment.ts";
+import { writeNewEnvironment } from "./deploy/new-environment.ts";
 import { readProject } from "./deploy/project.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, stepsFor } from "./deploy/steps.ts";
@@ -12,6 +13,7 @@ for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(sig
 await runMain(async () => {
   const options = parseOptions(process.argv.slice(2));
   if (options.help) return console.log(USAGE);
+  if (options.newEnvironment !== undefined) return console.log(writeNewEnvironment(options));
   const project = readProject(options);
   const say = (thing: string, state: string): void => console.log(`  ${thing}: ${state}`);
   const deployment = newDeployment(options, project, new Wrangler(project), say);

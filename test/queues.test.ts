@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { environmentText } from "../scripts/deploy/environment-text.ts";
 import { newId } from "../src/platform/db/ids.ts";
 import { consume } from "../src/queues.ts";
 import wrangler from "../wrangler.toml?raw";
@@ -98,16 +99,25 @@ test("an erasure that has used up its retries is left to the sweep", async () =>
   expect(await query(workspace.id, "SELECT id FROM workspaces WHERE id = ?", workspace.id)).toHaveLength(1);
 });
 
-test("the queues of another environment have the same jobs", async () => {
-  const consumed = [...wrangler.matchAll(/^queue = "support-agent-([\w-]+)"$/gm)].map(([, job]) => job!);
+test("each queue of an environment that `npm run deploy -- --new-environment` made has its job", async () => {
+  const environment = environmentText(wrangler, "production", "staging");
+  const consumed = [...environment.matchAll(/^queue = "([^"]+)"$/gm)].map(([, queue]) => queue!);
+  const ofProduction = [...wrangler.matchAll(/^queue = "([^"]+)"$/gm)].map(([, queue]) => queue!);
   expect(new Set(consumed).size).toBe(11);
-  for (const job of consumed) {
-    const { batch, outcomes } = batchOf(`support-agent-staging-${job}`, [{ body: {} }]);
+  for (const queue of consumed) {
+    expect(ofProduction).not.toContain(queue);
+    const { batch, outcomes } = batchOf(queue, [{ body: {} }]);
     await consume(batch, env);
-    expect(outcomes, job).not.toEqual(["nothing"]);
+    expect(outcomes, queue).not.toEqual(["nothing"]);
   }
   const source = await createSource();
-  await consume(batchOf("support-agent-staging-ingestion", [{ body: source }]).batch, env);
+  await consume(
+    batchOf(
+      consumed.find((queue) => queue.endsWith("ingestion"))!,
+      [{ body: source }],
+    ).batch,
+    env,
+  );
   expect(await statusOf(source)).toBe("ready");
 });
 

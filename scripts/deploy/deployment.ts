@@ -61,6 +61,7 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
   --dry-run        say what would be done, and do nothing; without an account, as for an empty one
   --remove         list what the account has of this deployment
   --remove --name WORKER  delete it; with --with-data the data of workspaces too
+  --new-environment NAME  write an environment into the configuration: a copy with names of its own
   --url URL        where the service answers, where wrangler does not say it
   --wait SECONDS   how long it may take to answer (${WAIT_SECONDS.known}; the first time ${WAIT_SECONDS.new})
   --env NAME       the environment of the configuration (production)
@@ -82,6 +83,7 @@ export function parseOptions(args: readonly string[]) {
     name: { type: "string" },
     "with-data": { type: "boolean", default: false },
     without: { type: "string" },
+    "new-environment": { type: "string" },
     help: { type: "boolean", short: "h", default: false },
     url: { type: "string" },
     wait: { type: "string" },
@@ -89,10 +91,18 @@ export function parseOptions(args: readonly string[]) {
     env: { type: "string", short: "e", default: "production" },
   } as const;
   const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
-  const { "dry-run": dryRun, "skip-check": skipCheck, "with-data": withData, without, wait, ...others } = values;
+  const {
+    "dry-run": dryRun,
+    "skip-check": skipCheck,
+    "with-data": withData,
+    "new-environment": newEnvironment,
+    without,
+    wait,
+    ...others
+  } = values;
   const waitSeconds = wait === undefined ? undefined : Number(wait);
   if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${wait}".`);
   if (others.url !== undefined && !URL.canParse(others.url)) throw new UserError(`--url takes a URL, not "${others.url}".`);
   if (without !== undefined && without !== "metrics") throw new UserError(`--without takes "metrics", not "${without}".`);
-  return { ...others, dryRun, skipCheck, withData, waitSeconds, metrics: without === undefined };
+  return { ...others, dryRun, skipCheck, withData, newEnvironment, waitSeconds, metrics: without === undefined };
 }

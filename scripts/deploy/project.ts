@@ -46,6 +46,9 @@ export interface Project {
   queues: string[];
   /** The names of the Vectorize indexes. */
   indexes: string[];
+  /** The names of R2 buckets and of datasets of Analytics Engine, which the platform makes by itself. */
+  buckets: string[];
+  datasets: string[];
   /** The hosts that requests and routes of the operator's own domains come by. */
   hosts: string[];
   /** Whether it binds Workers AI, Analytics Engine and Email Sending. */
@@ -67,7 +70,8 @@ interface RawConfig {
   vectorize: { index_name: string }[];
   routes?: (string | { pattern: string })[];
   ai?: unknown;
-  analytics_engine_datasets?: unknown[];
+  analytics_engine_datasets?: { dataset?: string }[];
+  r2_buckets?: { bucket_name?: string }[];
   send_email?: unknown[];
 }
 
@@ -100,6 +104,8 @@ export function readProject(options: { config?: string | undefined; env: string;
     databases: config.d1_databases.map((database) => databaseOf(database, dirname(path), shardRegions(config.vars))),
     queues: [...new Set(named.filter((queue) => queue !== undefined))],
     indexes: config.vectorize.map(({ index_name: name }) => name),
+    buckets: (config.r2_buckets ?? []).flatMap(({ bucket_name: name }) => name ?? []),
+    datasets: (config.analytics_engine_datasets ?? []).flatMap(({ dataset }) => dataset ?? []),
     hosts: (config.routes ?? []).map((route) => hostOf(typeof route === "string" ? route : route.pattern)),
     uses: {
       ai: config.ai !== undefined,

@@ -1,0 +1,73 @@
+/** The keys whose values name something of the account. */
+const NAMED = /\b(queue|dead_letter_queue|database_name|index_name|dataset|bucket_name)(\s*=\s*)(["'])([^"']+)\3/g;
+/** The Worker's own name, which is a key of the environment itself. */
+const WORKER_NAME = /^(\s*name\s*=\s*)(["'])([^"']+)\2/;
+/** What an environment has for itself: its hosts, and the ids of databases, which are found by their names. */
+const OWN_KEY = /^\s*(routes?|workers_dev|database_id|preview_database_id)\s*=/;
+const OWN_TABLE = /^routes?$/;
+const HEADER = /^\s*\[{1,2}\s*([\w."' -]+?)\s*\]{1,2}\s*(?:#.*)?$/;
+const COMMENT = /^\s*#/;
+
+/** The name of a resource in another environment. A prefix, since the end of a queue's name says what its messages are. */
+export function nameIn(environment: string, name: string): string {
+  return `${environment}-${name}`;
+}
+
+/**
+ * The text of a new environment: the tables of another one in wrangler.toml, in which all that the account has by a name is
+ * renamed. It has no routes, since a host belongs to one environment.
+ */
+export function environmentText(toml: string, from: string, to: string): string {
+  const copied: string[] = [];
+  /** Comments that stand before a table, until it is known which one. */
+  let comments: string[] = [];
+  let table: string | undefined;
+  let openBrackets = 0;
+  for (const line of toml.split("\n")) {
+    if (openBrackets > 0) {
+      openBrackets += bracketsIn(line);
+      continue;
+    }
+    const header = HEADER.exec(line)?.[1];
+    if (header !== undefined) {
+      table = tableOf(header, from);
+      if (table !== undefined) copied.push(...(table === "" ? [] : comments), line.replace(`env.${from}`, `env.${to}`));
+    } else if (COMMENT.test(line)) {
+      comments.push(line);
+      continue;
+    } else if (table !== undefined && OWN_KEY.test(line)) {
+      openBrackets = bracketsIn(line);
+    } else if (table !== undefined) {
+      copied.push(...comments, table === "" ? renameWorker(line, to) : renameResources(line, to));
+    }
+    comments = [];
+  }
+  return `\n# --- ${to}: ${from} with names of its own ---\n${copied.join("\n").trimEnd()}\n`;
+}
+
+/** The path of a table within an environment, empty for the environment itself; undefined for a table that is not copied. */
+function tableOf(header: string, environment: string): string | undefined {
+  if (header === `env.${environment}`) return "";
+  const prefix = `env.${environment}.`;
+  if (!header.startsWith(prefix)) return undefined;
+  const path = header.slice(prefix.length);
+  return OWN_TABLE.test(path) ? undefined : path;
+}
+
+/** How many brackets a line opens beyond those that it closes, outside of strings. */
+function bracketsIn(line: string): number {
+  const code = line.replace(/"[^"]*"|'[^']*'/g, "").replace(/#.*$/, "");
+  return code.split("[").length - code.split("]").length;
+}
+
+function renameWorker(line: string, to: string): string {
+  return line.replace(WORKER_NAME, (_, key: string, quote: string, name: string) => `${key}${quote}${nameIn(to, name)}${quote}`);
+}
+
+function renameResources(line: string, to: string): string {
+  return line.replace(NAMED, (_, key: string, equals: string, quote: string, name: string) => {
+    // A dataset is a table in SQL.
+    const renamed = key === "dataset" ? nameIn(to, name).replaceAll("-", "_") : nameIn(to, name);
+    return `${key}${equals}${quote}${renamed}${quote}`;
+  });
+}

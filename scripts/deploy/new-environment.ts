@@ -1,0 +1,62 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { experimental_readRawConfig as readRawConfig } from "wrangler";
+import { ROOT, UserError } from "../shared/cli.ts";
+import type { Options } from "./deployment.ts";
+import { environmentText } from "./environment-text.ts";
+import { type Project, readProject } from "./project.ts";
+
+/** Short, since the names of resources begin with it and have at most 63 characters. */
+const NAME = /^[a-z][a-z0-9-]{0,19}$/;
+const MAX_NAME = 63;
+
+/**
+ * Writes a new environment into the configuration, as a copy of another one with names of its own.
+ * @returns what was written, and what to do next.
+ * @throws UserError where the name is taken or the copy would share something with another environment.
+ */
+export function writeNewEnvironment({ config, env, newEnvironment: name = "" }: Options): string {
+  const path = resolve(ROOT, config ?? "wrangler.toml");
+  if (!NAME.test(name)) throw new UserError(`--new-environment takes up to 20 letters a to z, digits and dashes, not "${name}".`);
+  if (extname(path) !== ".toml") throw new UserError(`--new-environment writes TOML, and ${path} is not: copy the environment by hand.`);
+  const source = readProject({ config: path, env });
+  const before = rawConfigOf(path);
+  if (before.env?.[name] !== undefined) throw new UserError(`${path} has an environment ${name}. Choose another name.`);
+  const toml = readFileSync(path, "utf8");
+  const draft = join(dirname(path), `.wrangler-new-environment-${process.pid}.toml`);
+  try {
+    writeFileSync(draft, `${toml.trimEnd()}\n${environmentText(toml, env, name)}`);
+    const { [name]: _, ...others } = rawConfigOf(draft).env ?? {};
+    if (!isDeepStrictEqual(others, { ...before.env }))
+      throw new UserError(`${path} cannot be copied line by line: copy the environment by hand.`);
+    const made = readProject({ config: draft, env: name });
+    const problem = sharingProblem(source, made);
+    if (problem !== undefined) throw new UserError(`${problem} Nothing was written: copy the environment by hand.`);
+    renameSync(draft, path);
+    return `${path} has the environment ${name}: ${namesOf(made).join(", ")}.
+It has no routes, and the variables of ${env}. Read it, commit it, and deploy it: \`npm run deploy -- --env ${name}\``;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function rawConfigOf(path: string): { env?: Record<string, unknown> } {
+  return readRawConfig({ config: path }).rawConfig as { env?: Record<string, unknown> };
+}
+
+/** Why the copy may not be deployed beside what it was copied from. */
+function sharingProblem(source: Project, made: Project): string | undefined {
+  const taken = new Set(namesOf(source));
+  const shared = namesOf(made).find((name) => taken.has(name));
+  if (shared !== undefined) return `Both environments would use ${shared}.`;
+  if (namesOf(made).length !== namesOf(source).length) return "The copy would lack a resource.";
+  const long = namesOf(made).find((name) => name.length > MAX_NAME);
+  if (long !== undefined) return `${long} has more than ${MAX_NAME} characters.`;
+  return made.hosts.length > 0 ? `Both environments would use ${made.hosts[0]}.` : undefined;
+}
+
+/** Everything that an environment has by a name in the account. */
+function namesOf({ worker, databases, queues, indexes, buckets, datasets }: Project): string[] {
+  return [worker, ...databases.map(({ name, id }) => id ?? name), ...queues, ...indexes, ...buckets, ...datasets];
+}
