@@ -44,7 +44,10 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
     for (const secret of Object.values(kept)) assert.ok(!output.includes(secret!), "a secret is never printed");
     assert.match(output, /In .*\.secrets\.production, readable by you alone: OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY\./);
-    assert.match(output, /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n/);
+    assert.match(
+      output,
+      /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n[\s\S]*a question: answered from a text, which is deleted again\n/,
+    );
   });
 
   void test("a second deployment creates nothing and keeps the secrets and the configuration", async (t) => {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -124,7 +124,7 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
   const directory = writeSmallProject(t);
   const cloudflare = new CloudflareStandIn();
   const api = await cloudflare.listen();
-  const service = createServer(({ url }, response) => void response.writeHead(url === "/api/v1/me" ? 401 : 200).end());
+  const service = createServer(answerAsService);
   const url = await listen(service);
   t.after(() => {
     cloudflare.close();
@@ -141,6 +141,15 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
     /** Runs some of its steps alone, for an account that is logged in. */
     run: (...steps: Step[]) => runSome(steps, flags, { ...own, ...QUIET }),
   };
+}
+
+const SOURCE = { id: "source", status: "ready", error: null };
+
+/** A service that works, as far as the smoke test asks: a POST gets all fields that one of the answers has. */
+export function answerAsService({ method, url, headers }: IncomingMessage, response: ServerResponse): void {
+  const isUnknown = url === "/api/v1/me" && headers.authorization === undefined;
+  const body = method === "GET" ? SOURCE : { ...SOURCE, key: "key", citations: [{ source_id: SOURCE.id }] };
+  response.writeHead(isUnknown ? 401 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 }
 
 async function runSome(steps: Step[], flags: string[], env: NodeJS.ProcessEnv) {

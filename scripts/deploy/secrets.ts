@@ -58,6 +58,13 @@ function secretsFile({ config, env }: Project): string {
   return join(dirname(config), `.secrets.${env}`);
 }
 
+/** The operator's token, where this machine has it: while it is rotated the secret holds several, and any of them is accepted. */
+export function operatorToken({ missingSecrets, project, wrangler }: Deployment): string | undefined {
+  const name = "OPERATOR_TOKEN";
+  const value = missingSecrets[name] ?? wrangler.env[name] ?? readDevVars(secretsFile(project))[name];
+  return value?.split(",")[0]?.trim() || undefined;
+}
+
 /** The text that says where the operator finds the new secrets; undefined if there are none. */
 export function secretsNotice({ project, missingSecrets }: Deployment): string | undefined {
   const names = Object.keys(missingSecrets);

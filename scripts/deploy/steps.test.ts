@@ -11,7 +11,12 @@ void test("a service that answers as it should passes the smoke test", async (t)
   await smoke.run(deploymentAt(await serve(t, { "/healthz": 200, "/api/v1/me": 401, ...documents }), said));
   assert.deepEqual(
     said.map((line) => line.replace(/^.*?\d+\//, "/")),
-    ["/healthz: answers 200", "/api/v1/me: answers 401", ...Object.keys(documents).map((path) => `${path}: answers 200`)],
+    [
+      "/healthz: answers 200",
+      "/api/v1/me: answers 401",
+      ...Object.keys(documents).map((path) => `${path}: answers 200`),
+      "a question: not asked: set OPERATOR_TOKEN in the environment, to ask one of a text",
+    ],
   );
 });
 
@@ -57,5 +62,12 @@ async function serve(t: TestContext, statuses: Record<string, number>, asked = (
 /** What the smoke test needs of a deployment: it starts no wrangler. */
 function deploymentAt(url: string | undefined, said: string[] = []): Deployment {
   const options = parseOptions(["--wait=0"]);
-  return { options, url, say: (thing: string, state: string) => said.push(`${thing}: ${state}`) } as unknown as Deployment;
+  return {
+    options,
+    url,
+    missingSecrets: {},
+    project: { config: "/nowhere/wrangler.toml", env: "production" },
+    wrangler: { env: {} },
+    say: (thing: string, state: string) => said.push(`${thing}: ${state}`),
+  } as unknown as Deployment;
 }

@@ -11,8 +11,9 @@ import { check } from "./check.ts";
 import { databases, migrations } from "./databases.ts";
 import { type Deployment, type Options, type Step, WAIT_SECONDS } from "./deployment.ts";
 import { removal } from "./remove.ts";
+import { answerFromText } from "./question.ts";
 import { queues, vectors } from "./resources.ts";
-import { secrets } from "./secrets.ts";
+import { operatorToken, secrets } from "./secrets.ts";
 import { type Ran, WranglerError } from "./wrangler.ts";
 
 interface Whoami {
@@ -131,9 +132,10 @@ const EXPECTED = {
 export const smoke: Step = {
   title: "Smoke test",
   next: "The Worker is deployed. `npx wrangler tail --env production` shows its log, which names what is wrong.",
-  run: async ({ options, hasWorker, url: deployed, say }) => {
-    const url = options.url ?? deployed;
-    if (options.dryRun) return say(url ?? "the service's URL", `would ask ${Object.keys(EXPECTED).join(" and ")}`);
+  run: async (deployment) => {
+    const { options, hasWorker, say } = deployment;
+    const url = options.url ?? deployment.url;
+    if (options.dryRun) return say(url ?? "the service's URL", `would ask ${Object.keys(EXPECTED).join(" and ")}, and a question`);
     if (url === undefined) throw new UserError("wrangler did not say where the Worker answers. Say it with `-- --url https://…`.");
     const waitSeconds = options.waitSeconds ?? (hasWorker ? WAIT_SECONDS.known : WAIT_SECONDS.new);
     const deadlineMs = Date.now() + waitSeconds * 1000;
@@ -141,6 +143,10 @@ export const smoke: Step = {
       await waitFor(new URL(path, url), status, deadlineMs);
       say(`${url}${path}`, `answers ${status}`);
     }
+    const token = operatorToken(deployment);
+    if (token === undefined) return say("a question", "not asked: set OPERATOR_TOKEN in the environment, to ask one of a text");
+    await answerFromText(url.replace(/\/+$/, ""), token);
+    say("a question", "answered from a text, which is deleted again");
   },
 };
 
