@@ -9,7 +9,7 @@ const SEARCH_LIMIT = 20;
 /** How many of the last messages a search gets, one a line. */
 const MESSAGES_SEARCHED = 3;
 const QUOTED_LENGTH = 300;
-const MAX_WAITS = 120;
+const MAX_WAITS = 300;
 /** Texts in other languages get no vectors. */
 const ENCODED_LANGUAGE = "en";
 /** In this time, the curated questions of a set get their vectors, which the API does not show. */
