@@ -9,7 +9,7 @@ const HEADER = /^\s*\[{1,2}\s*([\w."' -]+?)\s*\]{1,2}\s*(?:#.*)?$/;
 const COMMENT = /^\s*#/;
 
 /** The name of a resource in another environment. A prefix, since the end of a queue's name says what its messages are. */
-export function nameIn(environment: string, name: string): string {
+function nameIn(environment: string, name: string): string {
   return `${environment}-${name}`;
 }
 
