@@ -1427,6 +1427,30 @@ export interface Schemas {
     /** Whether the agent answers from the page, even if it failed now but was read before. */
     in_use: boolean;
   };
+  SourcePassagePage: {
+    /** The records of this page. */
+    data: Schemas["SourcePassage"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  SourcePassage: {
+    /** Whether it is from a page, or from a text or file. */
+    type: "page" | "text";
+    /** The title of the page, text or file. */
+    title: string;
+    /** The page; null for a text or file. */
+    url: string | null;
+    /** The headings above the passage, outermost first; null without one. */
+    heading: string | null;
+    /** The passage, at most 8 KiB. */
+    content: string;
+  };
   AnswerPage: {
     /** The records of this page. */
     data: Schemas["Answer"][];
@@ -2616,6 +2640,22 @@ export interface Operations {
     };
     answer: Schemas["CrawledPagePage"];
   };
+  /** Read the text of a source, in passages. The passages are those that a search finds, in the order of the text: together they are the text that the agent answers from. The list is empty until the source is read for the first time. While it is read again, or if that fails, the list has the previous text. Scope: `knowledge:read`. */
+  listSourcePassages: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The source. */
+      source_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** Only the passages of the page with this URL. */
+      url?: string | undefined;
+    };
+    answer: Schemas["SourcePassagePage"];
+  };
   /** List an agent's curated answers. Scope: `knowledge:read`. */
   listAnswers: {
     input: {
@@ -2943,6 +2983,7 @@ export const ROUTES = {
   deleteSource: ["DELETE", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   syncSource: ["POST", "/api/v1/agents/{agent_id}/sources/{source_id}/sync"],
   listSourcePages: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}/pages"],
+  listSourcePassages: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}/passages"],
   listAnswers: ["GET", "/api/v1/agents/{agent_id}/answers"],
   createAnswer: ["POST", "/api/v1/agents/{agent_id}/answers"],
   updateAnswer: ["PATCH", "/api/v1/agents/{agent_id}/answers/{answer_id}"],

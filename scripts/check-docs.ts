@@ -9,7 +9,7 @@ import { type Failure, killGuides, runGuide } from "./docs/shell.ts";
 import { ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 import { freePort } from "./shared/ports.ts";
 
-const GUIDE_LIMIT_MS = 40_000;
+const GUIDE_LIMIT_MS = 120_000;
 
 // The README comes last: the deliveries of its webhook fail and are retried, and docs/backup-and-restore.md needs a workspace that does not change.
 const guides = [...globSync("docs/*.md", { cwd: ROOT }).toSorted(), "SECURITY.md", "README.md"];

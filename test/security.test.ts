@@ -88,6 +88,7 @@ const ENTRIES: Record<string, Entry> = {
   putSource: { scope: "knowledge:write", status: 202, body: () => ({ text: "Parcels leave in the evening." }) },
   syncSource: { scope: "knowledge:write", status: 202 },
   listSourcePages: { scope: "knowledge:read", status: 200 },
+  listSourcePassages: { scope: "knowledge:read", status: 200 },
   deleteSource: { scope: "knowledge:write", status: 204 },
   listAnswers: { scope: "knowledge:read", status: 200 },
   createAnswer: { scope: "knowledge:write", status: 201, body: () => ({ question: "Who?", answer: "Us." }) },

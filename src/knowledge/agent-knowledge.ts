@@ -9,7 +9,7 @@ import { type DumpCursor, type DumpedRow, type DumpPage, putDump, readDump } fro
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
-import { type DocumentName, type DocumentPart, readDocumentPart } from "./retrieval/document.ts";
+import { type DocumentName, type DocumentPart, listPassages, readDocumentPart } from "./retrieval/document.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
 import { isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
@@ -87,6 +87,10 @@ export class AgentKnowledge {
 
   readDocument(name: DocumentName, after: number): DocumentPart | undefined {
     return this.store.isEmpty ? undefined : readDocumentPart(this.store, name, after);
+  }
+
+  listPassages(name: DocumentName, page: { limit: number; offset: number }) {
+    return listPassages(this.store, name, page);
   }
 
   readDump(after: DumpCursor): DumpPage {

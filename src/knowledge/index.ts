@@ -9,7 +9,7 @@ import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts"
 import type { DumpedRow, DumpPage, DumpCursor } from "./index-dump.ts";
 import type { IngestProgress } from "./indexing/ingest.ts";
 import type { CuratedAnswer, FileRead } from "./indexing/store.ts";
-import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
+import type { DocumentName, DocumentPart, SourcePassage } from "./retrieval/document.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
 
 /** The pause between two steps of indexing pages, in which other requests are served. */
@@ -113,6 +113,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Reads the part of a document that begins after the chunk `after`. */
   async readDocument(name: DocumentName, after: number): Promise<DocumentPart | undefined> {
     return this.knowledge.readDocument(name, after);
+  }
+
+  /** Lists the passages of a source, or of one of its pages, that searches find; without a URL, of all its pages. */
+  async listPassages(name: DocumentName, page: { limit: number; offset: number }): Promise<{ passages: SourcePassage[]; total: number }> {
+    return this.knowledge.listPassages(name, page);
   }
 
   /** Reads the next rows of the storage, for an export that begins with `[]`. */

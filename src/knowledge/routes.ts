@@ -21,6 +21,7 @@ import {
   changeSource,
   type KnowledgeOperation,
   listSourcePages,
+  listSourcePassages,
   removeSource,
   type SourceChange,
   type SourceCreation,
@@ -40,6 +41,8 @@ import {
   sourceKey,
   sourcePageSchema,
   sourcePagesQuery,
+  sourcePassagesQuery,
+  sourcePassagesSchema,
   sourcePatchSchema,
   sourcePutSchema,
   sourceSchema,
@@ -308,6 +311,26 @@ knowledgeRoutes.openapi(listPagesRoute, async (c) => {
   const listed = await listSourcePages(knowledgeOperationOf(c, agentId), sourceId, { states, ...page });
   if (!listed) throw notFound("source");
   return c.json(toPage(listed.pages.map(toCrawledPage), listed.total, page), 200);
+});
+
+const listPassagesRoute = createRoute({
+  operationId: "listSourcePassages",
+  method: "get",
+  path: "/agents/{agent_id}/sources/{source_id}/passages",
+  summary: "Read the text of a source, in passages",
+  description:
+    "The passages are those that a search finds, in the order of the text: together they are the text that the agent answers from. The list is empty until the source is read for the first time. While it is read again, or if that fails, the list has the previous text.",
+  ...needsScope("knowledge:read"),
+  request: { params: sourceParams, query: sourcePassagesQuery },
+  responses: { 200: jsonResponse(sourcePassagesSchema, "A page of passages."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(listPassagesRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  const { url = null, ...page } = c.req.valid("query");
+  const listed = await listSourcePassages(knowledgeOperationOf(c, agentId), { sourceId, url }, page);
+  if (!listed) throw notFound("source");
+  return c.json(toPage(listed.passages, listed.total, page), 200);
 });
 
 const listAnswersRoute = createRoute({

@@ -12,6 +12,7 @@ import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
+import type { DocumentName, SourcePassage } from "./retrieval/document.ts";
 import {
   createSource,
   endStaging,
@@ -246,6 +247,23 @@ export async function listSourcePages(
   const [[[source]], listed] = await Promise.all([
     db.batch([findSource(db, workspaceId, agentId, sourceId)]),
     indexOf(op, agentId).listPages(sourceId, states, page),
+  ]);
+  return source && listed;
+}
+
+/**
+ * Lists the passages of a source, or of its page with this URL, that the agent answers from now.
+ * @returns undefined when the agent has no such source.
+ */
+export async function listSourcePassages(
+  op: KnowledgeOperation,
+  name: DocumentName,
+  page: { limit: number; offset: number },
+): Promise<{ passages: SourcePassage[]; total: number } | undefined> {
+  const { db, workspaceId, agentId } = op;
+  const [[[source]], listed] = await Promise.all([
+    db.batch([findSource(db, workspaceId, agentId, name.sourceId)]),
+    indexOf(op, agentId).listPassages(name, page),
   ]);
   return source && listed;
 }

@@ -204,6 +204,34 @@ export const crawledPageSchema = z
 
 export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 
+export const sourcePassagesQuery = pageQuery.extend({
+  url: z
+    .string()
+    .max(2000)
+    .optional()
+    .meta({ description: "Only the passages of the page with this URL.", example: "https://help.example.com/refunds" }),
+});
+
+const sourcePassageSchema = z
+  .object({
+    type: z.enum(["page", "text"]).meta({ description: "Whether it is from a page, or from a text or file." }),
+    title: z.string().meta({ description: "The title of the page, text or file.", example: "Help centre" }),
+    url: z.string().nullable().meta({ description: "The page; null for a text or file.", example: "https://help.example.com/refunds" }),
+    heading: z
+      .string()
+      .nullable()
+      .meta({ description: "The headings above the passage, outermost first; null without one.", example: "Payments > Refunds" }),
+    content: z
+      .string()
+      .meta({
+        description: "The passage, at most 8 KiB.",
+        example: "Refunds are paid within five working days to the card that was charged.",
+      }),
+  })
+  .openapi("SourcePassage");
+
+export const sourcePassagesSchema = pageOf(sourcePassageSchema, "SourcePassagePage");
+
 export const answerCreateSchema = z
   .object({
     question: filledText(2000).meta({ description: "The question, as a visitor would ask it." }),

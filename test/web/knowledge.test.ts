@@ -48,6 +48,20 @@ test("sources are filtered by state, several are deleted at once, and a long nam
   expect(data.map(({ name }) => name)).toEqual(["Returns", "Stock", "Size guide", long]);
 });
 
+test("the text of a source is shown in its passages, once it has been read", async () => {
+  const workspace = await createWorkspace();
+  const text = `# Delivery\n\nWe deliver to Norway.\n\n${"unbroken".repeat(60)}\n\n# Prices\n\nDelivery costs 5 euros.`;
+  await workspace.call("POST", `/agents/${workspace.agentId}/sources`, { type: "text", name: "Delivery to Norway", text });
+  const { page } = await openPage({ viewport: { width: 375, height: 720 } });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  await page.getByRole("link", { name: "Delivery to Norway" }).click();
+  const passages = page.getByRole("region", { name: "Text" }).getByRole("listitem");
+  await passages.filter({ hasText: "We deliver to Norway." }).waitFor();
+  await passages.filter({ hasText: "Delivery costs 5 euros." }).waitFor();
+  expect(await page.locator("main").evaluate((main) => main.scrollWidth)).toBe(375);
+});
+
 test("the questions that the agent could not answer lead to their conversations", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Do you deliver to Norway?");

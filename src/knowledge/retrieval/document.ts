@@ -16,16 +16,27 @@ export interface DocumentPart {
   next: number | null;
 }
 
+/** A passage of a source, as searches find it. */
+export interface SourcePassage {
+  type: "page" | "text";
+  title: string;
+  url: string | null;
+  /** The headings above it, outermost first. */
+  heading: string | null;
+  content: string;
+}
+
 /** The chunks of a part, which fit into a model's context. */
 const PART_CHUNKS = 16;
+
+/** A generation that is being built has documents of its own, which no search finds yet. */
+const IS_LIVE = "generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";
 
 type Row = { id: number; heading: string | null; content: string };
 
 /** Reads the part of a live document that begins after the chunk `after` (0 for the beginning); undefined if there is no such document. */
 export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentName, after: number): DocumentPart | undefined {
-  // A generation that is being built has documents of its own, which no search finds yet.
-  const query = `SELECT id, type, title FROM documents WHERE source_id = ? AND url IS ?
-    AND generation_id NOT IN (SELECT id FROM generations WHERE state = 'building') ORDER BY id LIMIT 1`;
+  const query = `SELECT id, type, title FROM documents WHERE source_id = ? AND url IS ? AND ${IS_LIVE} ORDER BY id LIMIT 1`;
   const [document] = store.sql.exec<{ id: number; type: "page" | "text"; title: string }>(query, sourceId, url).toArray();
   if (!document) return answerPart(store, sourceId);
   const chunks = "SELECT id, heading, content FROM chunks WHERE document_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -33,6 +44,26 @@ export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentN
   const shown = rows.slice(0, PART_CHUNKS);
   const next = rows.length > PART_CHUNKS ? shown.at(-1)!.id : null;
   return { type: document.type, title: document.title, url, text: textOf(shown), next };
+}
+
+/** Lists the live passages of a source, or of its page with this URL, in the order of the text. */
+export function listPassages(
+  store: IndexStore,
+  { sourceId, url }: DocumentName,
+  { limit, offset }: { limit: number; offset: number },
+): { passages: SourcePassage[]; total: number } {
+  if (store.isEmpty) return { passages: [], total: 0 };
+  const where = `source_id = ?1 AND (?2 IS NULL OR url = ?2) AND ${IS_LIVE}`;
+  const [count] = store.all<{ total: number }>(
+    `SELECT coalesce(sum(chunks_count), 0) AS total FROM documents WHERE ${where}`,
+    sourceId,
+    url,
+  );
+  // The texts of passages before the page are not read.
+  const ids = `SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE ${where} ORDER BY d.id, c.id LIMIT ?3 OFFSET ?4`;
+  const query = `SELECT d.type, d.title, d.url, c.heading, c.content FROM chunks c JOIN documents d ON d.id = c.document_id
+    WHERE c.id IN (${ids}) ORDER BY d.id, c.id`;
+  return { passages: store.all<SourcePassage>(query, sourceId, url, limit, offset), total: count!.total };
 }
 
 function answerPart(store: IndexStore, id: string): DocumentPart | undefined {

@@ -8,7 +8,7 @@ import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
-import { PagesTable } from "../ui/pages.tsx";
+import { PagesCards, PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -70,6 +70,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
             )}
           </section>
           {source.type === "website" && <CrawledPages ids={ids} version={source.updated_at} />}
+          <Passages ids={ids} version={source.updated_at} />
           {isDeleting && (
             <Confirm
               title={`Delete “${source.name}”`}
@@ -87,6 +88,35 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
   );
 }
 
+interface ListProps {
+  ids: { agent_id: string; source_id: string };
+  /** The list is read again when it changes. */
+  version: string;
+}
+
+/** The text of a source, in the passages that the agent finds. */
+function Passages({ ids, version }: ListProps) {
+  const pages = usePages(`${ids.source_id} ${version}`, async (page, options) => {
+    const passages = await api.listSourcePassages({ ...ids, ...page }, options);
+    return { ...passages, data: passages.data.map((one, at) => ({ ...one, id: String(passages.offset + at) })) };
+  });
+  return (
+    <section class="stack" aria-label="Text">
+      <h2>What the agent read</h2>
+      <PagesCards
+        pages={pages}
+        card={({ title, heading, url, content }) => (
+          <>
+            <p class="quiet">{url === null ? (heading ?? title) : <ExternalLink href={url}>{heading ?? title}</ExternalLink>}</p>
+            <p class="plain">{content}</p>
+          </>
+        )}
+        empty={<Empty title="No text yet">The text appears here when the source has been read.</Empty>}
+      />
+    </section>
+  );
+}
+
 const PAGE_STATUSES = [
   ["", "All pages"],
   ["indexed", "Read"],
@@ -95,8 +125,7 @@ const PAGE_STATUSES = [
   ["waiting", "Waiting"],
 ] as const;
 
-/** @param version the list is read again when it changes. */
-function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: string }; version: string }) {
+function CrawledPages({ ids, version }: ListProps) {
   const [status, setStatus] = useState<"" | CrawledPage["status"]>("");
   const pages = usePages(`${ids.source_id} ${status} ${version}`, async (page, options) => {
     const crawled = await api.listSourcePages({ ...ids, status: status || undefined, ...page }, options);
