@@ -1,5 +1,5 @@
-import type { CloudflareApi } from "./api.ts";
-import { fault, type Finding, missing, note, ok } from "./findings.ts";
+import type { CloudflareApi, Reply } from "./api.ts";
+import { fault, type Finding, missing, note, ok, taken } from "./findings.ts";
 import type { Project } from "./project.ts";
 
 interface Zone {
@@ -8,17 +8,61 @@ interface Zone {
   status: string;
 }
 
-/** Whether the account has an active zone for each host of the configuration. */
-export async function checkHosts(api: CloudflareApi, { hosts }: Project): Promise<Finding[]> {
-  if (hosts.length === 0) return [];
-  const { result: zones } = await api.listZones<Zone>();
-  if (!zones) return [note("Domains", "the login may not read them: give the token the permission Zone: Read")];
-  return hosts.map((host) => hostFinding(host, zones));
+/** A host that a Worker of the account is the origin of. */
+interface WorkerDomain {
+  hostname: string;
+  service: string;
 }
 
-function hostFinding(host: string, zones: Zone[]): Finding {
-  const subject = `Domain ${host}`;
-  const zone = zones.find(({ name }) => host === name || host.endsWith(`.${name}`));
+/** The records that wrangler replaces with the Worker's own. */
+const ADDRESS_RECORDS = new Set(["A", "AAAA", "CNAME"]);
+
+/**
+ * Whether each host of the configuration is in an active zone of the account, and belongs to nobody else. wrangler asks that in a
+ * terminal only: elsewhere it replaces the DNS records of a custom domain, and takes it from another Worker.
+ * @param takeDomain the hosts that may be taken.
+ */
+export async function checkHosts(api: CloudflareApi, project: Project, takeDomain: readonly string[] = []): Promise<Finding[]> {
+  const { hosts, customDomains, worker, isOnWorkersDev } = project;
+  if (hosts.length === 0) return [];
+  const [zones, domains] = await Promise.all([api.listZones<Zone>(), api.list<WorkerDomain>("workers/domains")]);
+  const found = await Promise.all(
+    hosts.map(async (host) => {
+      const subject = `Domain ${host}`;
+      const zone = zones.result && zoneOf(host, zones.result);
+      if (customDomains.includes(host) && !takeDomain.includes(host)) {
+        const service = domains.result?.find(({ hostname }) => hostname === host)?.service;
+        if (service === worker) return ok(subject, "points to the Worker");
+        const loss = service === undefined ? await lossOf(api, host, zones, domains) : `it belongs to the Worker ${service}`;
+        if (loss !== undefined) return taken(subject, `${loss}. To go on, add \`--take-domain ${host}\``);
+      }
+      if (!zones.result) return note(subject, "the login may not read its zone: give the token the permission Zone: Read");
+      return hostFinding(subject, zone);
+    }),
+  );
+  if (isOnWorkersDev !== undefined) return found;
+  const undecided = "with routes, a deployment ends the address on workers.dev, and websites that embed the chat from it lose it";
+  return [...found, missing("workers.dev", `${undecided}: write \`workers_dev = true\` to keep it, or false`)];
+}
+
+/** The innermost zone of a host. */
+function zoneOf(host: string, zones: readonly Zone[]): Zone | undefined {
+  const around = zones.filter(({ name }) => host === name || host.endsWith(`.${name}`));
+  return around.toSorted((one, other) => other.name.length - one.name.length)[0];
+}
+
+/** What of others a host without a known Worker would lose; undefined where it is free. */
+async function lossOf(api: CloudflareApi, host: string, zones: Reply<Zone[]>, domains: Reply<WorkerDomain[]>): Promise<string | undefined> {
+  if (!domains.result) return "the login may not read who has it: give the token the permission Workers Scripts: Edit";
+  const zone = zones.result && zoneOf(host, zones.result);
+  if (!zone) return zones.result ? undefined : "the login may not read its zone: give the token the permissions Zone: Read and DNS: Read";
+  const { result: records } = await api.readZone<{ type: string; content: string }[]>(zone.id, `dns_records?name=${host}&per_page=50`);
+  if (!records) return "the login may not read whether it has DNS records: give the token the permission DNS: Read";
+  const replaced = records.filter(({ type }) => ADDRESS_RECORDS.has(type)).map(({ type, content }) => `${type} ${content}`);
+  return replaced.length === 0 ? undefined : `a deployment would replace its DNS records: ${replaced.join(", ")}`;
+}
+
+function hostFinding(subject: string, zone: Zone | undefined): Finding {
   if (zone?.status === "active") return ok(subject, `in the zone ${zone.name}`);
   if (zone) return missing(subject, `the zone ${zone.name} is ${zone.status}: set its name servers at the registrar`);
   return missing(subject, "its zone is not in this account: add the domain at https://dash.cloudflare.com/?to=/:account/add-site");

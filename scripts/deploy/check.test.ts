@@ -4,10 +4,24 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createHarness, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
 import type { Zone } from "./stand-in/account.ts";
+import { readProject } from "./project.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
 
-const ZONE: Zone = { id: "z", name: "example.com", status: "active", supportsSubaddress: true, sending: ["example.com"], routed: {} };
+const ZONE: Zone = {
+  id: "z",
+  name: "example.com",
+  status: "active",
+  supportsSubaddress: true,
+  sending: ["example.com"],
+  routed: {},
+  records: {},
+};
+
+function configureDomain(directory: string, host: string, more = "workers_dev = true"): void {
+  const route = `[env.production]\n${more}\nroutes = [{ pattern = "${host}", custom_domain = true }]`;
+  writeFileSync(join(directory, "wrangler.toml"), SMALL_PROJECT["wrangler.toml"].replace("[env.production]", route));
+}
 
 void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
   void test("an account that has everything passes the check, which changes nothing", async (t) => {
@@ -29,7 +43,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match(output, /Workers plan: MISSING – .*10 ms of CPU and 50 subrequests.*\/workers\/plans\n/);
     assert.match(output, /Workers AI: MISSING – not in the account's catalogue: @cf.*OPENAI_BASE_URL/);
     assert.match(output, /Analytics Engine: MISSING – off: .*\/workers\/analytics-engine, or .*--without metrics/);
-    assert.match(output, /Check failed: to be mended in the account: Workers plan, Workers AI, Analytics Engine\.\n\nNothing was made/);
+    assert.match(output, /Check failed: to be mended: Workers plan, Workers AI, Analytics Engine\.\n\nNothing was made/);
   });
 
   void test("what the login may not read is a note, and stops nothing", async (t) => {
@@ -86,7 +100,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
       /Mail example\.net: FAULT – help@example\.net is routed to the Worker, but replies to it bounce: switch on subaddressing/,
     );
     assert.equal(failure, undefined, "a new version is not held up by mail");
-    assert.match((await deploy("--check")).output, /to be mended in the account: Mail example\.net\./);
+    assert.match((await deploy("--check")).output, /to be mended: Mail example\.net\./);
   });
 
   void test("mail from a domain that is not onboarded would be refused", async (t) => {
@@ -122,16 +136,66 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
 
   void test("a custom domain needs an active zone in the account", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
-    const route = (host: string) => `[env.production]\nroutes = [{ pattern = "${host}", custom_domain = true }]`;
-    const configure = (host: string) =>
-      writeFileSync(join(directory, "wrangler.toml"), SMALL_PROJECT["wrangler.toml"].replace("[env.production]", route(host)));
     cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", status: "pending" }];
-    configure("help.example.com");
+    configureDomain(directory, "help.example.com");
     assert.match((await run(check)).output, /Domain help\.example\.com: ok – in the zone example\.com\n/);
-    configure("help.example.net");
+    configureDomain(directory, "help.example.net");
     assert.match((await run(check)).output, /Domain help\.example\.net: MISSING – the zone example\.net is pending/);
-    configure("help.example.org");
+    configureDomain(directory, "help.example.org");
     assert.match((await run(check)).output, /Domain help\.example\.org: MISSING – its zone is not in this account/);
+  });
+
+  void test("a domain of others is not taken, even without the check, unless it is named", async (t) => {
+    const { cloudflare, directory, ...harness } = await createHarness(t);
+    const host = "help.example.com";
+    configureDomain(directory, host);
+    cloudflare.products.zones = [{ ...ZONE, records: { [host]: [{ type: "CNAME", content: "shop.example.net" }] } }];
+    const recorded = await harness.deploy("--skip-check");
+    assert.match(
+      recorded.output,
+      /TAKEN – a deployment would replace its DNS records: CNAME shop\.example\.net\. To go on, add `--take-domain help/,
+    );
+    assert.match(recorded.output, /Check failed: to be mended: Domain help\.example\.com\./);
+    assert.deepEqual(cloudflare.changes(), []);
+    assert.equal((await harness.run(check)).output.includes("TAKEN"), true);
+    const allowed = await harness.deploy("--check", "--take-domain", host);
+    assert.match(allowed.output, /Domain help\.example\.com: ok – in the zone example\.com\n/);
+    assert.equal(allowed.code, 0, allowed.output);
+  });
+
+  void test("a domain belongs to the Worker that has it, and is not free where the login may not look", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    const { products } = cloudflare;
+    const host = "help.example.com";
+    configureDomain(directory, host);
+    products.zones = [{ ...ZONE, records: { [host]: [{ type: "TXT", content: "note" }] } }];
+    assert.match((await run(check)).output, /Domain help\.example\.com: ok – in the zone/);
+    products.domains = [
+      ...["a", "b", "c", "d", "e"].map((name) => ({ hostname: `${name}.example.com`, service: name })),
+      { hostname: host, service: "shop" },
+    ];
+    assert.match((await run(check)).output, /Domain help\.example\.com: TAKEN – it belongs to the Worker shop\./);
+    products.domains = [{ hostname: host, service: "small" }];
+    products.zones = [{ ...ZONE, records: undefined }];
+    assert.match((await run(check)).output, /Domain help\.example\.com: ok – points to the Worker\n/);
+    products.domains = [];
+    assert.match((await run(check)).output, /TAKEN – .*permission DNS: Read\./);
+    cloudflare.down = /^GET zones$/;
+    assert.match((await run(check)).output, /TAKEN – .*permissions Zone: Read and DNS: Read\./);
+    cloudflare.down = /^GET workers\/domains$/;
+    assert.match((await run(check)).output, /TAKEN – .*permission Workers Scripts: Edit\./);
+  });
+
+  void test("a route does not end the address on workers.dev unless the configuration says so", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    cloudflare.products.zones = [ZONE];
+    configureDomain(directory, "help.example.com", "");
+    assert.match((await run(check)).output, /workers\.dev: MISSING – .*write `workers_dev = true` to keep it, or false\n/);
+    for (const decision of ["true", "false"]) {
+      configureDomain(directory, "help.example.com", `workers_dev = ${decision}`);
+      assert.doesNotMatch((await run(check)).output, /MISSING/);
+    }
+    assert.equal(readProject({ env: "production" }).isOnWorkersDev, true);
   });
 
   void test("where the check could not tell that Analytics Engine is off, the upload's refusal says what to do", async (t) => {

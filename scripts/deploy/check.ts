@@ -1,6 +1,7 @@
 import { UserError } from "../shared/cli.ts";
 import { checkAi, checkDatabases, checkIndexes, checkMetrics, checkPlan, checkQueues, checkWorker } from "./check-account.ts";
 import { checkHosts, checkMail } from "./check-domains.ts";
+import type { Finding } from "./findings.ts";
 import type { Step } from "./deployment.ts";
 
 /** Reads the account before anything is created, and names everything that is missing there. It changes nothing. */
@@ -20,14 +21,15 @@ export const check: Step = {
       checkIndexes(api, project),
       checkAi(api, project),
       checkMetrics(api, project),
-      checkHosts(api, project),
+      checkHosts(api, project, options.takeDomain),
       checkMail(api, project),
     ]);
     const all = findings.flat();
     for (const { subject, state, text } of all)
-      say(subject, `${state === "fault" || state === "missing" ? state.toUpperCase() : state} – ${text}`);
-    const problems = all.filter(({ state }) => state === "missing" || (options.check && state === "fault")).map(({ subject }) => subject);
-    if (problems.length > 0 && !options.skipCheck && !options.dryRun)
-      throw new UserError(`to be mended in the account: ${problems.join(", ")}.`);
+      say(subject, `${state === "ok" || state === "note" ? state : state.toUpperCase()} – ${text}`);
+    const stops = ({ state }: Finding) =>
+      state === "taken" || (!options.skipCheck && (state === "missing" || (options.check && state === "fault")));
+    const problems = all.filter(stops).map(({ subject }) => subject);
+    if (problems.length > 0 && !options.dryRun) throw new UserError(`to be mended: ${problems.join(", ")}.`);
   },
 };

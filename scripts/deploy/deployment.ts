@@ -57,6 +57,7 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
 
   --check          read the account, say what is missing in it, and do nothing
   --skip-check     deploy although the check finds something missing
+  --take-domain NAME  take over a domain that has DNS records or belongs to another Worker
   --without metrics  deploy without Analytics Engine
   --dry-run        say what would be done, and do nothing; without an account, as for an empty one
   --remove         list what the account has of this deployment
@@ -82,6 +83,7 @@ export function parseOptions(args: readonly string[]) {
     remove: { type: "boolean", default: false },
     name: { type: "string" },
     "with-data": { type: "boolean", default: false },
+    "take-domain": { type: "string", multiple: true },
     without: { type: "string" },
     "new-environment": { type: "string" },
     help: { type: "boolean", short: "h", default: false },
@@ -95,6 +97,7 @@ export function parseOptions(args: readonly string[]) {
     "dry-run": dryRun,
     "skip-check": skipCheck,
     "with-data": withData,
+    "take-domain": takeDomain,
     "new-environment": newEnvironment,
     without,
     wait,
@@ -104,5 +107,5 @@ export function parseOptions(args: readonly string[]) {
   if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${wait}".`);
   if (others.url !== undefined && !URL.canParse(others.url)) throw new UserError(`--url takes a URL, not "${others.url}".`);
   if (without !== undefined && without !== "metrics") throw new UserError(`--without takes "metrics", not "${without}".`);
-  return { ...others, dryRun, skipCheck, withData, newEnvironment, waitSeconds, metrics: without === undefined };
+  return { ...others, dryRun, skipCheck, withData, takeDomain, newEnvironment, waitSeconds, metrics: without === undefined };
 }

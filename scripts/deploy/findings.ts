@@ -1,7 +1,7 @@
 /** What the check found out about a part of the account. */
 export interface Finding {
   subject: string;
-  state: "ok" | "note" | "fault" | "missing";
+  state: "ok" | "note" | "fault" | "missing" | "taken";
   /** What was found, and what the operator has to do where. */
   text: string;
 }
@@ -16,3 +16,5 @@ export const note: FindingOf = (subject, text) => ({ subject, state: "note", tex
 export const fault: FindingOf = (subject, text) => ({ subject, state: "fault", text });
 /** Something without which a deployment fails, or the service does not work. */
 export const missing: FindingOf = (subject, text) => ({ subject, state: "missing", text });
+/** Something of others that the deployment would take over; `--skip-check` does not pass over it. */
+export const taken: FindingOf = (subject, text) => ({ subject, state: "taken", text });

@@ -51,6 +51,10 @@ export interface Project {
   datasets: string[];
   /** The hosts that requests and routes of the operator's own domains come by. */
   hosts: string[];
+  /** Those of them that the Worker is the origin of, with a DNS record that wrangler makes. */
+  customDomains: string[];
+  /** Whether it also answers on workers.dev; undefined if the configuration does not say so. */
+  isOnWorkersDev: boolean | undefined;
   /** Whether it binds Workers AI, Analytics Engine and Email Sending. */
   uses: { ai: boolean; metrics: boolean; mail: boolean };
   /** The dimensions of the vectors in the indexes. */
@@ -68,12 +72,15 @@ interface RawConfig {
   d1_databases: RawDatabase[];
   queues: { producers?: { queue?: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
   vectorize: { index_name: string }[];
-  routes?: (string | { pattern: string })[];
+  routes?: Route[];
+  workers_dev?: boolean;
   ai?: unknown;
   analytics_engine_datasets?: { dataset?: string }[];
   r2_buckets?: { bucket_name?: string }[];
   send_email?: unknown[];
 }
+
+type Route = string | { pattern: string; custom_domain?: boolean };
 
 interface RawDatabase {
   binding: string;
@@ -106,7 +113,9 @@ export function readProject(options: { config?: string | undefined; env: string;
     indexes: config.vectorize.map(({ index_name: name }) => name),
     buckets: (config.r2_buckets ?? []).flatMap(({ bucket_name: name }) => name ?? []),
     datasets: (config.analytics_engine_datasets ?? []).flatMap(({ dataset }) => dataset ?? []),
-    hosts: (config.routes ?? []).map((route) => hostOf(typeof route === "string" ? route : route.pattern)),
+    hosts: (config.routes ?? []).map(hostOf),
+    customDomains: (config.routes ?? []).filter((route) => typeof route !== "string" && route.custom_domain).map(hostOf),
+    isOnWorkersDev: config.workers_dev,
     uses: {
       ai: config.ai !== undefined,
       metrics: (config.analytics_engine_datasets ?? []).length > 0,
@@ -130,8 +139,8 @@ function withoutMetrics(original: string, env: string): string {
 }
 
 /** The host of a route's pattern, such as `api.example.com` and `*.example.com/*`. */
-function hostOf(pattern: string): string {
-  return pattern
+function hostOf(route: Route): string {
+  return (typeof route === "string" ? route : route.pattern)
     .replace(/^https?:\/\//, "")
     .replace(/\/.*$/, "")
     .replace(/^\*\.?/, "");

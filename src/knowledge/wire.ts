@@ -221,12 +221,10 @@ const sourcePassageSchema = z
       .string()
       .nullable()
       .meta({ description: "The headings above the passage, outermost first; null without one.", example: "Payments > Refunds" }),
-    content: z
-      .string()
-      .meta({
-        description: "The passage, at most 8 KiB.",
-        example: "Refunds are paid within five working days to the card that was charged.",
-      }),
+    content: z.string().meta({
+      description: "The passage, at most 8 KiB.",
+      example: "Refunds are paid within five working days to the card that was charged.",
+    }),
   })
   .openapi("SourcePassage");
 

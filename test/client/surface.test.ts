@@ -69,6 +69,7 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
   expect((await client.putSource({ agent_id, source_key, body: { text: "Parcels leave on Mondays." } })).key).toBe(source_key);
   expect((await client.putSource({ agent_id, source_key: "parcels", body: { file } })).type).toBe("file");
   expect((await client.listSourcePages({ agent_id, source_id, limit: 1 })).data).toEqual([]);
+  expect((await client.listSourcePassages({ agent_id, source_id, limit: 1 })).data).toEqual(expect.any(Array));
   expect((await client.searchKnowledge({ agent_id, body: { query: "refunds" } })).data[0]!.source_id).toBe(source_id);
   const curated = await client.createAnswer({ agent_id, body: { question: "Do you ship to Iceland?", answer: "Yes." } });
   expect((await client.listAnswers({ agent_id })).data).toEqual([curated]);

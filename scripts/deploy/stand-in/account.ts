@@ -277,6 +277,8 @@ export interface Zone {
   sending: string[] | undefined;
   /** The address that is routed to a Worker, by the Worker's name. */
   routed: Record<string, string>;
+  /** The DNS records by host; undefined if the token may not read them. */
+  records?: Record<string, { type: string; content: string }[]> | undefined;
 }
 
 const PLANS = {
@@ -291,12 +293,16 @@ export class Products {
   metrics: "on" | "off" | "unreadable" = "on";
   models: string[] = Object.values(WORKERS_AI_MODELS);
   zones: Zone[] = [];
+  /** The custom domains of all Workers. */
+  domains: { hostname: string; service: string }[] = [];
 
   readonly routes: Routes = [
     [/^GET subscriptions$/, () => readable(this.plan === "unreadable" ? undefined : PLANS[this.plan])],
     [/^POST analytics_engine\/sql$/, () => readable(this.metrics === "on" ? {} : undefined)],
     [/^GET ai\/models\/search$/, ({ query }) => this.models.flatMap((name) => (name.includes(query.get("search") ?? "") ? { name } : []))],
     [/^GET zones$/, ({ query }) => pageOf(this.zones, query)],
+    [/^GET zones\/([^/]+)\/dns_records$/, ({ query }, id) => readable(this.#zone(id).records)[query.get("name") ?? ""] ?? []],
+    [/^GET workers\/domains$/, ({ query }) => pageOf(this.domains, query)],
     [/^GET zones\/([^/]+)\/email\/routing$/, (_, id) => ({ enabled: true, support_subaddress: this.#zone(id).supportsSubaddress })],
     [/^GET zones\/([^/]+)\/email\/routing\/rules$/, (_, id) => toRules(this.#zone(id))],
     [
