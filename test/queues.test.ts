@@ -121,6 +121,12 @@ test("each queue of an environment that `npm run deploy -- --new-environment` ma
   expect(await statusOf(source)).toBe("ready");
 });
 
+test("a batch has no more deliveries than the platform allows invocations", () => {
+  const consumers = wrangler.split("[[").filter((part) => /^queue = ".*deliveries"$/m.test(part) && part.includes("max_batch_size"));
+  const sizes = consumers.map((part) => Number(/^max_batch_size = (\d+)$/m.exec(part)?.[1]));
+  expect(sizes).toEqual([30, 6, 30, 6]);
+});
+
 test("an unknown queue is an error, so that the platform keeps its messages", async () => {
   const { batch, outcomes } = batchOf("another-queue", [{ body: {} }]);
   await expect(consume(batch, env)).rejects.toThrow("another-queue");

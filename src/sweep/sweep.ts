@@ -13,6 +13,13 @@ import { listPrunes, listTasks, type Task } from "./tasks.ts";
 /** How many rows each task of a run found, and how much of the work failed. */
 type Counts = Record<string, number> & { failed: number };
 
+/**
+ * The shards of a run, each of which is swept in an invocation of its own: the platform allows 32 invocations a request. More shards take
+ * turns, minute by minute.
+ */
+const MAX_SHARDS_PER_RUN = 30;
+const RUN_MS = 60_000;
+
 /** The result of a run in one shard. */
 export interface SweepResult {
   counts: Counts;
@@ -21,7 +28,7 @@ export interface SweepResult {
 
 /**
  * Finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows. The cron runs it each
- * minute. `listTasks` and `listPrunes` name its tasks.
+ * minute. `listTasks` and `listPrunes` name its tasks. Of more than `MAX_SHARDS_PER_RUN` shards, each run takes a part.
  * @param sweepOne sweeps one shard.
  */
 export async function sweep(
@@ -29,13 +36,20 @@ export async function sweep(
   nowMs: number,
   sweepOne = (shard: number): Promise<SweepResult> => sweepShard(env, shard, nowMs),
 ): Promise<void> {
-  await measureJob(env, { job: "sweep" }, (meter) => sweepShards(env, meter, sweepOne), toJobResult);
+  await measureJob(env, { job: "sweep" }, (meter) => sweepShards(shardsOf(env, nowMs), meter, sweepOne), toJobResult);
+}
+
+/** The shards that this minute's run sweeps. */
+function shardsOf(env: Env, nowMs: number): number[] {
+  const shards = boundShards(env);
+  const runs = Math.ceil(shards.length / MAX_SHARDS_PER_RUN);
+  const turn = Math.floor(nowMs / RUN_MS) % runs;
+  return shards.filter((_, at) => at % runs === turn);
 }
 
 /** A database that is unreachable, or not migrated, does not stop the others. */
-async function sweepShards(env: Env, meter: Meter, sweepOne: (shard: number) => Promise<SweepResult>): Promise<Counts> {
+async function sweepShards(shards: readonly number[], meter: Meter, sweepOne: (shard: number) => Promise<SweepResult>): Promise<Counts> {
   const totals: Counts = { failed: 0 };
-  const shards = boundShards(env);
   const results = await Promise.allSettled(shards.map((shard) => sweepOne(shard)));
   for (const [at, result] of results.entries()) {
     if (result.status === "rejected") {

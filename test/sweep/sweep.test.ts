@@ -29,6 +29,22 @@ async function sweepAt(nowMs: number) {
   return sent;
 }
 
+test("a run makes fewer invocations than the platform allows, and no shard waits longer than the others", async () => {
+  const shards = Array.from({ length: 70 }, (_, at) => at);
+  const bound = Object.fromEntries(shards.map((shard) => [shard === 0 ? "DB" : `DB_${shard}`, env.DB]));
+  const swept: number[] = [];
+  for (const minute of [1, 2, 3]) {
+    let invocations = 0;
+    const sweepOne = async (shard: number) => {
+      if (++invocations > 32) throw new Error("Too many Worker invocations");
+      swept.push(shard);
+      return { counts: { failed: 0 }, cost: { objectHops: 0, d1Trips: 0, rowsRead: 0, rowsWritten: 0 } };
+    };
+    await sweep(envWith(bound), minute * MINUTE, sweepOne);
+  }
+  expect(swept.toSorted((one, other) => one - other)).toEqual(shards);
+});
+
 /** A source as some consumer left it. */
 async function createSource(workspace: Workspace, agentId: string, changes: Record<string, unknown> = {}): Promise<string> {
   const { body } = await workspace.call("POST", `/agents/${agentId}/sources`, {
