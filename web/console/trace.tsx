@@ -6,7 +6,7 @@ import { useQuery } from "./query.ts";
 import { Dialog } from "./ui/dialog.tsx";
 import { Loaded } from "./ui/states.tsx";
 import { type Column, Table } from "./ui/table.tsx";
-import { formatNumber, labelOf } from "./ui/format.tsx";
+import { formatConfidence, formatNumber, labelOf } from "./ui/format.tsx";
 
 /** The trace of an answer, or of a case of an evaluation, which is always asked with the agent's own settings. */
 type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "created_at" | "changed_settings"> &
@@ -46,7 +46,7 @@ export function TraceView({ trace }: { trace: Trace }) {
         </p>
         <p>{decision.explanation}</p>
         <p class="quiet">
-          Confidence {decision.confidence.toFixed(2)}, threshold {decision.threshold} · {seconds(trace.duration_ms)}
+          Confidence {formatConfidence(decision.confidence)}, threshold {decision.threshold} · {seconds(trace.duration_ms)}
         </p>
         {changed.length > 0 && <p class="quiet">Tried with other settings: {changed.map(labelOf).join(", ").toLowerCase()}</p>}
       </section>

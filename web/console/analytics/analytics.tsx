@@ -10,7 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { Figure, formatNumber, formatPercent } from "../ui/format.tsx";
+import { countOf, Figure, formatNumber, formatPercent } from "../ui/format.tsx";
 import { DailyChart } from "./daily-chart.tsx";
 
 type Overview = Schemas["AnalyticsOverview"];
@@ -73,7 +73,7 @@ function Report({ overview }: { overview: Overview }) {
         <Figure
           name="Satisfaction"
           value={csat.average === null ? "–" : `${csat.average.toFixed(1)} of 5`}
-          note={`${formatNumber(csat.count)} ratings`}
+          note={countOf(csat.count, "rating")}
         />
         <Figure
           name="First reply to a visitor"

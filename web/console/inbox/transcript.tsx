@@ -4,7 +4,7 @@ import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { Time } from "../ui/format.tsx";
+import { formatConfidence, Time } from "../ui/format.tsx";
 import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
 import { HANDOFF_WORDS } from "./words.tsx";
@@ -128,7 +128,7 @@ function AnswerFacts({ message, reason, isTrial }: { message: Message; reason: s
   const { citations, confidence, needs_human: needsHuman } = message;
   return (
     <footer>
-      {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {confidence.toFixed(2)}</span>}
+      {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {formatConfidence(confidence)}</span>}
       {needsHuman && <span>{`${isTrial ? "Would be handed" : "Handed"} to the team${reason ? `: ${reason}` : ""}`}</span>}
       {citations.map((citation, at) =>
         citation.url ? (

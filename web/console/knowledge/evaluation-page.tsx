@@ -7,7 +7,7 @@ import { TraceView } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
-import { Figure, formatPercent } from "../ui/format.tsx";
+import { Figure, formatConfidence, formatPercent } from "../ui/format.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -175,7 +175,7 @@ function Cases({ agentId, result: { cases, comparison } }: { agentId: string; re
             ["Expected", ({ expect }) => expectText(expect, sourceName)],
             ["Result", ({ verdict }) => <VerdictTag verdict={verdict} />],
             ...(comparison ? [["Change", changeText] as const] : []),
-            ["Confidence", ({ confidence }) => confidence?.toFixed(2) ?? "–", "number"],
+            ["Confidence", ({ confidence }) => (confidence === null ? "–" : formatConfidence(confidence)), "number"],
             ["Details", whyCell, "action"],
           ]}
         />

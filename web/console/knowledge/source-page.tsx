@@ -10,7 +10,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesCards, PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { Time } from "../ui/format.tsx";
+import { countOf, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Progress, SOURCE_STATUS } from "./sources.tsx";
 
@@ -54,7 +54,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
                   <Time at={source.last_synced_at} />
                 </>
               )}
-              {` · ${source.chunks_count} passages`}
+              {` · ${countOf(source.chunks_count, "passage")}`}
             </p>
             <Progress source={source} />
             {source.error && <p class="field-error">{source.error.message}</p>}

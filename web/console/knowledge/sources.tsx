@@ -8,7 +8,7 @@ import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SearchField } from "../ui/page.tsx";
-import { formatNumber, Time } from "../ui/format.tsx";
+import { countOf, formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { SourceForm } from "./source-form.tsx";
 
@@ -246,7 +246,7 @@ export function Progress({
     <>
       {isReading && <progress max={Math.max(found, 1)} value={read + failed + skipped} aria-label="Pages read" />}
       <p class="quiet">
-        {formatNumber(found)} pages found, {formatNumber(read)} read, {formatNumber(failed)} failed, {formatNumber(skipped)} skipped
+        {countOf(found, "page")} found, {formatNumber(read)} read, {formatNumber(failed)} failed, {formatNumber(skipped)} skipped
       </p>
     </>
   );

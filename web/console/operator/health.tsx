@@ -2,7 +2,7 @@ import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { Loaded } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/format.tsx";
+import { countOf, formatNumber, Time } from "../ui/format.tsx";
 import { operator } from "./api.ts";
 
 /** The health of the deployment, with a remedy for each fault. */
@@ -22,7 +22,7 @@ export function HealthPage() {
                   {part}: {error}
                 </h2>
                 <p>
-                  {formatNumber(count)} times since <Time at={since} />. {remedy}
+                  {countOf(count, "time")} since <Time at={since} />. {remedy}
                 </p>
               </section>
             ))}
@@ -32,11 +32,7 @@ export function HealthPage() {
             />
             <Checks
               title="Queues"
-              rows={queues.map(({ queue, ok, messages }) => [
-                queue,
-                ok,
-                messages === null ? "not reported" : `${formatNumber(messages)} messages`,
-              ])}
+              rows={queues.map(({ queue, ok, messages }) => [queue, ok, messages === null ? "not reported" : countOf(messages, "message")])}
             />
             <Checks
               title="Pending work"

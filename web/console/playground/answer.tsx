@@ -7,6 +7,7 @@ import { hasScope } from "../session.ts";
 import { WhyDialog } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { RichText } from "../ui/rich-text.tsx";
+import { formatConfidence } from "../ui/format.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { type Asked, type PlaygroundConversation, questionsOf } from "./conversation.ts";
 import { SaveAnswer } from "./save-answer.tsx";
@@ -107,7 +108,7 @@ function Verdict({ answer, threshold }: { answer: Schemas["ChatAnswer"]; thresho
   return (
     <>
       <span>
-        Confidence {confidence.toFixed(2)}
+        Confidence {formatConfidence(confidence)}
         {limit}
       </span>
       {needsHuman && <span class="status failed">Would be handed to the team{reason && `: ${HANDOFF_WORDS[reason]}`}</span>}

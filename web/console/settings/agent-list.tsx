@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber } from "../ui/format.tsx";
+import { countOf } from "../ui/format.tsx";
 import { useForm } from "../ui/form.ts";
 
 export function AgentList() {
@@ -37,7 +37,7 @@ export function AgentList() {
                   </div>
                   {description && <p>{description}</p>}
                   <p class="quiet">
-                    {formatNumber(sources)} sources, {formatNumber(answers)} curated answers
+                    {countOf(sources, "source")}, {countOf(answers, "curated answer")}
                   </p>
                 </li>
               ))}

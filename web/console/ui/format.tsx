@@ -33,6 +33,11 @@ export function formatPercent(share: number | null): string {
   return share === null ? "–" : percentFormat.format(share);
 }
 
+/** Formats a confidence with two digits, rounded down: one below a threshold never looks as high as it. */
+export function formatConfidence(confidence: number): string {
+  return (Math.floor(confidence * 100 + 1e-6) / 100).toFixed(2);
+}
+
 /** Turns a name of the API into words: `messages_per_conversation` becomes "Messages per conversation". */
 export function labelOf(name: string): string {
   const words = name.replaceAll("_", " ").replace(/\b(?:mb|api|ai|csat)\b/g, (word) => word.toUpperCase());
