@@ -33,7 +33,7 @@ export function environmentText(toml: string, from: string, to: string): string 
       table = tableOf(header, from);
       if (table !== undefined) copied.push(...(table === "" ? [] : comments), line.replace(`env.${from}`, `env.${to}`));
     } else if (COMMENT.test(line)) {
-      comments.push(line);
+      comments.push(line.replace(`env.${from}`, `env.${to}`));
       continue;
     } else if (table !== undefined && OWN_KEY.test(line)) {
       openBrackets = bracketsIn(line);
