@@ -2264,6 +2264,12 @@ export interface Schemas {
     /** Whether there are records after this page. */
     has_more: boolean;
   };
+  DeliveryRequest: {
+    /** The headers that are the same in each attempt. `webhook-timestamp` and `webhook-signature` are made anew for each attempt, and not kept. */
+    headers: Record<string, string>;
+    /** The body as it is sent; null if the event is too old and no longer kept. */
+    body: string | null;
+  };
   EventPage: {
     /** Oldest first. */
     data: Schemas["WebhookEvent"][];
@@ -2923,6 +2929,14 @@ export interface Operations {
     };
     answer: Schemas["DeliveryPage"];
   };
+  /** Get the request of a delivery. What the service sends to the endpoint in each attempt. The key needs the scope that reads the event. Scope: `webhooks:read`. */
+  getDeliveryRequest: {
+    input: {
+      /** The delivery. */
+      delivery_id: string;
+    };
+    answer: Schemas["DeliveryRequest"];
+  };
   /** Redeliver an event. Sends the event again to the same endpoint, with the same event id, as a new delivery with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
@@ -3010,6 +3024,7 @@ export const ROUTES = {
   rotateWebhookSecret: ["POST", "/api/v1/webhooks/{webhook_id}/rotate-secret"],
   testWebhook: ["POST", "/api/v1/webhooks/{webhook_id}/test"],
   listDeliveries: ["GET", "/api/v1/webhooks/{webhook_id}/deliveries"],
+  getDeliveryRequest: ["GET", "/api/v1/webhooks/deliveries/{delivery_id}/request"],
   redeliverEvent: ["POST", "/api/v1/webhooks/deliveries/{delivery_id}/redeliver"],
   listEvents: ["GET", "/api/v1/events"],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

@@ -130,6 +130,7 @@ const ENTRIES: Record<string, Entry> = {
   rotateWebhookSecret: { scope: "webhooks:write", status: 200 },
   listEvents: { scope: "webhooks:read", status: 200 },
   listDeliveries: { scope: "webhooks:read", status: 200 },
+  getDeliveryRequest: { scope: "webhooks:read", reads: ["conversations:read"], status: 200 },
   redeliverEvent: { scope: "webhooks:write", reads: ["conversations:read"], status: 202 },
   findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
   erasePerson: { scope: "privacy:write", status: 200, query: "?external_id=MARK-user" },

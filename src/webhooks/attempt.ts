@@ -77,12 +77,17 @@ async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload,
     policy: WEBHOOK_POLICY,
     method: "POST",
     userAgent: USER_AGENT,
-    headers: { "Content-Type": "application/json", "X-Delivery-Id": id, ...signature },
+    headers: { ...requestHeaders(id, eventId), ...signature },
     body,
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   return toResult(exchange, endpoint.url, startedAtMs);
+}
+
+/** The headers that are the same in each attempt of a delivery. */
+export function requestHeaders(deliveryId: string, eventId: string): Record<string, string> {
+  return { "Content-Type": "application/json", "User-Agent": USER_AGENT, "X-Delivery-Id": deliveryId, "webhook-id": eventId };
 }
 
 /** The secrets that sign now: the current one and, during a rotation, the previous one. Undefined when one cannot be decrypted. */

@@ -52,6 +52,15 @@ export function findDelivery(db: Database, workspaceId: string, deliveryId: stri
     .where(isOwn(deliveries, workspaceId, deliveryId));
 }
 
+/** A delivery's event with its payload, which is null once it is no longer kept. */
+export function findDeliveredEvent(db: Database, workspaceId: string, deliveryId: string) {
+  return db
+    .select({ eventId: deliveries.eventId, eventType: deliveries.eventType, payload: events.payload })
+    .from(deliveries)
+    .leftJoin(events, eq(events.id, deliveries.eventId))
+    .where(isOwn(deliveries, workspaceId, deliveryId));
+}
+
 /**
  * Adds a new delivery of a finished delivery's event, if its endpoint is enabled, its type is not one of the `unreadable` ones, and each
  * rate-limit window has room.

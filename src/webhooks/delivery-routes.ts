@@ -5,11 +5,20 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
-import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
+import { findDeliveredEvent, findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
+import { requestHeaders } from "./attempt.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
 import { mayRead, notReadable, planRequired, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
-import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, deliveryCount } from "./wire.ts";
+import {
+  deliveryPageSchema,
+  deliveryQuery,
+  deliveryRequestSchema,
+  type DeliveryRow,
+  deliverySchema,
+  toDelivery,
+  deliveryCount,
+} from "./wire.ts";
 
 export const deliveryRoutes = createRouter("Webhooks");
 
@@ -64,6 +73,26 @@ deliveryRoutes.openapi(listDeliveries, async (c) => {
     return toDelivery(row, mayRead(c, row.eventType) ? made : made.map((attempt) => ({ ...attempt, responseBody: null })));
   };
   return c.json(toCursorPage(rows, deliveryCount(endpoint, status), page, positionOf, toItem), 200);
+});
+
+const getDeliveryRequest = createRoute({
+  operationId: "getDeliveryRequest",
+  method: "get",
+  path: "/webhooks/deliveries/{delivery_id}/request",
+  summary: "Get the request of a delivery",
+  description: "What the service sends to the endpoint in each attempt. The key needs the scope that reads the event.",
+  ...needsScope("webhooks:read"),
+  request: { params: z.object({ delivery_id: uuid() }) },
+  responses: { 200: jsonResponse(deliveryRequestSchema, "The request."), ...errorResponses(403, 404, 422) },
+});
+
+deliveryRoutes.openapi(getDeliveryRequest, async (c) => {
+  const { db, workspaceId } = operationOf(c);
+  const { delivery_id: deliveryId } = c.req.valid("param");
+  const [[event]] = await db.batch([findDeliveredEvent(db, workspaceId, deliveryId)]);
+  if (!event) throw notFound("delivery");
+  if (!mayRead(c, event.eventType)) throw notReadable(c, [event.eventType]);
+  return c.json({ headers: requestHeaders(deliveryId, event.eventId), body: event.payload }, 200);
 });
 
 const redeliverEvent = createRoute({

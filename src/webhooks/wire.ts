@@ -253,6 +253,20 @@ export const deliverySchema = z
   })
   .openapi("Delivery");
 
+export const deliveryRequestSchema = z
+  .object({
+    headers: z.record(z.string(), z.string()).meta({
+      description:
+        "The headers that are the same in each attempt. `webhook-timestamp` and `webhook-signature` are made anew for each attempt, and not kept.",
+      example: { "Content-Type": "application/json", "webhook-id": "01890a5d-ac96-774b-bcce-b302099a8057" },
+    }),
+    body: z.string().nullable().meta({
+      description: "The body as it is sent; null if the event is too old and no longer kept.",
+      example: '{"id":"01890a5d-ac96-774b-bcce-b302099a8057","type":"handoff.created"}',
+    }),
+  })
+  .openapi("DeliveryRequest");
+
 export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
 export const deliveryQuery = cursorQuery.extend({

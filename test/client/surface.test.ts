@@ -140,6 +140,7 @@ async function useWebhooks(client: Client, agent_id: string, settle: () => Promi
   await settle();
   const deliveries = await Array.fromAsync(paginate(client.listDeliveries, { webhook_id, limit: 1 }));
   const failed = deliveries.find(({ event_type }) => event_type === "handoff.created")!;
+  expect((await client.getDeliveryRequest({ delivery_id: failed.id })).body).toContain(failed.event_id);
   expect((await client.redeliverEvent({ delivery_id: failed.id })).event_id).toBe(failed.event_id);
   expect((await client.listDeliveries({ webhook_id, status: "pending" })).total).toBe(1);
   await client.deleteWebhook({ webhook_id });

@@ -179,6 +179,8 @@ test("the operator is asked before a plan changes, and an event is sent again on
     .getByRole("row", { name: /webhook\.test/ })
     .getByRole("button", { name: "Details" })
     .click();
+  await team.getByText("Request", { exact: true }).click();
+  await team.getByText('"type": "webhook.test"').waitFor();
   await team.getByText("A test is not sent again").waitFor();
   expect(await team.getByRole("button", { name: "Send again" }).count()).toBe(0);
 });

@@ -142,6 +142,21 @@ test("a key redelivers only events that it may read", async () => {
   expect(await call("POST", `/webhooks/deliveries/${source}/redeliver`)).toMatchObject({ status: 202 });
 });
 
+test("a key reads the requests of events that it may read, while their payloads are kept", async () => {
+  const workspace = await createWorkspace();
+  const call = await callWith(workspace, ["webhooks:read", "knowledge:read"]);
+  const { id } = await listen(workspace, OF_KNOWLEDGE);
+  const lead = await addDelivery(workspace, id, "lead.created", "succeeded");
+  const source = await addDelivery(workspace, id, "source.synced", "succeeded");
+  expect(await call("GET", `/webhooks/deliveries/${lead}/request`)).toMatchObject(lacks("leads:read"));
+  const { body: request } = await call("GET", `/webhooks/deliveries/${source}/request`);
+  expect(request).toMatchObject({ headers: { "X-Delivery-Id": source }, body: JSON.stringify({ type: "source.synced" }) });
+  await query(id, "DELETE FROM events WHERE id = ?", request.headers["webhook-id"]);
+  expect((await call("GET", `/webhooks/deliveries/${source}/request`)).body.body).toBe(null);
+  const other = await createWorkspace();
+  expect((await other.call("GET", `/webhooks/deliveries/${source}/request`)).status).toBe(404);
+});
+
 test("the delivery log shows a receiver's response only to keys that may read the event, which it may repeat", async () => {
   const workspace = await createWorkspace();
   const { id } = await listen(workspace);

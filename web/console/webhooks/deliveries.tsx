@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
+import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesTable } from "../ui/pages.tsx";
-import { Empty } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
 
@@ -88,6 +89,38 @@ interface DeliveryProps {
   onRedelivered: () => void;
 }
 
+/** The request of a delivery, which is read when it is opened. */
+function Request({ deliveryId }: { deliveryId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Request</summary>
+      {isOpen && <RequestText deliveryId={deliveryId} />}
+    </details>
+  );
+}
+
+function RequestText({ deliveryId }: { deliveryId: string }) {
+  const query = useQuery(deliveryId, (signal) => api.getDeliveryRequest({ delivery_id: deliveryId }, { signal }));
+  return (
+    <Loaded query={query}>
+      {({ headers, body }) => (
+        <pre tabIndex={0}>
+          {Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join("\n")}
+          {"\n\n"}
+          {body === null ? "The event is too old: its body is no longer kept." : indented(body)}
+        </pre>
+      )}
+    </Loaded>
+  );
+}
+
+function indented(json: string): string {
+  return JSON.stringify(JSON.parse(json), null, 2);
+}
+
 function DeliveryDialog({ delivery, isEnabled, onClose, onRedelivered }: DeliveryProps) {
   const obstacle = obstacleOf(delivery, isEnabled);
   const redeliver = async () => {
@@ -106,6 +139,7 @@ function DeliveryDialog({ delivery, isEnabled, onClose, onRedelivered }: Deliver
           </>
         )}
       </p>
+      <Request deliveryId={delivery.id} />
       {delivery.attempts.length === 0 && <p>There has been no attempt yet.</p>}
       {delivery.attempts.map((attempt) => (
         <section key={attempt.number} class="stack">
