@@ -114,6 +114,7 @@ test("a question that nothing answers gets the hand-off message, no citation, an
       status: "pending",
       requested_at: expect.any(Number),
       accepted_at: null,
+      replied_at: null,
       resolved_at: null,
     },
   ]);
