@@ -328,7 +328,7 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
 /** Returns how much the similarity of a passage's nearest segment grows, at most, when one of these terms is left out of the question. */
 function nearerWithout({ similarities, similarityWithout }: Passage, missing: readonly QueryTerm[]): number {
   const nearest = Math.max(0, ...(similarities ?? []));
-  const gains = missing.map(({ term }) => (similarityWithout[term] ?? nearest) - nearest);
+  const gains = missing.map(({ term }) => (similarityWithout.get(term) ?? nearest) - nearest);
   return Math.max(0, ...gains) / (RELATED_COSINE - UNRELATED_COSINE);
 }
 

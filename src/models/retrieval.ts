@@ -42,7 +42,7 @@ export interface Passage {
   /** The similarity of each segment (extractive/segments.ts) to the question, 0..1, by the service's encoder; null without it. */
   similarities: readonly number[] | null;
   /** The similarity of the passage's nearest segment to the question without each of its terms, by term; empty without `similarities`. */
-  similarityWithout: Readonly<Record<string, number>>;
+  similarityWithout: ReadonlyMap<string, number>;
 }
 
 interface PassageScores {

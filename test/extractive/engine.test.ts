@@ -240,6 +240,13 @@ describe("the extractive engine", () => {
     expect(await confidence("When are personal data deleted in Norway, Sweden, Iceland?")).toBeLessThan(some);
   });
 
+  test("judges a question about a word that is a property of every object", async () => {
+    const own = newIndex();
+    await load(own, { costs: "# Costs\n\nThe price of a delivery is 5 euros, and that of a parcel 3 euros." });
+    const retrieval = await own.search({ question: "What is the price of a constructor?", previousQuestions: [], limit: 8 });
+    expect(draftAnswer("What is the price of a constructor?", retrieval).confidence).toBeGreaterThan(0);
+  });
+
   test("is much less sure of a question about a thing that no text is about, unless the thing is beside the question", async () => {
     const own = newIndex();
     await load(own, {

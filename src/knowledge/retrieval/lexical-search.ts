@@ -147,7 +147,7 @@ function toPassage({ sourceId, type, title, heading, url, content }: Row, score:
     score,
     scores,
     similarities: null,
-    similarityWithout: {},
+    similarityWithout: new Map(),
   };
 }
 

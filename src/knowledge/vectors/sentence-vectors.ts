@@ -151,11 +151,11 @@ export class SentenceVectors {
   }
 
   /** Returns the similarity of a chunk's nearest segment to a question without each of its terms, by term. */
-  compareWithout({ without }: QuestionVectors, chunkId: number): Record<string, number> {
+  compareWithout({ without }: QuestionVectors, chunkId: number): Map<string, number> {
     const query = "SELECT vectors FROM sentence_vectors WHERE chunk_id = ?";
     const { vectors } = this.storage.sql.exec<{ vectors: ArrayBuffer }>(query, chunkId).one();
     const nearest = (vector: Float32Array): number => Math.max(...similaritiesOf(vector, new Int8Array(vectors)));
-    return Object.fromEntries([...without].map(([term, vector]) => [term, nearest(vector)]));
+    return new Map([...without].map(([term, vector]) => [term, nearest(vector)]));
   }
 
   /** Returns the similarities of the curated questions, by row number; undefined while one of them has no vector. */

@@ -58,9 +58,9 @@ describe("the encoder of the service", () => {
     const { passages } = await search(index, "is the yoga at the station open on sundays");
     const { similarities, similarityWithout } = passages[0]!;
     const similarity = Math.max(...similarities!);
-    expect(Object.keys(similarityWithout).sort()).toEqual(["open", "station", "sundai", "yoga"]);
-    expect(similarityWithout["yoga"]).toBeGreaterThan(similarity);
-    expect(similarityWithout["station"]).toBeLessThan(similarity);
+    expect([...similarityWithout.keys()].sort()).toEqual(["open", "station", "sundai", "yoga"]);
+    expect(similarityWithout.get("yoga")).toBeGreaterThan(similarity);
+    expect(similarityWithout.get("station")).toBeLessThan(similarity);
   });
 
   test("a text is found by its words before it has vectors, among texts that have them", async () => {
