@@ -5,7 +5,7 @@ import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
 import { isUnknown, QueryMatcher } from "./query-matcher.ts";
 import type { Passage, QueryTerm, Retrieval } from "../models/retrieval.ts";
-import { type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
+import { MAX_PASSAGES_READ, type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
  * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, and a
@@ -81,8 +81,8 @@ export interface ConfidenceFeatures {
   similarity: number;
   similarityOfPassage: number;
   /**
-   * How much nearer its passage is to the question without one of the terms that the passage lacks, at most. "Can I bring a dog?" comes
-   * nearer to "You can bring a friend." without the dog: the question is about something else.
+   * How much nearer its passage comes to the question when a term that the passage lacks is left out: the largest gain of all such terms.
+   * Without the dog, "Can I bring a dog?" is nearer to "You can bring a friend.", so the question is about something else.
    */
   nearerWithoutMissing: number;
 }
@@ -120,7 +120,6 @@ export interface BestCandidate {
   confidence: number;
 }
 
-const MAX_PASSAGES_READ = 5;
 /** A sentence names its topic among its first terms. */
 const TOPIC_TERMS = 4;
 /** A neighbour's words may be about something else. */
@@ -325,7 +324,7 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
   };
 }
 
-/** Returns how much the similarity of a passage's nearest segment grows, at most, when one of these terms is left out of the question. */
+/** Returns the largest gain in the similarity of a passage's nearest segment when one of these terms is left out of the question. */
 function nearerWithout({ similarities, similarityWithout }: Passage, missing: readonly QueryTerm[]): number {
   const nearest = Math.max(0, ...(similarities ?? []));
   const gains = missing.map(({ term }) => (similarityWithout.get(term) ?? nearest) - nearest);

@@ -29,6 +29,9 @@ const REFERS_BACK =
   /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
 const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
 
+/** How many passages of a search the engine reads: the best ones. */
+export const MAX_PASSAGES_READ = 5;
+
 /** A passage, split and analysed. */
 export interface ReadPassage {
   /** In reading order. */

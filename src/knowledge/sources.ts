@@ -243,12 +243,7 @@ export async function listSourcePages(
   sourceId: string,
   { states, ...page }: { states: readonly PageState[] | null; limit: number; offset: number },
 ): Promise<{ pages: ListedPage[]; total: number } | undefined> {
-  const { db, workspaceId, agentId } = op;
-  const [[[source]], listed] = await Promise.all([
-    db.batch([findSource(db, workspaceId, agentId, sourceId)]),
-    indexOf(op, agentId).listPages(sourceId, states, page),
-  ]);
-  return source && listed;
+  return ofSource(op, sourceId, indexOf(op, op.agentId).listPages(sourceId, states, page));
 }
 
 /**
@@ -260,12 +255,14 @@ export async function listSourcePassages(
   name: DocumentName,
   page: { limit: number; offset: number },
 ): Promise<{ passages: SourcePassage[]; total: number } | undefined> {
+  return ofSource(op, name.sourceId, indexOf(op, op.agentId).listPassages(name, page));
+}
+
+/** Returns what the agent's index is reading of a source; undefined when the agent has no such source. */
+async function ofSource<Read>(op: KnowledgeOperation, sourceId: string, reading: Promise<Read>): Promise<Read | undefined> {
   const { db, workspaceId, agentId } = op;
-  const [[[source]], listed] = await Promise.all([
-    db.batch([findSource(db, workspaceId, agentId, name.sourceId)]),
-    indexOf(op, agentId).listPassages(name, page),
-  ]);
-  return source && listed;
+  const [[[source]], read] = await Promise.all([db.batch([findSource(db, workspaceId, agentId, sourceId)]), reading]);
+  return source && read;
 }
 
 /** A wake-up for one source, whose row has the work to be done. */

@@ -5,11 +5,11 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
+import { requestHeaders } from "./attempt.ts";
 import { findDeliveredEvent, findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
-import { requestHeaders } from "./attempt.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { mayRead, notReadable, planRequired, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
+import { mayRead, notReadable, planRequired, requireReadable, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
 import {
   deliveryPageSchema,
   deliveryQuery,
@@ -23,6 +23,7 @@ import {
 export const deliveryRoutes = createRouter("Webhooks");
 
 const params = z.object({ webhook_id: uuid() });
+const deliveryParams = z.object({ delivery_id: uuid() });
 
 const testWebhook = createRoute({
   operationId: "testWebhook",
@@ -82,7 +83,7 @@ const getDeliveryRequest = createRoute({
   summary: "Get the request of a delivery",
   description: "What the service sends to the endpoint in each attempt. The key needs the scope that reads the event.",
   ...needsScope("webhooks:read"),
-  request: { params: z.object({ delivery_id: uuid() }) },
+  request: { params: deliveryParams },
   responses: { 200: jsonResponse(deliveryRequestSchema, "The request."), ...errorResponses(403, 404, 422) },
 });
 
@@ -91,7 +92,7 @@ deliveryRoutes.openapi(getDeliveryRequest, async (c) => {
   const { delivery_id: deliveryId } = c.req.valid("param");
   const [[event]] = await db.batch([findDeliveredEvent(db, workspaceId, deliveryId)]);
   if (!event) throw notFound("delivery");
-  if (!mayRead(c, event.eventType)) throw notReadable(c, [event.eventType]);
+  requireReadable(c, [event.eventType]);
   return c.json({ headers: requestHeaders(deliveryId, event.eventId), body: event.payload }, 200);
 });
 
@@ -103,7 +104,7 @@ const redeliverEvent = createRoute({
   description:
     "Sends the event again to the same endpoint, with the same event id, as a new delivery with the whole retry schedule. The key needs the scope that reads the event. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
-  request: { params: z.object({ delivery_id: uuid() }) },
+  request: { params: deliveryParams },
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
 });
 

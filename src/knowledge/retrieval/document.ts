@@ -1,3 +1,4 @@
+import type { Passage } from "../../models/retrieval.ts";
 import type { IndexStore } from "../indexing/store.ts";
 
 /** Identifies a document of an agent. The URL of a text or a curated answer is null. */
@@ -17,14 +18,7 @@ export interface DocumentPart {
 }
 
 /** A passage of a source, as searches find it. */
-export interface SourcePassage {
-  type: "page" | "text";
-  title: string;
-  url: string | null;
-  /** The headings above it, outermost first. */
-  heading: string | null;
-  content: string;
-}
+export type SourcePassage = Pick<Passage, "type" | "title" | "url" | "heading" | "content">;
 
 /** The chunks of a part, which fit into a model's context. */
 const PART_CHUNKS = 16;

@@ -1,3 +1,4 @@
+import { MAX_PASSAGES_READ } from "../../extractive/segments.ts";
 import type { Reranker } from "../../models/model.ts";
 import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
@@ -37,7 +38,7 @@ export class HybridSearch {
     const vectors = this.vectorsOf(asked, language);
     const { ranked, ...terms } = rankChunks(this.store, query, language, extent);
     const question = await vectors;
-    const fused = question ? this.fuseSentences(ranked, question, query.limit, sources) : this.fuse(ranked, await nearest, sources);
+    const fused = question ? this.fuseSentences(ranked, question, sources) : this.fuse(ranked, await nearest, sources);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
     return { passages: passages.slice(0, query.limit), ...terms };
   }
@@ -46,13 +47,11 @@ export class HybridSearch {
     return language === ENCODED_LANGUAGE ? this.sentences.vectorsOf(question) : undefined;
   }
 
-  /** Orders passages by the similarity of their best sentence, and to a small part by their words. Only the first `limit` are also compared without each term. */
-  private fuseSentences(
-    ranked: readonly RankedChunk[],
-    question: QuestionVectors,
-    limit: number,
-    sources?: ReadonlySet<string>,
-  ): Passage[] {
+  /**
+   * Orders passages by the similarity of their best sentence, and to a small part by their words. Only those that the extractive engine
+   * reads are also compared with the question without each of its terms.
+   */
+  private fuseSentences(ranked: readonly RankedChunk[], question: QuestionVectors, sources?: ReadonlySet<string>): Passage[] {
     const lexical = new Map(ranked.slice(0, NEAREST).map(({ chunkId, passage }) => [chunkId, passage.score]));
     const best = Math.max(...lexical.values());
     const near = sources ? this.store.chunksOf([...sources], MAX_COMPARED) : this.sentences.nearestChunks(question.vector);
@@ -70,7 +69,7 @@ export class HybridSearch {
     });
     const ordered = scored.filter(({ passage }) => passage.score > 0).toSorted((a, b) => b.passage.score - a.passage.score);
     return ordered.map(({ id, passage }, at) => {
-      const isRead = at < limit && passage.similarities !== null;
+      const isRead = at < MAX_PASSAGES_READ && passage.similarities !== null;
       return isRead ? { ...passage, similarityWithout: this.sentences.compareWithout(question, id) } : passage;
     });
   }

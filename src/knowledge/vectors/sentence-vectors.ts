@@ -25,7 +25,7 @@ const MAX_SEGMENTS = 64;
 /** The tokens of a segment that are read, which is more than most sentences have. */
 const MAX_SEGMENT_TOKENS = 96;
 const MAX_QUESTION_TOKENS = 128;
-/** The terms of a question without which it is compared; of a longer question, the first. */
+/** The most terms of a question that are left out, one at a time. In a longer question, these are its first ones. */
 const MAX_QUESTION_TERMS = 24;
 /** An agent has about a million tokens in as many sentences, which take 16 MB and minutes of CPU. Further chunks are found by their words. */
 const MAX_VECTORS = 40_000;
@@ -52,7 +52,7 @@ interface PendingQuestion extends Record<string, SqlStorageValue> {
   question: string;
 }
 
-/** The vector of a question, and those without one of its terms each. */
+/** The vector of a question, and by term the vector of the question without this term. */
 export interface QuestionVectors {
   vector: Float32Array;
   without: ReadonlyMap<string, Float32Array>;
@@ -256,7 +256,7 @@ function quantised(vector: Float32Array): Int8Array<ArrayBuffer> {
   return Int8Array.from(vector, (value) => Math.round((value / largest) * 127));
 }
 
-/** The vectors without each of a question's terms, from those without its words. A function word gives no term. */
+/** Converts the vectors of a question without each of its words to those without each of its terms. A function word has no term. */
 function withoutTerms(without: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
   const ofTerms = [...without].flatMap(([word, vector]) => terms(word).map((term) => [term, vector] as const));
   return new Map(ofTerms.slice(0, MAX_QUESTION_TERMS));

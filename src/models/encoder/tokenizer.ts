@@ -26,13 +26,11 @@ export class Tokenizer {
     [this.unknown, this.first, this.last] = ["[UNK]", "[CLS]", "[SEP]"].map((piece) => this.ids.get(piece)!) as [number, number, number];
   }
 
-  /** Returns the ids of a text's pieces between those of start and end, at most `limit` in all. */
-  tokenize(text: string, limit: number): number[] {
-    return this.tokenizeWords(text, limit).tokens;
-  }
-
-  /** Also returns the lower-case word that each token belongs to, which is empty for those of start and end. */
-  tokenizeWords(text: string, limit: number): { tokens: number[]; words: string[] } {
+  /**
+   * Returns the ids of a text's pieces between those of start and end, at most `limit` in all, and the lower-case word of each piece. The
+   * word of start and end is empty.
+   */
+  tokenize(text: string, limit: number): { tokens: number[]; words: string[] } {
     const tokens = [this.first];
     const words = [""];
     const plain = text.replace(CONTROL, "").replace(IDEOGRAPH, " $& ").normalize("NFD").replace(ACCENT, "").toLowerCase();
