@@ -8,7 +8,7 @@ interface Zone {
   status: string;
 }
 
-/** A host that a Worker of the account is the origin of. */
+/** A custom domain of a Worker of the account. */
 interface WorkerDomain {
   hostname: string;
   service: string;
@@ -18,8 +18,8 @@ interface WorkerDomain {
 const ADDRESS_RECORDS = new Set(["A", "AAAA", "CNAME"]);
 
 /**
- * Whether each host of the configuration is in an active zone of the account, and belongs to nobody else. wrangler asks that in a
- * terminal only: elsewhere it replaces the DNS records of a custom domain, and takes it from another Worker.
+ * Checks that each host of the configuration is in an active zone of the account, and that no custom domain is taken from somebody else.
+ * Wrangler asks about that only in a terminal. Elsewhere it replaces the DNS records of a custom domain, and takes it from another Worker.
  * @param takeDomain the hosts that may be taken.
  */
 export async function checkHosts(api: CloudflareApi, project: Project, takeDomain: readonly string[] = []): Promise<Finding[]> {
@@ -45,13 +45,13 @@ export async function checkHosts(api: CloudflareApi, project: Project, takeDomai
   return [...found, missing("workers.dev", `${undecided}: write \`workers_dev = true\` to keep it, or false`)];
 }
 
-/** The innermost zone of a host. */
+/** Returns the zone of a host: the longest name if several zones contain it. */
 function zoneOf(host: string, zones: readonly Zone[]): Zone | undefined {
   const around = zones.filter(({ name }) => host === name || host.endsWith(`.${name}`));
   return around.toSorted((one, other) => other.name.length - one.name.length)[0];
 }
 
-/** What of others a host without a known Worker would lose; undefined where it is free. */
+/** Returns what a deployment would replace on a host that belongs to no known Worker, or why that is unknown; undefined if the host is free. */
 async function lossOf(api: CloudflareApi, host: string, zones: Reply<Zone[]>, domains: Reply<WorkerDomain[]>): Promise<string | undefined> {
   if (!domains.result) return "the login may not read who has it: give the token the permission Workers Scripts: Edit";
   const zone = zones.result && zoneOf(host, zones.result);

@@ -1,25 +1,25 @@
-/** The keys whose values name something of the account. */
+/** The keys whose values are names of the account's resources. */
 const NAMED = /\b(queue|dead_letter_queue|database_name|index_name|dataset|bucket_name)(\s*=\s*)(["'])([^"']+)\3/g;
 /** The Worker's own name, which is a key of the environment itself. */
 const WORKER_NAME = /^(\s*name\s*=\s*)(["'])([^"']+)\2/;
-/** What an environment has for itself: its hosts, and the ids of databases, which are found by their names. */
+/** Keys that are not copied: the hosts belong to one environment, and the ids of databases are found by their names. */
 const OWN_KEY = /^\s*(routes?|workers_dev|database_id|preview_database_id)\s*=/;
 const OWN_TABLE = /^routes?$/;
 const HEADER = /^\s*\[{1,2}\s*([\w."' -]+?)\s*\]{1,2}\s*(?:#.*)?$/;
 const COMMENT = /^\s*#/;
 
-/** The name of a resource in another environment. A prefix, since the end of a queue's name says what its messages are. */
+/** Returns the name of a resource in another environment. The environment comes first, because the end of a queue's name is its job. */
 function nameIn(environment: string, name: string): string {
   return `${environment}-${name}`;
 }
 
 /**
- * The text of a new environment: the tables of another one in wrangler.toml, in which all that the account has by a name is
- * renamed. It has no routes, since a host belongs to one environment.
+ * Returns the text of a new environment: a copy of another environment's tables in wrangler.toml, in which the resources of the account
+ * have new names. It has no routes, because a host belongs to one environment.
  */
 export function environmentText(toml: string, from: string, to: string): string {
   const copied: string[] = [];
-  /** Comments that stand before a table, until it is known which one. */
+  /** The comments before the next line. They are copied if that line is copied. */
   let comments: string[] = [];
   let table: string | undefined;
   let openBrackets = 0;

@@ -16,5 +16,5 @@ export const note: FindingOf = (subject, text) => ({ subject, state: "note", tex
 export const fault: FindingOf = (subject, text) => ({ subject, state: "fault", text });
 /** Something without which a deployment fails, or the service does not work. */
 export const missing: FindingOf = (subject, text) => ({ subject, state: "missing", text });
-/** Something of others that the deployment would take over; `--skip-check` does not pass over it. */
+/** Something that the deployment would take from somebody else. `--skip-check` does not skip it. */
 export const taken: FindingOf = (subject, text) => ({ subject, state: "taken", text });

@@ -145,7 +145,7 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
 
 const SOURCE = { id: "source", status: "ready", error: null };
 
-/** A service that works, as far as the smoke test asks: a POST gets all fields that one of the answers has. */
+/** Answers as a service that passes the smoke test. The response to each POST has the fields of all responses that the test reads. */
 function answerAsService({ method, url, headers }: IncomingMessage, response: ServerResponse): void {
   const isUnknown = url === "/api/v1/me" && headers.authorization === undefined;
   const body = method === "GET" ? SOURCE : { ...SOURCE, key: "key", citations: [{ source_id: SOURCE.id }] };

@@ -7,7 +7,7 @@ import type { Options } from "./deployment.ts";
 import { environmentText } from "./environment-text.ts";
 import { type Project, readProject } from "./project.ts";
 
-/** Short, since the names of resources begin with it and have at most 63 characters. */
+/** The name is short, because the names of resources begin with it, and a resource's name has at most 63 characters. */
 const NAME = /^[a-z][a-z0-9-]{0,19}$/;
 const MAX_NAME = 63;
 
@@ -45,7 +45,7 @@ function rawConfigOf(path: string): { env?: Record<string, unknown> } {
   return readRawConfig({ config: path }).rawConfig as { env?: Record<string, unknown> };
 }
 
-/** Why the copy may not be deployed beside what it was copied from. */
+/** Returns the reason why the copy cannot be deployed beside the environment that it was copied from; undefined if it can. */
 function sharingProblem(source: Project, made: Project): string | undefined {
   const taken = new Set(namesOf(source));
   const shared = namesOf(made).find((name) => taken.has(name));
@@ -56,7 +56,7 @@ function sharingProblem(source: Project, made: Project): string | undefined {
   return made.hosts.length > 0 ? `Both environments would use ${made.hosts[0]}.` : undefined;
 }
 
-/** Everything that an environment has by a name in the account. */
+/** Returns the names of all resources of an environment in the account. */
 function namesOf({ worker, databases, queues, indexes, buckets, datasets }: Project): string[] {
   return [worker, ...databases.map(({ name, id }) => id ?? name), ...queues, ...indexes, ...buckets, ...datasets];
 }

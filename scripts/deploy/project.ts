@@ -51,9 +51,9 @@ export interface Project {
   datasets: string[];
   /** The hosts that requests and routes of the operator's own domains come by. */
   hosts: string[];
-  /** Those of them that the Worker is the origin of, with a DNS record that wrangler makes. */
+  /** Those of the hosts that are custom domains: the Worker is their origin, and wrangler creates their DNS records. */
   customDomains: string[];
-  /** Whether it also answers on workers.dev; undefined if the configuration does not say so. */
+  /** Whether the Worker also answers on workers.dev; undefined if the configuration does not decide it. */
   isOnWorkersDev: boolean | undefined;
   /** Whether it binds Workers AI, Analytics Engine and Email Sending. */
   uses: { ai: boolean; metrics: boolean; mail: boolean };

@@ -20,7 +20,7 @@ interface Reply {
 /**
  * Adds a text to a workspace of its own, waits until a question is answered from it, and deletes the workspace. This needs the
  * databases, the objects, the queues and the model.
- * @throws UserError with what did not happen in time.
+ * @throws UserError if the question is not answered in time, with the reason.
  */
 export async function answerFromText(url: string, operatorToken: string, limitMs = LIMIT_MS): Promise<void> {
   const operator = createClient(url, operatorToken);
@@ -49,7 +49,7 @@ async function waitForAnswer(client: Client, agent: string, deadlineMs: number):
   }
 }
 
-/** Why the question is not answered from the source yet; undefined once it is. */
+/** Returns the reason why the question is not answered from the source yet; undefined once it is. */
 async function findProblem(client: Client, agent: string, sourceId: string): Promise<string | undefined> {
   const { status, error } = await call<Source>(client, "GET", `${agent}/sources/${sourceId}`);
   if (status === "failed") throw new UserError(`A text could not be read: ${error?.message ?? "no reason given"}`);

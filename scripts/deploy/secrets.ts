@@ -58,7 +58,7 @@ function secretsFile({ config, env }: Project): string {
   return join(dirname(config), `.secrets.${env}`);
 }
 
-/** The operator's token, where this machine has it: while it is rotated the secret holds several, and any of them is accepted. */
+/** Returns the operator's token if this machine has it. During a rotation the secret holds several values, each of which is accepted. */
 export function operatorToken({ missingSecrets, project, wrangler }: Deployment): string | undefined {
   const name = "OPERATOR_TOKEN";
   const value = missingSecrets[name] ?? wrangler.env[name] ?? readDevVars(secretsFile(project))[name];

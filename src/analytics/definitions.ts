@@ -6,7 +6,7 @@ import type { Counters, Sums } from "./store.ts";
  * workspace; a test recounts them from the records.
  *
  * A range is `days` whole UTC days that end with today; `previous` is the same number of days before it. Everything counts on
- * exactly one day, so the sum of the days is exact. Nothing that happens in the playground counts: the team tries its agents there.
+ * exactly one day, so the sum of the days is exact. The playground does not count, because the team tries its agents there.
  *
  * | counted on the day it happens | definition                                                                           |
  * | ----------------------------- | ------------------------------------------------------------------------------------ |

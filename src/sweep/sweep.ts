@@ -14,8 +14,8 @@ import { listPrunes, listTasks, type Task } from "./tasks.ts";
 type Counts = Record<string, number> & { failed: number };
 
 /**
- * The shards of a run, each of which is swept in an invocation of its own: the platform allows 32 invocations a request. More shards take
- * turns, minute by minute.
+ * How many shards a run sweeps. Each is swept in an invocation of its own, and the platform allows 32 invocations a request. If there are
+ * more shards, they take turns, minute by minute.
  */
 const MAX_SHARDS_PER_RUN = 30;
 const RUN_MS = 60_000;
@@ -28,7 +28,7 @@ export interface SweepResult {
 
 /**
  * Finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows. The cron runs it each
- * minute. `listTasks` and `listPrunes` name its tasks. Of more than `MAX_SHARDS_PER_RUN` shards, each run takes a part.
+ * minute. `listTasks` and `listPrunes` name its tasks. If there are more than `MAX_SHARDS_PER_RUN` shards, each run sweeps some of them.
  * @param sweepOne sweeps one shard.
  */
 export async function sweep(
@@ -39,7 +39,7 @@ export async function sweep(
   await measureJob(env, { job: "sweep" }, (meter) => sweepShards(shardsOf(env, nowMs), meter, sweepOne), toJobResult);
 }
 
-/** The shards that this minute's run sweeps. */
+/** Returns the shards that are swept in this minute. */
 function shardsOf(env: Env, nowMs: number): number[] {
   const shards = boundShards(env);
   const runs = Math.ceil(shards.length / MAX_SHARDS_PER_RUN);

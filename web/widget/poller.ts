@@ -78,7 +78,7 @@ export class Poller {
 
   private async run(): Promise<void> {
     clearTimeout(this.timer);
-    // A poll may end, or a message be announced, after the page was hidden. `wake` polls when it is visible again.
+    // A poll may end, or a message may be announced, after the page was hidden. `wake` polls when it is visible again.
     if (!isVisible()) return;
     this.isStale = this.isPolling;
     if (this.isPolling) return;

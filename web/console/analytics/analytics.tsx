@@ -93,7 +93,7 @@ function Report({ overview }: { overview: Overview }) {
         <Bars
           title="Where they came from"
           rows={Object.entries(overview.by_channel)
-            // Trials of the playground count only on days before they were left out.
+            // Conversations of the playground counted before migration 0002.
             .filter(([id, count]) => id !== "playground" || count > 0)
             .map(([id, count]) => [CHANNEL_WORDS[id as keyof typeof CHANNEL_WORDS], count])}
         />

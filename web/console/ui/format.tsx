@@ -33,7 +33,7 @@ export function formatPercent(share: number | null): string {
   return share === null ? "–" : percentFormat.format(share);
 }
 
-/** Formats a confidence with two digits, rounded down: one below a threshold never looks as high as it. */
+/** Formats a confidence with two digits. It is rounded down, so that a confidence below a threshold never looks as high as the threshold. */
 export function formatConfidence(confidence: number): string {
   return (Math.floor(confidence * 100 + 1e-6) / 100).toFixed(2);
 }
