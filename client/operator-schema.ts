@@ -901,8 +901,12 @@ export interface Schemas {
     operation: string;
     /** The workspace; null for an operation on all of them. */
     workspace_id: string | null;
+    /** The present name of the workspace; null if it is erased. */
+    workspace_name: string | null;
     /** The agent or key; null if the operation changed neither. */
     target_id: string | null;
+    /** The present name of the agent or key; null if it is deleted. */
+    target_name: string | null;
     /** The names of the fields that were sent, without their values. */
     fields: string[];
     /** The X-Request-Id of the response. */

@@ -1,8 +1,8 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import { operatorAudit } from "../platform/db/schema.ts";
+import { agents, apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
@@ -65,13 +65,20 @@ export interface AuditFilter {
   sinceMs?: number | undefined;
 }
 
-/** Lists a page of the entries, newest first, and counts all of them. */
+/** Lists a page of the entries with the present names of what they changed, newest first, and counts all of them. */
 export function listAudit(db: Database, filter: AuditFilter, page: { limit: number; beforeId?: string | undefined }) {
   const before = page.beforeId === undefined ? undefined : lt(operatorAudit.id, page.beforeId);
   return [
     db
-      .select()
+      .select({
+        ...getTableColumns(operatorAudit),
+        workspaceName: workspaces.name,
+        targetName: sql<string | null>`coalesce(${agents.name}, ${apiKeys.name})`.as("target_name"),
+      })
       .from(operatorAudit)
+      .leftJoin(workspaces, eq(workspaces.id, operatorAudit.workspaceId))
+      .leftJoin(agents, eq(agents.id, operatorAudit.targetId))
+      .leftJoin(apiKeys, eq(apiKeys.id, operatorAudit.targetId))
       .where(and(...conditions(filter), before))
       .orderBy(desc(operatorAudit.id))
       .limit(page.limit),

@@ -1,6 +1,7 @@
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
-import { createDraft } from "../knowledge/draft-store.ts";
+import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
+import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -94,14 +95,19 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
   const { before, written, after } = await transact(db, {
     before: [listSent(db, workspaceId, windows)],
     writes,
-    after: [findMessage(db, workspaceId, messageId), findConversation(db, workspaceId, conversationId)],
+    after: [
+      findMessage(db, workspaceId, messageId),
+      findConversation(db, workspaceId, conversationId),
+      listQuestionsBefore(db, { workspaceId, conversationId, messageId }),
+    ],
   });
-  const [[message], [conversation]] = after;
+  const [[message], [conversation], questions] = after;
   if (!conversation) return undefined;
   if (message) {
     await wakeDeliveries(op.env, written);
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
     if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+    await matchDraftQuestion(db, { workspaceId, conversationId, messageId, content: message.content }, questions);
   }
   return { message, conversation, full: fullWindow(windows, before[0]) };
 }

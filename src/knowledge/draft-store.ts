@@ -1,10 +1,10 @@
-import { and, eq, inArray, lt, ne, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, ne, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
-import { exists, findOwn, insertWhere, isAmong, isOfAgent, isOwn, jsonIds } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isAmong, isOfAgent, isOfConversation, isOwn, jsonIds } from "../platform/db/sql.ts";
 
 /** The most characters of the question of a curated answer. */
 const MAX_QUESTION_CHARS = 2_000;
@@ -37,6 +37,47 @@ export function createDraft(db: Database, workspaceId: string, conversationId: s
     set: { answer: sql`excluded.answer`, messageId: sql`excluded.message_id`, updatedAt: sql`excluded.updated_at` },
     setWhere: sql`${answerDrafts.status} = 'pending' AND length(excluded.answer) > length(${answerDrafts.answer}) AND NOT ${hasVisitorWritten}`,
   });
+}
+
+/** A human's reply in a conversation. */
+export interface ReplyKey {
+  workspaceId: string;
+  conversationId: string;
+  messageId: string;
+}
+
+/** The most messages of a visitor that a reply is compared with. */
+const MAX_COMPARED_QUESTIONS = 20;
+
+/**
+ * Lists the visitor's messages that a drafted reply may answer, the latest first: the question of the hand-off, and what the visitor
+ * has written since. Lists none for a reply that is no draft.
+ */
+export function listQuestionsBefore(db: Database, reply: ReplyKey) {
+  return db
+    .select({ content: messages.content, language: agents.language })
+    .from(messages)
+    .innerJoin(answerDrafts, isOfReply(reply))
+    .innerJoin(handoffs, eq(handoffs.id, answerDrafts.id))
+    .innerJoin(agents, eq(agents.id, answerDrafts.agentId))
+    .where(
+      and(
+        isOfConversation(messages, reply),
+        eq(messages.role, "user"),
+        gte(messages.id, handoffs.triggerMessageId),
+        lt(messages.id, reply.messageId),
+      ),
+    )
+    .orderBy(desc(messages.createdAt), desc(messages.id))
+    .limit(MAX_COMPARED_QUESTIONS);
+}
+
+/** Sets the question of the draft of a reply, if the draft is still open. */
+export function setDraftQuestion(db: Database, reply: ReplyKey, question: string) {
+  return db
+    .update(answerDrafts)
+    .set({ question: sql`substr(${question}, 1, ${MAX_QUESTION_CHARS})` })
+    .where(and(isOfReply(reply), eq(answerDrafts.status, "pending")));
 }
 
 /** Lists all drafts of an agent in any status, oldest first. */
@@ -82,6 +123,10 @@ export function dismissDrafts(db: Database, workspaceId: string, draftIds: reado
 export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: string) {
   const answerId = sql`(SELECT answer_id FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId})`;
   return findOwn(db, answers, workspaceId, answerId);
+}
+
+function isOfReply(reply: ReplyKey) {
+  return and(isOfConversation(answerDrafts, reply), eq(answerDrafts.messageId, reply.messageId));
 }
 
 function areOpen(workspaceId: string, draftIds: readonly string[]) {

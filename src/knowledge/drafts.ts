@@ -1,9 +1,19 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
+import type { Database } from "../platform/db/client.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { type AnswerChange, putAnswer } from "./answers.ts";
-import { acceptDrafts, createAcceptedAnswer, dismissDrafts, findAnswerOfDraft, listDrafts } from "./draft-store.ts";
+import {
+  acceptDrafts,
+  createAcceptedAnswer,
+  dismissDrafts,
+  findAnswerOfDraft,
+  listDrafts,
+  type ReplyKey,
+  setDraftQuestion,
+} from "./draft-store.ts";
 import { type Draft, mergeDrafts, withoutSalutation } from "./merge-drafts.ts";
+import { similarityOf, wordingOf } from "./retrieval/question-similarity.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import type { draftAcceptSchema } from "./wire.ts";
 
@@ -39,6 +49,24 @@ export async function acceptDraft(
   if (!accepted) return found[0].status === "accepted" ? undefined : { outcome: "too_many" };
   if (accepted.id === ids.id) await putAnswer(op, accepted);
   return { outcome: "done", answer: accepted };
+}
+
+/**
+ * Makes the draft of a reply carry the question that the reply answers: of what the visitor has written since the hand-off, the message
+ * that has the most words in common with it. Of equals it is the latest.
+ * @param questions as `listQuestionsBefore` returns them.
+ */
+export async function matchDraftQuestion(
+  db: Database,
+  reply: ReplyKey & { content: string },
+  questions: readonly { content: string; language: string }[],
+): Promise<void> {
+  const [latest] = questions;
+  if (questions.length < 2 || !latest) return;
+  const answer = wordingOf(reply.content, latest.language);
+  const similarities = questions.map(({ content, language }) => similarityOf(wordingOf(content, language), answer));
+  const { content } = questions[similarities.indexOf(Math.max(...similarities))]!;
+  await db.batch([setDraftQuestion(db, reply, content)]);
 }
 
 /**

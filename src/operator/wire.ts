@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import type { listAudit } from "../administration/audit-store.ts";
 import { PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
-import type { operatorAudit, workspaces } from "../platform/db/schema.ts";
+import type { workspaces } from "../platform/db/schema.ts";
 import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -160,7 +161,15 @@ export const auditEntrySchema = z
     actor: z.string().meta({ description: "The fingerprint of the operator's token.", example: "token/1f0c9a2b3c4d5e6f" }),
     operation: z.string().meta({ description: "The operationId of the operation.", example: "createAgent" }),
     workspace_id: uuid().nullable().meta({ description: "The workspace; null for an operation on all of them." }),
+    workspace_name: z
+      .string()
+      .nullable()
+      .meta({ description: "The present name of the workspace; null if it is erased.", example: "Acme" }),
     target_id: uuid().nullable().meta({ description: "The agent or key; null if the operation changed neither." }),
+    target_name: z
+      .string()
+      .nullable()
+      .meta({ description: "The present name of the agent or key; null if it is deleted.", example: "Support" }),
     fields: z.array(z.string()).meta({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
     request_id: uuid().meta({ description: "The X-Request-Id of the response." }),
     created_at: timestamp(),
@@ -168,6 +177,6 @@ export const auditEntrySchema = z
   .openapi("AuditEntry");
 
 /** Returns the wire record of an entry of the audit log. */
-export function toAuditEntry(row: typeof operatorAudit.$inferSelect): z.infer<typeof auditEntrySchema> {
+export function toAuditEntry(row: Awaited<ReturnType<typeof listAudit>[0]>[number]): z.infer<typeof auditEntrySchema> {
   return toRecord(auditEntrySchema, row, {});
 }

@@ -109,6 +109,20 @@ test("of several replies the longest is the draft, until the visitor writes agai
   expect(await answerOf()).toEqual([REPLY]);
 });
 
+test("a draft carries the question that the reply answers, not always the one that was handed off", async () => {
+  const { ask, reply, list } = await createFixture();
+  const { conversation_id: first } = await ask(QUESTION);
+  await ask("Can I talk to a person about our contract?", first);
+  await reply(first, "Of course, I have your contract here. What do you want to change?");
+  const { conversation_id: second } = await ask(QUESTION);
+  await ask("yes please connect me", second);
+  await reply(second, REPLY);
+  expect((await list()).data.map(({ question, answer }: any) => [question, answer])).toEqual([
+    [QUESTION, REPLY],
+    ["Can I talk to a person about our contract?", "Of course, I have your contract here. What do you want to change?"],
+  ]);
+});
+
 test("replies in other conversations are no drafts: answered ones, those of visitors who asked for a human, and resolved ones", async () => {
   const { workspace, talk, ask, reply, list } = await createFixture();
   await talk("When are refunds paid?", "Within five working days.");

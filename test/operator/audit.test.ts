@@ -74,6 +74,22 @@ test("everything that an operator does is recorded: who, what, which workspace, 
   expect(JSON.stringify(entries)).not.toContain("Grace");
 });
 
+test("an entry has the present names of its workspace and of the agent or key, until they are deleted", async () => {
+  const workspace = await createWorkspace();
+  const path = `/workspaces/${workspace.id}`;
+  const agent = await operate("POST", `${path}/agents`, { name: "Ada" });
+  await operate("POST", `${path}/keys`, { name: "Backend", scopes: ["*"] });
+  await operate("PATCH", path, { name: "Acme Works" });
+  const namesOf = async () => (await entriesOf(workspace.id)).map((entry) => [entry.operation, entry.workspace_name, entry.target_name]);
+  expect((await namesOf()).slice(2)).toEqual([
+    ["createAgent", "Acme Works", "Ada"],
+    ["createKey", "Acme Works", "Backend"],
+    ["updateWorkspace", "Acme Works", null],
+  ]);
+  await operate("DELETE", `${path}/agents/${agent.id}`);
+  expect((await namesOf())[2]).toEqual(["createAgent", "Acme Works", null]);
+});
+
 test("no operation that changes something is left out", () => {
   const changing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods)

@@ -310,6 +310,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "conversations/search-store.listChanged": [SORT],
   // The seconds of two minutes.
   "conversations/search-store.countChanged": ["USE TEMP B-TREE FOR GROUP BY"],
+  // The messages of one conversation, of which a plan limits the number.
+  "knowledge/draft-store.listQuestionsBefore": [SORT],
   // Unions of one person's records.
   "privacy/person-store.listVisitors": [SORT],
   "privacy/person-store.listSharedVisitors": [SORT],

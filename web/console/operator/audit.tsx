@@ -19,12 +19,18 @@ export function Audit() {
           ["When", ({ created_at: at }) => <Time at={at} />],
           ["Operation", ({ operation: name }) => <code>{name}</code>],
           ["Fields", ({ fields }) => fields.join(", ") || "–"],
-          ["Workspace", ({ workspace_id: id }) => (id ? <code>{id}</code> : "–")],
-          ["Record", ({ target_id: id }) => (id ? <code>{id}</code> : "–")],
+          ["Workspace", ({ workspace_id: id, workspace_name: name }) => <Named id={id} name={name} />],
+          ["Record", ({ target_id: id, target_name: name }) => <Named id={id} name={name} />],
           ["Who", ({ actor }) => <code>{actor}</code>],
         ]}
         empty={<Empty title="Nothing was recorded">Every change by an operator is listed here.</Empty>}
       />
     </PageFrame>
   );
+}
+
+/** The name of a record with its id on hover, or the id of a record that is deleted. */
+function Named({ id, name }: { id: string | null; name: string | null }) {
+  if (id === null) return "–";
+  return name === null ? <code>{id}</code> : <span title={id}>{name}</span>;
 }
