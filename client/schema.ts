@@ -979,7 +979,7 @@ export interface Schemas {
   /** Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk has `conversation_id` and `message_id`. The chunk with `finish_reason` also has the other fields of ChatAnswer. If the answer fails, a chunk with `error` is sent. */
   ChatCompletionChunks: string;
   ChatCompletionIn: {
-    /** The agent's id. */
+    /** The agent's id or slug. */
     model: string;
     /** The messages of the conversation. The last one is the user's question, with at most 2,000 characters. */
     messages: Schemas["ChatCompletionMessage"][];
@@ -2312,7 +2312,7 @@ export interface Operations {
   /** Get an agent. A key that also has the scope `agents:write` sees all settings. Scope: `agents:read`. */
   getAgent: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
     };
     answer: Schemas["Agent"];
@@ -2320,7 +2320,7 @@ export interface Operations {
   /** Change an agent's settings. Scope: `agents:write`. */
   updateAgent: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["AgentUpdate"];
     };
@@ -2329,7 +2329,7 @@ export interface Operations {
   /** Delete an agent and its knowledge. Its conversations and leads stay with the workspace. Scope: `agents:write`. */
   deleteAgent: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
     };
     answer: undefined;
@@ -2337,7 +2337,7 @@ export interface Operations {
   /** Replace the secret that verifies an agent's visitors. The previous secret stays valid for a day, or ends at once with `revoke`. Scope: `agents:write`. */
   rotateIdentitySecret: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body?: Schemas["IdentitySecretRotation"] | undefined;
     };
@@ -2346,7 +2346,7 @@ export interface Operations {
   /** Call a tool as the agent would. Calls the tool for real, so a tool that changes something does change it. No conversation is created. A tool of an MCP server has the server's name before its own, such as `support_search`. Scope: `agents:write`. */
   testTool: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The name by which models call it. */
       tool_name: string;
@@ -2377,7 +2377,7 @@ export interface Operations {
   /** Ask an agent. The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota. Scope: `chat:write`. */
   askAgent: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["ChatIn"];
     };
@@ -2424,7 +2424,7 @@ export interface Operations {
       offset?: number | undefined;
       /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id?: string | undefined;
       /** Only conversations with this status. */
       status?: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved" | undefined;
@@ -2498,7 +2498,7 @@ export interface Operations {
       offset?: number | undefined;
       /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id?: string | undefined;
       /** Only these ratings. */
       rating?: "up" | "down" | undefined;
@@ -2541,7 +2541,7 @@ export interface Operations {
       offset?: number | undefined;
       /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id?: string | undefined;
       /** Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone. */
       q?: string | undefined;
@@ -2555,7 +2555,7 @@ export interface Operations {
   /** List an agent's knowledge sources. Scope: `knowledge:read`. */
   listSources: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
     };
     answer: Schemas["SourcePage"];
@@ -2563,7 +2563,7 @@ export interface Operations {
   /** Add a knowledge source. The source is read in the background: poll it until its status is ready or failed. Scope: `knowledge:write`. */
   createSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["SourceCreate"];
     };
@@ -2572,7 +2572,7 @@ export interface Operations {
   /** Add a file as a knowledge source. Send it as multipart/form-data. The type is detected from the content, not from the name. The text is read in the background: poll the source until its status is ready or failed. Scope: `knowledge:write`. */
   uploadSourceFile: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["SourceFile"];
     };
@@ -2581,7 +2581,7 @@ export interface Operations {
   /** Add or replace a text or file by your own key. Adds a source under a key of your choice, or replaces the name, metadata and content of the source that has it. Send a text as JSON, or a file as multipart/form-data. The agent answers from the previous content until the new one is read. If name and content are the same as before, nothing is read again, and no sync is counted. Scope: `knowledge:write`. */
   putSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** Your key for the source, unique in its agent, such as the path of a file. */
       source_key: string;
@@ -2592,7 +2592,7 @@ export interface Operations {
   /** Get a source. Scope: `knowledge:read`. */
   getSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2602,7 +2602,7 @@ export interface Operations {
   /** Change a source. A new text is read in the background. Until then, the agent answers from the previous one. Scope: `knowledge:write`. */
   updateSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2613,7 +2613,7 @@ export interface Operations {
   /** Delete a source and all that the agent knows from it. Scope: `knowledge:write`. */
   deleteSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2623,7 +2623,7 @@ export interface Operations {
   /** Read a source again. If a sync is waiting or running already, no other one is queued. Until it is complete, the agent answers from the last successful one. Scope: `knowledge:write`. */
   syncSource: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2633,7 +2633,7 @@ export interface Operations {
   /** List the pages of a source. The pages after the last sync, or those that a running sync has found so far. A text or file has no pages. Scope: `knowledge:read`. */
   listSourcePages: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2649,7 +2649,7 @@ export interface Operations {
   /** Read the text of a source, in passages. The passages are those that a search finds, in the order of the text: together they are the text that the agent answers from. The list is empty until the source is read for the first time. While it is read again, or if that fails, the list has the previous text. Scope: `knowledge:read`. */
   listSourcePassages: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The source. */
       source_id: string;
@@ -2665,7 +2665,7 @@ export interface Operations {
   /** List an agent's curated answers. Scope: `knowledge:read`. */
   listAnswers: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;
@@ -2677,7 +2677,7 @@ export interface Operations {
   /** Add a curated question and answer. When a question matches it closely, the agent gives this answer word for word. Scope: `knowledge:write`. */
   createAnswer: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["AnswerCreate"];
     };
@@ -2686,7 +2686,7 @@ export interface Operations {
   /** Change a curated answer. Scope: `knowledge:write`. */
   updateAnswer: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The curated answer. */
       answer_id: string;
@@ -2697,7 +2697,7 @@ export interface Operations {
   /** Delete a curated answer. Scope: `knowledge:write`. */
   deleteAnswer: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The curated answer. */
       answer_id: string;
@@ -2707,7 +2707,7 @@ export interface Operations {
   /** Search an agent's knowledge. The search asks no model and uses no message of the quota. Scope: `knowledge:read`. */
   searchKnowledge: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["SearchIn"];
     };
@@ -2716,7 +2716,7 @@ export interface Operations {
   /** List drafts of curated answers. When a human replies to a question that the agent could not answer, question and reply become a draft. Equivalent drafts are merged. The agent uses a draft only after it is accepted. Scope: `knowledge:read`. */
   listDrafts: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;
@@ -2728,7 +2728,7 @@ export interface Operations {
   /** Dismiss a draft. Later drafts with the same question are dismissed too. Scope: `knowledge:write`. */
   dismissDraft: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The draft of a curated answer. */
       draft_id: string;
@@ -2738,7 +2738,7 @@ export interface Operations {
   /** Accept a draft as a curated answer. The agent uses the answer from then on. If the draft was accepted before, its answer is returned unchanged. Scope: `knowledge:write`. */
   acceptDraft: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The draft of a curated answer. */
       draft_id: string;
@@ -2749,7 +2749,7 @@ export interface Operations {
   /** Run questions against an agent. Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept. Scope: `knowledge:write`. */
   createEvaluation: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["EvaluationIn"];
     };
@@ -2758,7 +2758,7 @@ export interface Operations {
   /** List an agent's evaluations. Scope: `knowledge:read`. */
   listEvaluations: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;
@@ -2770,7 +2770,7 @@ export interface Operations {
   /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, whose questions take at most 512 KiB together. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The evaluation. */
       evaluation_id: string;
@@ -2781,7 +2781,7 @@ export interface Operations {
   /** Get an evaluation with its results. With `compare_to`, each case shows whether it has become better or worse since that run. Scope: `knowledge:read`. */
   getEvaluation: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The evaluation. */
       evaluation_id: string;
@@ -2793,7 +2793,7 @@ export interface Operations {
   /** Cancel or delete an evaluation. Cancels an evaluation that runs. Deletes one that has ended, with its results. Scope: `knowledge:write`. */
   deleteEvaluation: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** The evaluation. */
       evaluation_id: string;
@@ -2805,7 +2805,7 @@ export interface Operations {
     input: {
       /** The number of days, including today. */
       days?: number | undefined;
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id?: string | undefined;
     };
     answer: Schemas["AnalyticsOverview"];
@@ -2813,7 +2813,7 @@ export interface Operations {
   /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
   listGaps: {
     input: {
-      /** The agent. */
+      /** The agent's id or slug. */
       agent_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;

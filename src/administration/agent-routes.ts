@@ -5,7 +5,7 @@ import { timeOf } from "../platform/db/ids.ts";
 import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { agentRef, toTimestampOrNull } from "../platform/http/fields.ts";
 import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -26,7 +26,7 @@ import {
 
 export const agentRoutes = createRouter("Agents");
 
-const params = z.object({ agent_id: uuid() });
+const params = z.object({ agent_id: agentRef() });
 
 const listAgentsRoute = createRoute({
   operationId: "listAgents",

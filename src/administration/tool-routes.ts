@@ -7,7 +7,7 @@ import { inputProblem } from "../grounded/tool-input.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { invalid, notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
@@ -57,7 +57,7 @@ const testTool = createRoute({
   ...needsScope("agents:write"),
   request: {
     params: z.object({
-      agent_id: uuid(),
+      agent_id: agentRef(),
       tool_name: z.string().max(200).meta({ description: "The name by which models call it.", example: "order_status" }),
     }),
     body: jsonBody(toolTestInSchema),

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef } from "../platform/http/fields.ts";
 import { csvRecords, wantsCsv, withCsv } from "../platform/http/csv.ts";
 import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -77,7 +77,7 @@ const listGaps = createRoute({
   description:
     "Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
   ...needsScope("analytics:read"),
-  request: { params: z.object({ agent_id: uuid() }), query: gapQuery },
+  request: { params: z.object({ agent_id: agentRef() }), query: gapQuery },
   responses: { 200: jsonResponse(gapPageSchema, "A page of gaps, most frequent first."), ...errorResponses(403, 404, 422) },
 });
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS, CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS } from "../platform/db/columns.ts";
-import { integerQuery, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { agentRef, integerQuery, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
@@ -112,7 +112,7 @@ export const overviewSchema = z
 
 export const overviewQuery = z.object({
   days: integerQuery({ min: 1, max: 365, default: 30 }).meta({ description: "The number of days, including today." }),
-  agent_id: uuid().optional(),
+  agent_id: agentRef().optional(),
 });
 
 /** How many examples of a gap are shown. */

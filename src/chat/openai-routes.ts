@@ -26,8 +26,8 @@ export const openAiErrors: Check = (c) => {
     const isUnknownModel = code === "not_found" && message === notFound("agent").message;
     const param = isUnknownModel ? "model" : first && first.loc.slice(1).join(".");
     const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);
-    if (isUnknownModel) words.push("This workspace has no agent with this id.");
-    if (param === "model") words.push("The model is the id of an agent. GET /api/v1/openai/models lists the agents.");
+    if (isUnknownModel) words.push("This workspace has no agent with this id or slug.");
+    if (param === "model") words.push("The model is the id or slug of an agent. GET /api/v1/openai/models lists the agents.");
     return { ...completionError(status, param), ...(words.length > 0 && { message: words.join(" ") }) };
   });
 };
@@ -56,7 +56,7 @@ openAiRoutes.openapi(createCompletion, async (c) => {
   const ignored = ignoredMessages(body);
   if (ignored.length > 0) c.header(UNKNOWN_FIELDS, toHeader(ignored), { append: true });
   const { asked, earlier } = toAsked(body);
-  const question = { ...toQuestion(c, body.model, asked), ...(earlier.length > 0 && { earlier }) };
+  const question = { ...toQuestion(c, await c.get("agentIdOf")!(body.model), asked), ...(earlier.length > 0 && { earlier }) };
   const head = { id: question.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
   if (!body.stream) return c.json(toCompletion(head, (await wholeAnswer(c, question)).answer), 200);
   const includesUsage = body.stream_options?.include_usage ?? false;

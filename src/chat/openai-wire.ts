@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { filterSchema } from "../knowledge/search-wire.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 import type { UnknownField } from "../platform/http/unknown-fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
@@ -43,7 +43,7 @@ const OWN_TOOLS = "leave it out: an agent calls the tools of its own settings";
 
 export const completionInSchema = z
   .object({
-    model: uuid().meta({ description: "The agent's id.", example: AGENT_ID }),
+    model: agentRef().meta({ description: "The agent's id or slug.", example: AGENT_ID }),
     messages: z
       .array(messageSchema)
       .min(1)

@@ -3,7 +3,7 @@ import { findConversation } from "../conversations/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -32,7 +32,7 @@ const askAgent = createRoute({
   ...needsScope("chat:write", joinRetries),
   checkInput: checkSettings,
   request: {
-    params: z.object({ agent_id: uuid() }),
+    params: z.object({ agent_id: agentRef() }),
     body: jsonBody(chatInSchema),
   },
   responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(402, 403, 404, 409, 422) },

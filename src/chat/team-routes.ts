@@ -11,7 +11,7 @@ import {
 } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { filledText, personName, uuid } from "../platform/http/fields.ts";
+import { agentRef, filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -33,7 +33,7 @@ const MAX_ADDRESS_LENGTH = 254;
 
 const startInSchema = z
   .object({
-    agent_id: uuid().meta({
+    agent_id: agentRef().meta({
       description:
         "The agent that answers once the conversation is resolved or its status is set to open. A mail is sent from its mailbox.",
     }),

@@ -13,7 +13,7 @@ import {
   TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
-import { filledPersonName, filledText, integerQuery, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { agentRef, filledPersonName, filledText, integerQuery, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
@@ -118,7 +118,7 @@ export const feedbackSchema = z
 export const feedbackPageSchema = cursorPageOf(feedbackSchema, "FeedbackPage");
 
 export const feedbackQuery = cursorQuery.extend({
-  agent_id: uuid().optional(),
+  agent_id: agentRef().optional(),
   rating: z.enum(RATINGS).optional().meta({ description: "Only these ratings.", example: "down" }),
   since: timeQuery().optional().meta({ description: "Only ratings first given at or after this time." }),
 });
@@ -204,7 +204,7 @@ export const conversationPageSchema = cursorPageOf(listedConversationSchema, "Co
 
 export const conversationQuery = cursorQuery
   .extend({
-    agent_id: uuid().optional(),
+    agent_id: agentRef().optional(),
     status: z.enum(CONVERSATION_STATUSES).optional().meta({ description: "Only conversations with this status.", example: "needs_human" }),
     channel: z.enum(CHANNELS).optional().meta({ description: "Only conversations of this channel." }),
     updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after this time." }),

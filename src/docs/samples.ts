@@ -168,7 +168,7 @@ function responseOf(contentTypes: string[]): SampleCall["response"] {
 /** A query parameter is in the samples if it has an example. */
 function queryExample({ name, schema: { format, example } }: DocumentedParameter): SampleCall["query"] {
   if (example === undefined) return [];
-  return [[name, format === "uuid" ? { variable: variableOf(name) } : { literal: String(example) }]];
+  return [[name, format === "uuid" || name === "agent_id" ? { variable: variableOf(name) } : { literal: String(example) }]];
 }
 
 function successContentTypes({ responses }: DocumentedOperation): string[] {

@@ -3,7 +3,7 @@ import { findAgentBrief } from "../agents/store.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -37,7 +37,7 @@ import {
 
 export const evaluationRoutes = createRouter("Evaluations");
 
-const params = z.object({ agent_id: uuid() });
+const params = z.object({ agent_id: agentRef() });
 const evaluationParams = params.extend({ evaluation_id: uuid() });
 
 /** How many evaluations of a workspace may wait or run. Few, since visitors' questions need the model too. */

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { optionalJsonBody } from "../platform/http/body.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -13,7 +13,7 @@ import { answerSchema, draftAcceptSchema, draftPageSchema, toAnswer, toDraft } f
 
 export const draftRoutes = createRouter("Knowledge");
 
-const params = z.object({ agent_id: uuid() });
+const params = z.object({ agent_id: agentRef() });
 const draftParams = params.extend({ draft_id: uuid() });
 
 const listDraftsRoute = createRoute({

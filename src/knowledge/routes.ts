@@ -3,7 +3,7 @@ import { findAgentBrief } from "../agents/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 import { formBody } from "../platform/http/multipart.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -61,7 +61,7 @@ const WAITING_RETRY_SECONDS = 30;
 
 export const knowledgeRoutes = createRouter("Knowledge");
 
-const params = z.object({ agent_id: uuid() });
+const params = z.object({ agent_id: agentRef() });
 const sourceParams = params.extend({ source_id: uuid() });
 
 const listSourcesRoute = createRoute({

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { CsvColumns } from "../platform/http/csv.ts";
-import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { agentRef, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import type { LeadRow } from "./leads.ts";
@@ -35,7 +35,7 @@ export const leadPageSchema = cursorPageOf(leadSchema, "LeadPage");
 
 export const leadQuery = cursorQuery
   .extend({
-    agent_id: uuid().optional(),
+    agent_id: agentRef().optional(),
     q: z.string().max(200).optional().meta({
       description:
         "Only leads with this text in their name, email, phone or custom fields. Case does not matter, and a phone number is also found by its digits alone.",

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { readDocument } from "../knowledge/search.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { integerQuery, uuid } from "../platform/http/fields.ts";
+import { agentRef, integerQuery, uuid } from "../platform/http/fields.ts";
 import { jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
@@ -22,7 +22,7 @@ const readDocumentRoute = createRoute({
   path: "/agents/{agent_id}/documents/{source_id}",
   ...needsScope("knowledge:read"),
   request: {
-    params: z.object({ agent_id: uuid(), source_id: uuid() }),
+    params: z.object({ agent_id: agentRef(), source_id: uuid() }),
     query: z.object({
       url: z.string().max(2000).optional(),
       after: integerQuery({ min: 0, max: Number.MAX_SAFE_INTEGER, default: 0 }),

@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { acceptSlugs } from "../agents/checks.ts";
 import { isProduction } from "../platform/config.ts";
 import { type Check, runChecks } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
@@ -30,7 +31,7 @@ export function mcpRoutes(loadRouters: () => Promise<Hono<AppEnv>[]>): Hono<AppE
   const router = createRouter();
   let answer: ((c: AppContext) => Promise<Response>) | undefined;
   const handle = async (c: AppContext) => {
-    const response = await runChecks(c, [checkOrigin, requireConfig, requireKey]);
+    const response = await runChecks(c, [checkOrigin, requireConfig, requireKey, acceptSlugs]);
     if (response) return response;
     // Imported after the checks, since an isolate that forwards requests to another region does not need it.
     answer ??= (await import("./server.ts")).createAnswerer(await loadRouters());

@@ -13,16 +13,16 @@ import {
 } from "../conversations/wire.ts";
 import { answerCreateSchema, answerSchema, searchSchema, sourceSchema } from "../knowledge/wire.ts";
 import { leadQuery, leadSchema } from "../leads/wire.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { agentRef, uuid } from "../platform/http/fields.ts";
 
 /** How many records a page holds. Few, since a model reads all of them. */
 export const PAGE_SIZE = 20;
 
 const agentId = () =>
-  uuid().optional().meta({
-    description: "The agent, by the id of list_agents. Leave it out where the workspace has one agent.",
+  agentRef().optional().meta({
+    description: "The agent, by the id or slug of list_agents. Leave it out where the workspace has one agent.",
   });
-const ofAgent = () => uuid().optional().meta({ description: "Only those of this agent." });
+const ofAgent = () => agentRef().optional().meta({ description: "Only those of this agent." });
 const conversationId = () => uuid().meta({ description: "The conversation." });
 const cursor = () => z.string().max(200).optional().meta({ description: "The next_cursor of the page before, unchanged." });
 const idempotencyKey = () =>

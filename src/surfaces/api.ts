@@ -1,5 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
+import { acceptSlugs } from "../agents/checks.ts";
 import { useSession } from "../console/session.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { requireConfig, requireKey } from "../workspaces/checks.ts";
@@ -54,7 +55,7 @@ export async function loadApi(place: string): Promise<Hono<AppEnv>> {
   const features = FEATURES.filter(({ at }) => at.includes(place));
   const routers = await Promise.all(features.map(({ load }) => load()));
   const errors = place === "openai" ? [(await import("../chat/openai-routes.ts")).openAiErrors] : [];
-  return createApiSurface("/api/v1", routers, [...errors, requireConfig, useSession, requireKey], loadRouters);
+  return createApiSurface("/api/v1", routers, [...errors, requireConfig, useSession, requireKey, acceptSlugs], loadRouters);
 }
 
 /** The routers of all features. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createAgent, createKey, createWorkspace, operate, query, send } from "../harness.ts";
+import { createAgent, createKey, createNeighbour, createWorkspace, operate, query, send } from "../harness.ts";
+import document from "../openapi.json";
 
 const TOOL = {
   name: "order_status",
@@ -101,4 +102,35 @@ test("an identity secret is rotated; a repeated request does not end the one bef
   );
   expect((await rotate({ "Idempotency-Key": "rotate" })).body).toEqual(second.body);
   expect((await rotate(undefined, { revoke: true })).body.previous_valid_until).toBeNull();
+});
+
+test("an agent's slug is taken wherever its id is, in its own workspace alone", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { name: "Front desk" });
+  const neighbour = await createNeighbour(workspace);
+  const { body: asked } = await workspace.call("POST", "/agents/front-desk/messages", { message: "Is there a student discount?" });
+  const start = { agent_id: "front-desk", channel: "api", content: "Hello", user: { id: "ann" } };
+  expect(await workspace.call("POST", "/conversations", start)).toMatchObject({ status: 201, body: { agent_id: agent.id } });
+  for (const [path, value] of [
+    ["/agents/front-desk", { id: agent.id }],
+    ["/agents/front-desk/sources", { total: 0 }],
+    ["/conversations?agent_id=front-desk", { data: [{ agent_id: agent.id }, { id: asked.conversation_id }] }],
+    ["/analytics/overview?agent_id=front-desk", { agent_id: agent.id }],
+  ] as const)
+    expect((await workspace.call("GET", path)).body, path).toMatchObject(value);
+  for (const path of ["/agents/front-desk", "/agents/front-desk/sources", "/conversations?agent_id=front-desk"]) {
+    const { status, body } = await neighbour.call("GET", path);
+    expect([status, body.error.code], path).toEqual([404, "not_found"]);
+  }
+  const { body } = await workspace.call("GET", "/agents/Front%20desk");
+  expect(body.detail).toMatchObject([{ loc: ["path", "agent_id"], msg: "Input should be the id or slug of an agent" }]);
+});
+
+test("no operation of the integrators' API takes an agent's id alone", () => {
+  const parameters = Object.values(document.paths).flatMap((methods: any) =>
+    Object.values(methods).flatMap((each: any) => each.parameters ?? []),
+  );
+  const agents = parameters.filter(({ name }: any) => name === "agent_id");
+  expect(agents.length).toBeGreaterThan(30);
+  expect(agents.filter(({ schema }: any) => schema.format === "uuid")).toEqual([]);
 });

@@ -175,7 +175,7 @@ test("what the service does not offer is refused by its name, in OpenAI's shape"
     [{ messages: [...messages, { role: "assistant", content: "Well" }] }, "messages.1.role", "End with a message of the user"],
     [{ messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }, "messages.0.role", "'user', 'assistant', 'system' or 'developer'"],
     [{ messages: [] }, "messages", "at least 1 item"],
-    [{ model: "gpt-5" }, "model", "valid UUID"],
+    [{ model: "GPT 5" }, "model", "id or slug of an agent"],
     [{ metadata: { conversation_id: "x" } }, "metadata.conversation_id", "valid UUID"],
   ] as [object, string, string][]) {
     const request = { model: agent.id, messages, ...body } as ChatCompletionCreateParamsNonStreaming;
@@ -195,8 +195,9 @@ test("other errors have OpenAI's shape too, and are not repeated where that woul
   expect(noAgent).toMatchObject({ status: 404, code: "not_found", param: "model" });
   expect(noAgent.message).toContain("GET /api/v1/openai/models lists the agents.");
   const noId = await errorOf(client.chat.completions.create({ ...request, model: "gpt-4o" }));
-  expect(noId).toMatchObject({ status: 422, param: "model" });
+  expect(noId).toMatchObject({ status: 404, param: "model" });
   expect(noId.message).toContain("GET /api/v1/openai/models lists the agents.");
+  expect((await client.chat.completions.create({ ...request, model: agent.slug })).model).toBe(agent.id);
   const metadata = { conversation_id: crypto.randomUUID() };
   expect(await errorOf(client.chat.completions.create({ ...request, model: agent.id, metadata }))).toMatchObject({
     status: 404,

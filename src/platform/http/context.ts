@@ -23,6 +23,11 @@ export interface AppEnv {
     errorCode: string | undefined;
     /** Creates an id for a new record in a shard. A repeated idempotent request gets the same ids. */
     newIdIn: (shard: number) => string;
+    /**
+     * Returns the id of an agent by its id or slug, on a surface that takes both.
+     * @throws ApiError not_found.
+     */
+    agentIdOf: ((named: string) => Promise<string>) | undefined;
     /** A digest of the request, by which idempotency compares requests. */
     requestHash: string | undefined;
     /** The conversation that the response is about. A response that is kept for replays is erased with its conversation. */

@@ -6,8 +6,20 @@ import { valueErrorParams } from "./validation.ts";
 const UUID = z.guid().toLowerCase().meta({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 const TIMESTAMP = z.string().meta({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
 
+const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
 /** An id: any UUID, turned into lower case. */
 export const uuid = () => UUID;
+
+/** Whether a text is an id, in lower case. */
+export const isUuid = (text: string) => UUID.safeParse(text).data === text;
+
+const AGENT_REF = z
+  .union([UUID, z.string().min(1).max(63).regex(SLUG)], { error: "Input should be the id or slug of an agent" })
+  .meta({ type: "string", description: "The agent's id or slug.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
+
+/** An agent in a request, by its id or slug. The router turns the slug in a field `agent_id` into the id. */
+export const agentRef = () => AGENT_REF;
 
 const MAX_PERSON_NAME_LENGTH = 120;
 
@@ -125,8 +137,6 @@ function fieldsOf(schema: z.ZodObject): RecordField[] {
   }
   return fields;
 }
-
-const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** A slug: lower-case letters, digits and single hyphens between them. */
 export const slug = () =>

@@ -2,7 +2,7 @@ import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { Handler } from "hono";
 import { type BodyLimits, readJson } from "./body.ts";
 import { type Check, runChecks } from "./checks.ts";
-import type { AppEnv } from "./context.ts";
+import type { AppContext, AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
 import { answerOnce, hashBody, IDEMPOTENCY_PARAMETER } from "./idempotency.ts";
 import { readForm } from "./multipart.ts";
@@ -112,7 +112,18 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
     }
     if (unknown.length > 0) c.header(UNKNOWN_FIELDS, toHeader(unknown));
     if (failed.length > 0) throw invalid(failed);
+    await replaceSlugs(c);
   };
+}
+
+/** Replaces an agent's slug in the valid input by the agent's id. @throws ApiError not_found. */
+async function replaceSlugs(c: AppContext): Promise<void> {
+  const agentIdOf = c.get("agentIdOf");
+  if (!agentIdOf) return;
+  for (const target of Object.keys(TARGET_NAMES) as (keyof typeof TARGET_NAMES)[]) {
+    const input = c.req.valid(target as never) as { agent_id?: string } | undefined;
+    if (input?.agent_id) c.req.addValidatedData(target, { ...input, agent_id: await agentIdOf(input.agent_id) });
+  }
 }
 
 /** The type of a form, where an operation takes JSON as well. */
