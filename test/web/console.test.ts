@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { openPage, operate, send, serveSite, service } from "./browser.ts";
+import { openPage, operate, send, service } from "./browser.ts";
 import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
@@ -455,25 +455,6 @@ test("the languages of the chat are chosen in the settings, with texts in the te
   const { page: chat } = await openPage({ locale: "de" });
   await chat.goto(`${service.url}/chat/${workspace.agentId}`);
   await chat.getByPlaceholder("Was wollen Sie wissen?").waitFor();
-});
-
-test("a tool is called from the settings, and what the model would read is shown", async () => {
-  const workspace = await createWorkspace();
-  const site = await serveSite({ "/orders/4711": "It is on its way." });
-  const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
-  const tool = { name: "order_status", description: "Says where an order is.", parameters, method: "GET", url: `${site}/orders/{order}` };
-  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { tools: [tool] });
-  const { page } = await openPage();
-  await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
-  await page.getByRole("button", { name: "Test order_status" }).click();
-  const dialog = page.getByRole("dialog", { name: "Test order_status" });
-  await dialog.getByLabel("Arguments").fill('{"order": "4711"}');
-  await dialog.getByRole("button", { name: "Call" }).click();
-  await dialog.getByText("It is on its way.").waitFor();
-  await dialog.getByLabel("Arguments").fill("4711");
-  await dialog.getByRole("button", { name: "Call" }).click();
-  await dialog.getByText("Input should be").waitFor();
 });
 
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {

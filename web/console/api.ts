@@ -1,4 +1,5 @@
 import { ApiError, createClient } from "../../client/index.ts";
+import { formatNumber } from "./ui/format.tsx";
 
 export type { Schemas } from "../../client/index.ts";
 
@@ -58,25 +59,62 @@ async function send(method: string, path: string, body?: unknown, accept = "appl
   throw new ApiError(response, error);
 }
 
+/** A problem of the user's input, with the path of the field that has it; the path is empty if no field has it. */
+export interface Problem {
+  path: string;
+  text: string;
+}
+
 /** The user's input cannot be used; the message says why. */
 export class InputError extends Error {
+  readonly problems: readonly Problem[];
+
   /** @param field the name of the field that is wrong; undefined if there is no such field. */
-  constructor(
-    message: string,
-    readonly field?: string,
-  ) {
-    super(message);
+  constructor(problem: string | readonly Problem[], field = "") {
+    const problems = typeof problem === "string" ? [{ path: field, text: problem }] : problem;
+    super(problems.map(({ text }) => text).join(" "));
+    this.problems = problems;
   }
+}
+
+/** Lists what an error says about the fields of a form. */
+export function problemsOf(error: unknown): readonly Problem[] {
+  if (error instanceof InputError) return error.problems;
+  if (!(error instanceof ApiError) || error.detail.length === 0) return [{ path: "", text: errorText(error) }];
+  return error.detail.map((item) => ({ path: item.loc.slice(1).join("."), text: wordsOf(item) }));
 }
 
 /** Describes an error for the user. */
 export function errorText(error: unknown): string {
   if (error instanceof InputError) return error.message;
-  if (error instanceof ApiError) return error.detail.length > 0 ? error.detail.map(detailText).join(" ") : error.message;
+  if (error instanceof ApiError) return error.detail.length > 0 ? problemsOf(error).map(problemText).join(" ") : error.message;
   return navigator.onLine ? "The service did not answer. Try again." : "You are offline. Try again once you are connected.";
 }
 
-function detailText({ loc, msg }: ApiError["detail"][number]): string {
-  const field = loc.slice(1).join(".");
-  return field === "" ? `${msg}.` : `${field}: ${msg}.`;
+/** Describes a problem, with its path where there is one. An entry of a list is named by its number. */
+export function problemText({ path, text }: Problem): string {
+  if (path === "") return text;
+  return /^\d+$/.test(path) ? `Entry ${Number(path) + 1}: ${text}` : `${path}: ${text}`;
+}
+
+/** Describes a failed check of the API in the words of a form. */
+function wordsOf({ type, msg, ctx = {} }: ApiError["detail"][number]): string {
+  switch (type) {
+    case "missing":
+      return "Fill this in.";
+    case "string_too_short":
+      return ctx["min_length"] === 1 ? "Fill this in." : `Write at least ${String(ctx["min_length"])} characters.`;
+    case "string_too_long":
+      return `Write at most ${formatNumber(ctx["max_length"] as number)} characters.`;
+    case "too_long":
+      return `Give at most ${formatNumber(ctx["max_length"] as number)}.`;
+    case "int_type":
+      return "Write a whole number.";
+    case "greater_than_equal":
+      return `Write ${formatNumber(ctx["ge"] as number)} or more.`;
+    case "less_than_equal":
+      return `Write ${formatNumber(ctx["le"] as number)} or less.`;
+    default:
+      return `${msg.charAt(0).toUpperCase()}${msg.slice(1)}.`;
+  }
 }

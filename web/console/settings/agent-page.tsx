@@ -38,7 +38,7 @@ export function AgentPage({ id }: { id: string }) {
               <VisitorsForm agent={agent as AgentSettings} save={save} />
               <LanguagesForm agent={agent as AgentSettings} save={save} />
               <Embed agentId={id} />
-              <Tools agent={agent as AgentSettings} />
+              <Tools agent={agent as AgentSettings} onChanged={query.set} />
               <Danger agent={agent as AgentSettings} />
             </>
           ) : (

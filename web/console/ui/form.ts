@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
-import { errorText, InputError } from "../api.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Problem, problemsOf, problemText } from "../api.ts";
 
 /** The values of a form: the text of a field without white space around it, and all checked values of a name. */
 export interface FormValues {
@@ -14,23 +14,50 @@ export function readForm(event: SubmitEvent): FormValues {
   return { text: (name) => (all(name)[0] ?? "").trim(), all };
 }
 
-/** Handles the submission of a form. If the action fails, `error` says why, or `errorAt` where it is wrong about one field. */
+/** Returns the problem of a field. @param field its name, which is the path of the field in the body of the request. */
+export type ErrorAt = (field: string) => string | undefined;
+
+/**
+ * Handles the submission of a form. If the action fails, `errorAt` says what is wrong with a field or a part of it. `error` says what is
+ * wrong with no field for which the form calls `errorAt`. The first field that is wrong gets the focus.
+ */
 export function useForm(action: (values: FormValues) => Promise<unknown>, firstError?: string) {
-  const [error, setError] = useState<{ text: string; field?: string | undefined } | undefined>(
-    firstError === undefined ? undefined : { text: firstError },
-  );
+  const [errors, setErrors] = useState<Errors>(new Map(firstError === undefined ? [] : [["", firstError]]));
   const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement | null>(null);
+  const fields = useRef(new Set<string>());
+  fields.current = new Set();
+  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(), [errors]);
   const submit = async (event: SubmitEvent) => {
+    form.current = event.currentTarget as HTMLFormElement;
     const values = readForm(event);
-    setError(undefined);
+    setErrors(new Map());
     setBusy(true);
     try {
       await action(values);
     } catch (failure) {
-      setError({ text: errorText(failure), ...(failure instanceof InputError && { field: failure.field }) });
+      setErrors(errorsOf(problemsOf(failure), fields.current));
     }
     setBusy(false);
   };
-  const errorAt = (field: string | undefined) => (error?.field === field ? error?.text : undefined);
-  return { error: errorAt(undefined), errorAt, isBusy, onSubmit: (event: SubmitEvent) => void submit(event) };
+  const errorAt: ErrorAt = (field) => {
+    fields.current.add(field);
+    return errors.get(field);
+  };
+  return { error: errors.get(""), errorAt, isBusy, onSubmit: (event: SubmitEvent) => void submit(event) };
+}
+
+/** The texts of errors by the names of the fields that show them; the empty name stands for the form. */
+type Errors = ReadonlyMap<string, string>;
+
+/** Gives each problem to the field at its path or, if no field of the form has that, to the nearest field above it. */
+function errorsOf(problems: readonly Problem[], fields: ReadonlySet<string>): Errors {
+  const texts = new Map<string, string>();
+  for (const { path, text } of problems) {
+    const above = [...fields].filter((field) => path === field || path.startsWith(`${field}.`));
+    const field = above.toSorted((one, other) => other.length - one.length)[0] ?? "";
+    const part = field === "" ? path : path.slice(field.length + 1);
+    texts.set(field, [texts.get(field), problemText({ path: part, text })].filter(Boolean).join(" "));
+  }
+  return texts;
 }

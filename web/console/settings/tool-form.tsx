@@ -1,0 +1,239 @@
+import { useState } from "preact/hooks";
+import { InputError, type Schemas } from "../api.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { type ErrorAt, useForm } from "../ui/form.ts";
+import type { AgentSettings } from "./agent-page.tsx";
+import { nextKey, ParameterFields, type Parameters, parametersOf, parseObject, schemaOf } from "./tool-parameters.tsx";
+
+export type Tool = AgentSettings["tools"][number];
+export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];
+type Method = Extract<Tool, { type: "http" }>["method"];
+
+const KINDS = [
+  ["http", "A request to your API"],
+  ["mcp", "The tools of an MCP server"],
+] as const satisfies readonly (readonly [Tool["type"], string])[];
+const METHODS = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => [method, method] as const);
+const METHODS_WITH_BODY: readonly Method[] = ["POST", "PUT", "PATCH"];
+const MAX_TIMEOUT_SECONDS = 30;
+const DEFAULT_TIMEOUT_SECONDS = 10;
+const VARIABLES = (
+  <>
+    <code>{"{visitor.external_id}"}</code>, <code>{"{visitor.email}"}</code> and <code>{"{conversation.id}"}</code>
+  </>
+);
+
+/** A header of the form. Without a new value, a stored one is kept. */
+interface Header {
+  key: number;
+  name: string;
+  value: string;
+  isStored: boolean;
+}
+
+interface Props {
+  /** The tool to edit; undefined for a new one. */
+  tool: Tool | undefined;
+  onSubmit: (tool: GivenTool) => Promise<void>;
+}
+
+/** Adds or edits a tool of an agent. The values of its headers are never shown again. */
+export function ToolForm({ tool, onSubmit }: Props) {
+  const [type, setType] = useState<Tool["type"]>(tool?.type ?? "http");
+  const [headers, setHeaders] = useState<readonly Header[]>(() => storedHeaders(tool));
+  const http = tool?.type === "http" ? tool : undefined;
+  const mcp = tool?.type === "mcp" ? tool : undefined;
+  const [method, setMethod] = useState<Method>(http?.method ?? "GET");
+  const [parameters, setParameters] = useState<Parameters>(() => parametersOf(http?.parameters ?? { type: "object" }));
+  const form = useForm(({ text }) => {
+    const verified = text("requires_verified_visitor");
+    const common = {
+      name: text("name"),
+      url: text("url"),
+      headers: givenHeaders(headers),
+      timeout_seconds: Number(text("timeout_seconds")),
+      ...(verified !== "" && { requires_verified_visitor: verified === "true" }),
+    };
+    if (type === "mcp") return onSubmit({ ...common, type, allowed_tools: text("allowed_tools").match(/\S+/g) });
+    return onSubmit({
+      ...common,
+      type,
+      description: text("description"),
+      method,
+      parameters: schemaOf(parameters),
+      body: text("body") === "" ? {} : parseObject(text("body"), "body"),
+    });
+  });
+  const { errorAt } = form;
+  return (
+    <form class="stack" onSubmit={form.onSubmit}>
+      {!tool && <Select label="Kind" options={KINDS} value={type} onChoose={setType} />}
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={64}
+        spellcheck={false}
+        placeholder={type === "http" ? "order_status" : "shop"}
+        defaultValue={tool?.name ?? ""}
+        hint={
+          type === "http"
+            ? "The name under which the model calls it: small letters, digits and _."
+            : "The beginning of the names of its tools: small letters, digits and _."
+        }
+        error={errorAt("name")}
+      />
+      {type === "http" && (
+        <>
+          <TextArea
+            label="Description"
+            name="description"
+            required
+            rows={3}
+            maxLength={1000}
+            placeholder="Says where an order of the visitor is. Use it when they name an order."
+            defaultValue={http?.description ?? ""}
+            hint="The model reads what the tool does and when to use it."
+            error={errorAt("description")}
+          />
+          <Select label="Method" options={METHODS} value={method} onChoose={setMethod} />
+        </>
+      )}
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        required
+        maxLength={1000}
+        placeholder={type === "http" ? "https://api.example.com/orders/{order}" : "https://mcp.example.com/mcp"}
+        defaultValue={tool?.url ?? ""}
+        hint={
+          type === "http" && (
+            <>
+              <code>{"{order}"}</code> stands for the required parameter order. {VARIABLES} are filled in by the service.
+            </>
+          )
+        }
+        error={errorAt("url")}
+      />
+      {type === "http" && <ParameterFields value={parameters} onChange={setParameters} error={errorAt("parameters")} />}
+      {type === "http" && METHODS_WITH_BODY.includes(method) && (
+        <TextArea
+          label="Fields that are always in the body"
+          name="body"
+          rows={3}
+          spellcheck={false}
+          placeholder={'{"customer": "{visitor.external_id}"}'}
+          defaultValue={http && Object.keys(http.body).length > 0 ? JSON.stringify(http.body, null, 2) : ""}
+          hint={<>As JSON, beside the parameters. {VARIABLES} are filled in by the service.</>}
+          error={errorAt("body")}
+        />
+      )}
+      {type === "mcp" && (
+        <TextArea
+          label="Tools that the agent may call"
+          name="allowed_tools"
+          rows={3}
+          spellcheck={false}
+          defaultValue={mcp?.allowed_tools?.join("\n") ?? ""}
+          hint="One name per line. If you leave it empty, the agent may call all tools that the server has when you save."
+          error={errorAt("allowed_tools")}
+        />
+      )}
+      <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
+      <Select
+        label="Available"
+        name="requires_verified_visitor"
+        options={availabilities(tool, type, method)}
+        value={tool ? (`${tool.requires_verified_visitor}` as const) : ""}
+        hint="A visitor is verified if your API key or a signed identity says who it is. Anybody can write anything to an agent."
+        error={errorAt("requires_verified_visitor")}
+      />
+      <TextField
+        label="Seconds that a response may take"
+        name="timeout_seconds"
+        type="number"
+        required
+        min={1}
+        max={MAX_TIMEOUT_SECONDS}
+        defaultValue={String(tool?.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS)}
+        error={errorAt("timeout_seconds")}
+      />
+      <FieldError text={form.error} />
+      <div class="actions">
+        <Button variant="primary" type="submit" isBusy={form.isBusy}>
+          {tool ? "Save" : "Add tool"}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** For whom the model gets a tool. The service can decide it for a new one. */
+function availabilities(tool: Tool | undefined, type: Tool["type"], method: Method) {
+  const own = [
+    ["true", "For verified visitors only"],
+    ["false", "For all visitors"],
+  ] as const;
+  const byMethod =
+    method === "GET" ? "for all visitors, since GET only reads" : `for verified visitors only, since ${method} changes something`;
+  const usual = type === "http" ? byMethod : "for all visitors, if all its tools only read";
+  return tool ? own : ([["", `As usual: ${usual}`], ...own] as const);
+}
+
+interface HeaderProps {
+  headers: readonly Header[];
+  onChange: (headers: readonly Header[]) => void;
+  errorAt: ErrorAt;
+}
+
+function HeaderFields({ headers, onChange, errorAt }: HeaderProps) {
+  const change = (key: number, part: Partial<Header>) => onChange(headers.map((one) => (one.key === key ? { ...one, ...part } : one)));
+  return (
+    <fieldset>
+      <legend>Headers</legend>
+      <p class="hint">Values are stored encrypted and never shown again. {VARIABLES} are filled in by the service.</p>
+      {headers.map(({ key, name, value, isStored }) => (
+        <div key={key} class="entry is-header" role="group" aria-label={`Header ${name}`}>
+          <TextField
+            label="Name"
+            required
+            autoComplete="off"
+            spellcheck={false}
+            placeholder="Authorization"
+            value={name}
+            onInput={({ currentTarget }) => change(key, { name: currentTarget.value })}
+          />
+          <TextField
+            label="Value"
+            required={!isStored}
+            autoComplete="off"
+            spellcheck={false}
+            placeholder={isStored ? "Stored. Write a new one to replace it." : "Bearer …"}
+            value={value}
+            onInput={({ currentTarget }) => change(key, { value: currentTarget.value })}
+            error={errorAt(`headers.${name.trim()}`)}
+          />
+          <IconButton icon="close" label={`Remove header ${name}`} onClick={() => onChange(headers.filter((one) => one.key !== key))} />
+        </div>
+      ))}
+      <FieldError text={errorAt("headers")} />
+      <div class="actions">
+        <Button onClick={() => onChange([...headers, { key: nextKey(headers), name: "", value: "", isStored: false }])}>Add header</Button>
+      </div>
+    </fieldset>
+  );
+}
+
+function storedHeaders(tool: Tool | undefined): Header[] {
+  return Object.keys(tool?.headers ?? {}).map((name, key) => ({ key, name, value: "", isStored: true }));
+}
+
+/** The headers as the service takes them: null keeps a stored value. @throws InputError if two have the same name. */
+function givenHeaders(headers: readonly Header[]): Record<string, string | null> {
+  const names = headers.map(({ name }) => name.trim());
+  const twice = names.find((name, at) => names.findIndex((other) => other.toLowerCase() === name.toLowerCase()) < at);
+  if (twice !== undefined) throw new InputError(`There are two headers ${twice}.`, "headers");
+  return Object.fromEntries(headers.map(({ value, isStored }, at) => [names[at]!, isStored && value === "" ? null : value.trim()]));
+}

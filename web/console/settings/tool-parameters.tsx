@@ -1,0 +1,152 @@
+import { useState } from "preact/hooks";
+import { InputError } from "../api.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Checkbox, FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+
+/** A parameter that the form can show as fields. */
+export interface Parameter {
+  key: number;
+  name: string;
+  type: (typeof TYPES)[number][0];
+  description: string;
+  isRequired: boolean;
+}
+
+const TYPES = [
+  ["string", "Text"],
+  ["integer", "Whole number"],
+  ["number", "Number"],
+  ["boolean", "Yes or no"],
+] as const;
+const NEW = { name: "", type: "string", description: "", isRequired: true } as const;
+
+/** The parameters of a tool: as fields, or as JSON Schema where they have more than a name, a type and a description. */
+export type Parameters = readonly Parameter[] | string;
+
+interface Props {
+  value: Parameters;
+  onChange: (value: Parameters) => void;
+  error: string | undefined;
+}
+
+export function ParameterFields({ value, onChange, error }: Props) {
+  const [problem, setProblem] = useState<string>();
+  if (typeof value === "string") {
+    const toFields = () => {
+      try {
+        const parameters = parametersOf(schemaOf(value));
+        if (typeof parameters === "string") setProblem("These parameters can only be written as JSON.");
+        else onChange(parameters);
+      } catch (failure) {
+        setProblem((failure as InputError).message);
+      }
+    };
+    return (
+      <div class="stack">
+        <TextArea
+          label="Parameters as JSON Schema"
+          rows={8}
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => {
+            setProblem(undefined);
+            onChange(currentTarget.value);
+          }}
+          error={error ?? problem}
+        />
+        <div class="actions">
+          <Button onClick={toFields}>Show as fields</Button>
+        </div>
+      </div>
+    );
+  }
+  const change = (key: number, part: Partial<Parameter>) => onChange(value.map((one) => (one.key === key ? { ...one, ...part } : one)));
+  return (
+    <fieldset>
+      <legend>Parameters</legend>
+      <p class="hint">The model fills these in, from what the visitor says.</p>
+      {value.map(({ key, name, type, description, isRequired }) => (
+        <div key={key} class="entry is-parameter" role="group" aria-label={`Parameter ${name}`}>
+          <TextField
+            label="Name"
+            required
+            placeholder="order"
+            value={name}
+            onInput={({ currentTarget }) => change(key, { name: currentTarget.value })}
+          />
+          <Select label="Type" options={TYPES} value={type} onChoose={(chosen) => change(key, { type: chosen })} />
+          <TextField
+            label="Meaning"
+            placeholder="The number of the order, such as A-4711"
+            value={description}
+            onInput={({ currentTarget }) => change(key, { description: currentTarget.value })}
+          />
+          <Checkbox
+            label="Required"
+            checked={isRequired}
+            onChange={({ currentTarget }) => change(key, { isRequired: currentTarget.checked })}
+          />
+          <IconButton icon="close" label={`Remove parameter ${name}`} onClick={() => onChange(value.filter((one) => one.key !== key))} />
+        </div>
+      ))}
+      <FieldError text={error} />
+      <div class="actions">
+        <Button variant="quiet" onClick={() => onChange(JSON.stringify(schemaOf(value), null, 2))}>
+          Write as JSON
+        </Button>
+        <Button onClick={() => onChange([...value, { ...NEW, key: nextKey(value) }])}>Add parameter</Button>
+      </div>
+    </fieldset>
+  );
+}
+
+/** Reads parameters from a JSON Schema. Returns it as JSON if it has more than the fields of the form can show. */
+export function parametersOf(schema: Record<string, unknown>): Parameters {
+  const {
+    type,
+    properties = {},
+    required = [],
+    ...others
+  } = schema as {
+    type?: unknown;
+    properties?: Record<string, Record<string, unknown>>;
+    required?: string[];
+  };
+  const parameters = Object.entries(properties).map(([name, property], key) => {
+    const { type: own, description = "", ...rest } = property as { type?: Parameter["type"]; description?: string };
+    const isKnown = TYPES.some(([known]) => known === own) && Object.keys(rest).length === 0;
+    return isKnown ? { key, name, type: own!, description, isRequired: required.includes(name) } : undefined;
+  });
+  const isSimple = type === "object" && Object.keys(others).length === 0 && parameters.every((one) => one !== undefined);
+  return isSimple ? parameters : JSON.stringify(schema, null, 2);
+}
+
+/** Returns the JSON Schema of parameters. @throws InputError if they have none. */
+export function schemaOf(parameters: Parameters): Record<string, unknown> {
+  if (typeof parameters === "string") return parseObject(parameters, "parameters");
+  const names = parameters.map(({ name }) => name.trim());
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) throw new InputError(`There are two parameters ${twice}.`, "parameters");
+  const required = names.filter((_, at) => parameters[at]!.isRequired);
+  const properties = parameters.map(({ type, description }, at) => {
+    return [names[at]!, { type, ...(description.trim() && { description: description.trim() }) }] as const;
+  });
+  return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
+}
+
+/** Parses a JSON object. @throws InputError at a field. */
+export function parseObject(text: string, field: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InputError("This is not JSON.", field);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new InputError('Write a JSON object, such as {"order": "4711"}.', field);
+}
+
+/** Returns a key that no entry of a list has. */
+export function nextKey(entries: readonly { key: number }[]): number {
+  return Math.max(-1, ...entries.map(({ key }) => key)) + 1;
+}
