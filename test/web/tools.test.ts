@@ -138,3 +138,25 @@ test("what is wrong with a tool is said at its fields", async () => {
     { name: "order_status", url: "https://other.example.com/orders", headers: { Authorization: null } },
   ]);
 });
+
+test("an MCP server is added with the tools that the agent may call", async () => {
+  const workspace = await createWorkspace();
+  const { page, section, stored } = await openTools(workspace);
+  await section.getByRole("button", { name: "Add tool" }).click();
+  const form = page.getByRole("dialog", { name: "Add tool" });
+  await form.getByLabel("Kind").selectOption("The tools of an MCP server");
+  await form.getByLabel("Name", { exact: true }).fill("support");
+  await form.getByLabel("URL").fill(`${service.url}/mcp`);
+  await form.getByLabel("Tools that the agent may call").fill("search\nfind");
+  await form.getByRole("button", { name: "Add header" }).click();
+  await form.getByRole("group", { name: "Header" }).getByLabel("Name").fill("Authorization");
+  await form.getByLabel("Value").fill(`Bearer ${workspace.key}`);
+  await form.getByRole("button", { name: "Add tool" }).click();
+  await form.getByText("The server does not have find.").waitFor();
+  await form.getByLabel("Tools that the agent may call").fill("search");
+  await form.getByRole("button", { name: "Add tool" }).click();
+  await form.waitFor({ state: "detached" });
+  await section.getByText("1 tool").click();
+  await section.getByRole("button", { name: "Test support_search" }).waitFor();
+  expect(await stored()).toMatchObject([{ type: "mcp", name: "support", allowed_tools: ["search"], headers: { Authorization: null } }]);
+});

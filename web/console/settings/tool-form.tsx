@@ -117,7 +117,7 @@ export function ToolForm({ tool, onSubmit }: Props) {
         }
         error={errorAt("url")}
       />
-      {type === "http" && <ParameterFields value={parameters} onChange={setParameters} error={errorAt("parameters")} />}
+      {type === "http" && <ParameterFields value={parameters} onChange={setParameters} errorAt={errorAt} />}
       {type === "http" && METHODS_WITH_BODY.includes(method) && (
         <TextArea
           label="Fields that are always in the body"
@@ -179,7 +179,7 @@ function availabilities(tool: Tool | undefined, type: Tool["type"], method: Meth
   const byMethod =
     method === "GET" ? "for all visitors, since GET only reads" : `for verified visitors only, since ${method} changes something`;
   const usual = type === "http" ? byMethod : "for all visitors, if all its tools only read";
-  return tool ? own : ([["", `As usual: ${usual}`], ...own] as const);
+  return tool ? own : ([["", `By default: ${usual}`], ...own] as const);
 }
 
 interface HeaderProps {

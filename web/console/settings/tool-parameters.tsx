@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { InputError } from "../api.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import type { ErrorAt } from "../ui/form.ts";
 import { Checkbox, FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 
 /** A parameter that the form can show as fields. */
@@ -26,10 +27,10 @@ export type Parameters = readonly Parameter[] | string;
 interface Props {
   value: Parameters;
   onChange: (value: Parameters) => void;
-  error: string | undefined;
+  errorAt: ErrorAt;
 }
 
-export function ParameterFields({ value, onChange, error }: Props) {
+export function ParameterFields({ value, onChange, errorAt }: Props) {
   const [problem, setProblem] = useState<string>();
   if (typeof value === "string") {
     const toFields = () => {
@@ -52,7 +53,7 @@ export function ParameterFields({ value, onChange, error }: Props) {
             setProblem(undefined);
             onChange(currentTarget.value);
           }}
-          error={error ?? problem}
+          error={errorAt("parameters") ?? problem}
         />
         <div class="actions">
           <Button onClick={toFields}>Show as fields</Button>
@@ -73,6 +74,7 @@ export function ParameterFields({ value, onChange, error }: Props) {
             placeholder="order"
             value={name}
             onInput={({ currentTarget }) => change(key, { name: currentTarget.value })}
+            error={errorAt(`parameters.properties.${name.trim()}`)}
           />
           <Select label="Type" options={TYPES} value={type} onChoose={(chosen) => change(key, { type: chosen })} />
           <TextField
@@ -89,7 +91,7 @@ export function ParameterFields({ value, onChange, error }: Props) {
           <IconButton icon="close" label={`Remove parameter ${name}`} onClick={() => onChange(value.filter((one) => one.key !== key))} />
         </div>
       ))}
-      <FieldError text={error} />
+      <FieldError text={errorAt("parameters")} />
       <div class="actions">
         <Button variant="quiet" onClick={() => onChange(JSON.stringify(schemaOf(value), null, 2))}>
           Write as JSON

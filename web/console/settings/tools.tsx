@@ -45,14 +45,9 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
           {tools.map((tool) => (
             <li key={tool.name}>
               <div class="card-top">
-                <div class="grow">
-                  <strong>
-                    <code>{tool.name}</code>
-                  </strong>{" "}
-                  <code class="quiet">
-                    {tool.type === "http" ? tool.method : "MCP"} {tool.url}
-                  </code>
-                </div>
+                <strong class="grow">
+                  <code>{tool.name}</code>
+                </strong>
                 <div class="actions">
                   {tool.type === "http" && (
                     <Button variant="quiet" aria-label={`Test ${tool.name}`} onClick={() => test(tool.name, tool.parameters)}>
@@ -67,8 +62,12 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
                   </Button>
                 </div>
               </div>
-              {tool.type === "http" ? <p>{tool.description}</p> : <ServerTools server={tool} onTest={test} />}
+              {tool.type === "http" && <p>{tool.description}</p>}
+              <code class="quiet">
+                {tool.type === "http" ? tool.method : "MCP"} {tool.url}
+              </code>
               <p class="quiet">{tool.requires_verified_visitor ? "For verified visitors only" : "For all visitors"}</p>
+              {tool.type === "mcp" && <ServerTools server={tool} onTest={test} />}
             </li>
           ))}
         </ul>
