@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openPage, serveSite, service } from "./browser.ts";
-import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
+import { type ConsoleWorkspace, createWorkspace, findBarriers, problemOf, signIn } from "./workspace.ts";
 
 interface StoredTool {
   name: string;
@@ -98,17 +98,12 @@ test("what is wrong with a tool is said at its fields", async () => {
   await section.getByRole("button", { name: "Edit order_status" }).click();
   const form = page.getByRole("dialog", { name: "Edit order_status" });
   const save = form.getByRole("button", { name: "Save" });
-  const problemOf = async (label: string) => {
-    const field = form.getByLabel(label, { exact: true });
-    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
-    return page.locator(`[id="${await field.getAttribute("aria-describedby")}"]`).textContent();
-  };
   await form.getByLabel("Name", { exact: true }).first().fill("Order status");
   await form.getByLabel("URL").fill("https://127.0.0.1:8/orders/{order}");
   await form.getByLabel("Fields that are always in the body").fill('{"order": 1}');
   await save.click();
-  expect(await problemOf("URL")).toContain("{order} is not a required parameter");
-  expect(await problemOf("Fields that are always in the body")).toContain("is a parameter too");
+  expect(await problemOf(form, "URL")).toContain("{order} is not a required parameter");
+  expect(await problemOf(form, "Fields that are always in the body")).toContain("is a parameter too");
   expect(
     await form
       .getByLabel("Name", { exact: true })
@@ -120,17 +115,17 @@ test("what is wrong with a tool is said at its fields", async () => {
   // The parameters have a pattern, which only JSON can show.
   await form.getByLabel("Parameters as JSON Schema").fill("{");
   await save.click();
-  expect(await problemOf("Parameters as JSON Schema")).toBe("This is not JSON.");
+  expect(await problemOf(form, "Parameters as JSON Schema")).toBe("This is not JSON.");
   await form.getByLabel("Parameters as JSON Schema").fill('{"type": "object", "properties": {"order": {"type": "strings"}}}');
   await save.click();
-  await expect.poll(() => problemOf("Parameters as JSON Schema")).toContain("properties.order.type: Use one of string");
+  await expect.poll(() => problemOf(form, "Parameters as JSON Schema")).toContain("properties.order.type: Use one of string");
 
   // A stored value is sent to the host for which it was stored, and to no other.
   await form.getByLabel("Parameters as JSON Schema").fill('{"type": "object"}');
   await form.getByLabel("Name", { exact: true }).first().fill("order_status");
   await form.getByLabel("URL").fill("https://other.example.com/orders");
   await save.click();
-  expect(await problemOf("Value")).toContain("No value is stored for this header");
+  expect(await problemOf(form, "Value")).toContain("No value is stored for this header");
   await form.getByLabel("Value").fill("Bearer another");
   await save.click();
   await form.waitFor({ state: "detached" });

@@ -1,5 +1,6 @@
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
 import { operate, send, service } from "./browser.ts";
 
 /** A workspace whose team works in the console. */
@@ -54,4 +55,14 @@ export async function findBarriers(page: Page, tags = STANDARD): Promise<string[
     awaitPromise: true,
   });
   return JSON.parse(String(result.value)) as string[];
+}
+
+/** Returns what a form says is wrong with a field, once it is marked as invalid. */
+export async function problemOf(form: Locator, label: string): Promise<string | null> {
+  const field = form.getByLabel(label, { exact: true });
+  await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
+  return form
+    .page()
+    .locator(`[id="${await field.getAttribute("aria-describedby")}"]`)
+    .textContent();
 }

@@ -84,9 +84,15 @@ export function problemsOf(error: unknown): readonly Problem[] {
   return error.detail.map((item) => ({ path: item.loc.slice(1).join("."), text: wordsOf(item) }));
 }
 
+/** Returns an error whose problems are at other paths, for a form that edits a part of what was sent. */
+export function movedError(error: unknown, move: (problem: Problem) => Problem): InputError {
+  return new InputError(problemsOf(error).map(move));
+}
+
 /** Describes an error for the user. */
 export function errorText(error: unknown): string {
   if (error instanceof InputError) return error.message;
+  if (error instanceof ApiError && error.code === "payload_too_large") return "This is too large. Shorten it, or split it.";
   if (error instanceof ApiError) return error.detail.length > 0 ? problemsOf(error).map(problemText).join(" ") : error.message;
   return navigator.onLine ? "The service did not answer. Try again." : "You are offline. Try again once you are connected.";
 }
@@ -107,7 +113,7 @@ function wordsOf({ type, msg, ctx = {} }: ApiError["detail"][number]): string {
     case "string_too_long":
       return `Write at most ${formatNumber(ctx["max_length"] as number)} characters.`;
     case "too_long":
-      return `Give at most ${formatNumber(ctx["max_length"] as number)}.`;
+      return `Give at most ${formatNumber(ctx["max_length"] as number)} entries.`;
     case "int_type":
       return "Write a whole number.";
     case "greater_than_equal":

@@ -1,4 +1,4 @@
-import { InputError, type Schemas } from "../api.ts";
+import { InputError, type Problem, type Schemas } from "../api.ts";
 
 export type Case = Schemas["EvaluationIn"]["cases"][number];
 
@@ -20,9 +20,17 @@ export function parseCases(text: string, sources: readonly { id: string; name: s
   return text.split("\n").flatMap((line, at) => {
     if (line.trim() === "") return [];
     const [question = "", ...rest] = line.split(ARROW);
-    if (question.trim() === "") throw new InputError(`Line ${at + 1} has no question.`);
+    if (question.trim() === "") throw new InputError(`Line ${at + 1} has no question.`, "cases");
     return [{ question: question.trim(), expect: expectOf(rest.join(ARROW).trim(), at + 1, sources) }];
   });
+}
+
+/** Moves a problem of a case to the text of the cases, and names its line there. */
+export function atLine({ path, text: problem }: Problem, text: string): Problem {
+  const [, at] = /^cases\.(\d+)\b/.exec(path) ?? [];
+  if (at === undefined) return { path, text: problem };
+  const lines = text.split("\n").flatMap((line, number) => (line.trim() === "" ? [] : [number + 1]));
+  return { path: "cases", text: `Line ${lines[Number(at)]}: ${problem}` };
 }
 
 function expectOf(text: string, line: number, sources: readonly { id: string; name: string }[]): Case["expect"] {
@@ -31,7 +39,7 @@ function expectOf(text: string, line: number, sources: readonly { id: string; na
   if (!text.toLowerCase().startsWith(SOURCE)) return { answer_contains: text };
   const name = text.slice(SOURCE.length).trim();
   const source = sources.find((one) => one.name.toLowerCase() === name.toLowerCase());
-  if (!source) throw new InputError(`Line ${line}: the agent has no source “${name}”.`);
+  if (!source) throw new InputError(`Line ${line}: the agent has no source “${name}”.`, "cases");
   return { source_id: source.id };
 }
 

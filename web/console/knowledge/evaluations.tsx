@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
-import { api, type Schemas } from "../api.ts";
+import { api, movedError, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { TextArea, TextField } from "../ui/field.tsx";
+import { FieldError, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
 import { showError } from "../ui/toast.tsx";
-import { linesOfCsv, parseCases } from "./cases.ts";
+import { atLine, linesOfCsv, parseCases } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
 
@@ -105,13 +105,15 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
   const form = useForm(async (values) => {
     const { data: sources } = await api.listSources({ agent_id: agentId });
     const body = { name: values.text("name") || null, cases: parseCases(text, sources) };
-    const { id } = await api.createEvaluation({ agent_id: agentId, body });
+    const { id } = await api.createEvaluation({ agent_id: agentId, body }).catch((error: unknown) => {
+      throw movedError(error, (problem) => atLine(problem, text));
+    });
     navigate(`/evaluations/${id}`);
   });
   return (
     <Dialog title="New evaluation" isWide onClose={onClose}>
       <form class="stack" onSubmit={form.onSubmit}>
-        <TextField label="Name" name="name" maxLength={120} placeholder="Before the new refund policy" />
+        <TextField label="Name" name="name" maxLength={120} placeholder="Before the new refund policy" error={form.errorAt("name")} />
         <TextArea
           label="Questions"
           required
@@ -119,7 +121,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
           placeholder={EXAMPLE}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
-          error={form.error}
+          error={form.errorAt("cases")}
           hint={
             <>
               One question per line. After <code>{"=>"}</code> write a text that the answer must contain, <code>refuse</code> if the agent
@@ -127,6 +129,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
             </>
           }
         />
+        <FieldError text={form.error} />
         <div class="actions">
           <label class="button">
             Read a CSV file

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { Select, TextArea, TextField } from "../ui/field.tsx";
+import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
@@ -35,17 +35,41 @@ export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () 
       <Select label="Kind" options={KINDS} value={type} onChoose={setType} />
       {type === "text" ? (
         <>
-          <TextField label="Name" name="name" required maxLength={300} error={form.error} />
-          <TextArea label="Text" name="text" required rows={10} hint="Markdown headings divide it into parts." />
+          <TextField label="Name" name="name" required maxLength={300} error={form.errorAt("name")} />
+          <TextArea
+            label="Text"
+            name="text"
+            required
+            rows={10}
+            hint="Markdown headings divide it into parts."
+            error={form.errorAt("text")}
+          />
         </>
       ) : (
         <>
-          <TextField label="Address" name="url" type="url" required placeholder="https://www.example.com/help" error={form.error} />
-          <TextField label="Name" name="name" maxLength={300} hint="By default the host of the address." />
-          {type === "website" && <TextField label="Pages at most" name="max_pages" type="number" min={1} placeholder="The plan’s limit" />}
+          <TextField
+            label="Address"
+            name="url"
+            type="url"
+            required
+            placeholder="https://www.example.com/help"
+            error={form.errorAt("url")}
+          />
+          <TextField label="Name" name="name" maxLength={300} hint="By default the host of the address." error={form.errorAt("name")} />
+          {type === "website" && (
+            <TextField
+              label="Pages at most"
+              name="max_pages"
+              type="number"
+              min={1}
+              placeholder="The plan’s limit"
+              error={form.errorAt("max_pages")}
+            />
+          )}
           <Select label="Read again" name="schedule" options={SCHEDULES} value="manual" />
         </>
       )}
+      <FieldError text={form.error} />
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Add source
       </Button>

@@ -1,36 +1,47 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
-import { api, type Schemas } from "../api.ts";
+import { api, InputError, problemsOf, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { Select } from "../ui/field.tsx";
+import { FieldError, Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { countOf, formatNumber, Time } from "../ui/format.tsx";
-import { attempt } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { SourceForm } from "./source-form.tsx";
 
 type Source = Schemas["Source"];
 
 /** A longer list has a search field. */
 const SEARCHABLE = 5;
+const REFUSED_ID = "refused-files";
+/** The limit of the service for one file. */
+const MAX_FILE_MB = 20;
 const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
 
 /** The sources of an agent, latest first, with their progress. Files can be dropped on the list. */
 export function Sources({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [isOver, setOver] = useState(false);
+  const [refused, setRefused] = useState<readonly string[]>([]);
   const query = useQuery(
     agentId,
     (signal) => api.listSources({ agent_id: agentId }, { signal }),
     ({ kind }) => kind === "source",
   );
   const mayWrite = hasScope("knowledge:write");
-  const upload = async (files: FileList | null | undefined) => {
-    for (const file of files ?? []) {
-      await attempt(() => api.uploadSourceFile({ agent_id: agentId, body: { file } }), `${file.name} is being read`);
+  const upload = async (files: readonly File[]) => {
+    setRefused([]);
+    for (const file of files) {
+      try {
+        await uploadFile(agentId, file);
+        showMessage(`${file.name} is being read`);
+      } catch (error) {
+        const text = problemsOf(error).map((problem) => problem.text);
+        setRefused((before) => [...before, `${file.name.trim() || "A file without a name"}: ${text.join(" ")}`]);
+      }
     }
     query.reload();
   };
@@ -47,7 +58,7 @@ export function Sources({ agentId }: { agentId: string }) {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        if (mayWrite) void upload(event.dataTransfer?.files);
+        if (mayWrite) void upload([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       {mayWrite && (
@@ -60,12 +71,26 @@ export function Sources({ agentId }: { agentId: string }) {
               class="sr-only"
               multiple
               accept={FILE_TYPES}
-              onChange={({ currentTarget }) => void upload(currentTarget.files)}
+              aria-invalid={refused.length > 0}
+              aria-describedby={refused.length > 0 ? REFUSED_ID : undefined}
+              onChange={({ currentTarget }) => {
+                const files = [...(currentTarget.files ?? [])];
+                // A file that was corrected can be chosen again.
+                currentTarget.value = "";
+                void upload(files);
+              }}
             />
           </label>
           <Button variant="primary" onClick={() => setAdding(true)}>
             Add source
           </Button>
+        </div>
+      )}
+      {refused.length > 0 && (
+        <div id={REFUSED_ID}>
+          {refused.map((text, at) => (
+            <FieldError key={at} text={text} />
+          ))}
         </div>
       )}
       <Loaded query={query}>
@@ -92,6 +117,14 @@ export function Sources({ agentId }: { agentId: string }) {
       )}
     </section>
   );
+}
+
+/** Uploads a file as a source. @throws ApiError or InputError */
+async function uploadFile(agentId: string, file: File): Promise<void> {
+  if (file.name.trim() === "") throw new InputError("Give it a name.");
+  // A large file would take minutes to be sent, only to be refused.
+  if (file.size > MAX_FILE_MB * 1024 * 1024) throw new InputError(`It is larger than ${MAX_FILE_MB} MB. Split it, and upload the parts.`);
+  await api.uploadSourceFile({ agent_id: agentId, body: { file } });
 }
 
 interface ListProps {

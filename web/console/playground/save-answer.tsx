@@ -1,7 +1,7 @@
 import { api } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { TextArea } from "../ui/field.tsx";
+import { FieldError, TextArea } from "../ui/field.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
@@ -27,7 +27,15 @@ export function SaveAnswer({ agentId, question, answer, save, onClose, onSaved }
   return (
     <Dialog title="Curated answer" onClose={onClose}>
       <form class="stack" onSubmit={form.onSubmit}>
-        <TextArea label="Question" name="question" required maxLength={2000} rows={2} defaultValue={question} error={form.error} />
+        <TextArea
+          label="Question"
+          name="question"
+          required
+          maxLength={2000}
+          rows={2}
+          defaultValue={question}
+          error={form.errorAt("question")}
+        />
         <TextArea
           label="Answer"
           name="answer"
@@ -36,7 +44,9 @@ export function SaveAnswer({ agentId, question, answer, save, onClose, onSaved }
           rows={6}
           defaultValue={answer}
           hint="Markdown. Similar questions get it too."
+          error={form.errorAt("answer")}
         />
+        <FieldError text={form.error} />
         <Button variant="primary" type="submit" isBusy={form.isBusy}>
           Save
         </Button>

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { api, type Schemas } from "../api.ts";
+import { api, movedError, type Schemas } from "../api.ts";
 import type { Case } from "../knowledge/cases.ts";
 import { nameOf } from "../knowledge/evaluations.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { Select, TextArea, TextField } from "../ui/field.tsx";
+import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Loaded } from "../ui/states.tsx";
 
@@ -67,7 +67,16 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
   });
   return (
     <form class="stack" onSubmit={form.onSubmit}>
-      <TextArea label="Question" name="question" required maxLength={2000} rows={2} defaultValue={question} hint={previousText(previous)} />
+      <TextArea
+        label="Question"
+        name="question"
+        required
+        maxLength={2000}
+        rows={2}
+        defaultValue={question}
+        hint={previousText(previous)}
+        error={form.errorAt("question")}
+      />
       <Select
         label="It is right if"
         name="right"
@@ -83,8 +92,9 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
             maxLength={500}
             placeholder="five working days"
             hint="Case and white space do not matter. Leave it empty to accept any text."
+            error={form.errorAt("expect.answer_contains")}
           />
-          <Select label="And cites" name="source" options={citable(sources, answers)} value="" />
+          <Select label="And cites" name="source" options={citable(sources, answers)} value="" error={form.errorAt("expect.source_id")} />
         </>
       )}
       <Select
@@ -94,12 +104,8 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
         onChoose={setRunId}
         hint={run && "This question is asked now; the others keep their results."}
       />
-      {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" />}
-      {form.error && (
-        <p class="field-error" role="alert">
-          {form.error}
-        </p>
-      )}
+      {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" error={form.errorAt("name")} />}
+      <FieldError text={form.error} />
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Save and run
       </Button>
@@ -107,11 +113,16 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
   );
 }
 
-/** Adds a case to an evaluation, or makes one of it. */
+/** Adds a case to an evaluation, or makes one of it. @throws ApiError or InputError, whose paths are those of the case. */
 async function saveCase(agentId: string, run: Evaluation | undefined, newName: string, added: Case): Promise<SavedCase> {
   const agent = { agent_id: agentId };
   if (run) await api.addEvaluationCase({ ...agent, evaluation_id: run.id, body: added });
-  const saved = run ?? (await api.createEvaluation({ ...agent, body: { name: newName || "From the playground", cases: [added] } }));
+  const body = { name: newName || "From the playground", cases: [added] };
+  const create = () =>
+    api.createEvaluation({ ...agent, body }).catch((error: unknown) => {
+      throw movedError(error, ({ path, text }) => ({ path: path.replace(/^cases\.0\./, ""), text }));
+    });
+  const saved = run ?? (await create());
   return { name: nameOf(saved), href: `~/knowledge/evaluations/${saved.id}` };
 }
 

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
-import { api, type Schemas } from "../api.ts";
+import { ApiError } from "../../../client/index.ts";
+import { api, InputError, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -8,7 +9,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Checkbox, ConfidenceField, Select, TextArea, TextField } from "../ui/field.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
-import { attempt } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
 import { LanguagesForm } from "./languages-form.tsx";
 import { Tools } from "./tools.tsx";
@@ -18,12 +19,15 @@ import { VisitorsForm } from "./visitors-form.tsx";
 export type AgentSettings = Schemas["AgentSettings"];
 type Update = Schemas["AgentUpdate"];
 
-/** Updates an agent. If that fails, shows why and returns false. */
-export type SaveAgent = (body: Update) => Promise<boolean>;
+/** Updates an agent, and shows that it is saved. @throws ApiError or InputError */
+export type SaveAgent = (body: Update) => Promise<void>;
 
 export function AgentPage({ id }: { id: string }) {
   const query = useQuery(id, (signal) => api.getAgent({ agent_id: id }, { signal }));
-  const save: SaveAgent = (body) => attempt(async () => query.set(await api.updateAgent({ agent_id: id, body })), "Saved");
+  const save: SaveAgent = async (body) => {
+    query.set(await api.updateAgent({ agent_id: id, body }));
+    showMessage("Saved");
+  };
   return (
     <>
       <p>
@@ -60,6 +64,7 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const saveGeneral = (text: (name: string) => string) =>
     save({
       name: text("name"),
+      slug: text("slug"),
       description: text("description") || null,
       instructions: text("instructions") || null,
       welcome_message: text("welcome_message"),
@@ -67,41 +72,76 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
       language: text("language"),
       status: text("is_active") === "on" ? "active" : "paused",
       allowed_origins: text("allowed_origins").split(/\s+/).filter(Boolean),
+    }).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 409) throw new InputError(error.message, "slug");
+      throw error;
     });
   return (
     <SettingsForm title="Agent" onSave={saveGeneral}>
-      <Checkbox label="Answers questions" name="is_active" defaultChecked={agent.status === "active"} />
-      <TextField label="Name" name="name" required maxLength={120} defaultValue={agent.name} />
-      <TextField label="Description" name="description" maxLength={2000} defaultValue={agent.description ?? ""} hint="For your team." />
-      <TextArea
-        label="Instructions"
-        name="instructions"
-        rows={5}
-        maxLength={20_000}
-        defaultValue={agent.instructions ?? ""}
-        hint="The model reads them before each question: tone, rules, what not to answer. Without a model they are not used."
-      />
-      <TextArea label="Welcome message" name="welcome_message" rows={2} maxLength={8000} defaultValue={agent.welcome_message} />
-      <ConfidenceField
-        name="confidence_threshold"
-        defaultValue={String(agent.confidence_threshold)}
-        hint="0 to 1. The agent answers from this confidence on. A higher one means fewer wrong answers and more hand-offs."
-      />
-      <TextField
-        label="Language"
-        name="language"
-        required
-        maxLength={35}
-        defaultValue={agent.language}
-        hint="Such as en or pt-BR, for texts that you do not set. Answers are in the visitor’s language."
-      />
-      <TextArea
-        label="Websites that may show it"
-        name="allowed_origins"
-        rows={2}
-        defaultValue={agent.allowed_origins.join("\n")}
-        hint="One origin per line, such as https://www.example.com; * allows all."
-      />
+      {(errorAt) => (
+        <>
+          <Checkbox label="Answers questions" name="is_active" defaultChecked={agent.status === "active"} />
+          <TextField label="Name" name="name" error={errorAt("name")} required maxLength={120} defaultValue={agent.name} />
+          <TextField
+            label="Slug"
+            name="slug"
+            required
+            maxLength={63}
+            spellcheck={false}
+            defaultValue={agent.slug}
+            hint="A short name that no other agent of the workspace has: small letters, digits and hyphens."
+            error={errorAt("slug")}
+          />
+          <TextField
+            label="Description"
+            name="description"
+            error={errorAt("description")}
+            maxLength={2000}
+            defaultValue={agent.description ?? ""}
+            hint="For your team."
+          />
+          <TextArea
+            label="Instructions"
+            name="instructions"
+            error={errorAt("instructions")}
+            rows={5}
+            maxLength={20_000}
+            defaultValue={agent.instructions ?? ""}
+            hint="The model reads them before each question: tone, rules, what not to answer. Without a model they are not used."
+          />
+          <TextArea
+            label="Welcome message"
+            name="welcome_message"
+            error={errorAt("welcome_message")}
+            rows={2}
+            maxLength={8000}
+            defaultValue={agent.welcome_message}
+          />
+          <ConfidenceField
+            name="confidence_threshold"
+            error={errorAt("confidence_threshold")}
+            defaultValue={String(agent.confidence_threshold)}
+            hint="0 to 1. The agent answers from this confidence on. A higher one means fewer wrong answers and more hand-offs."
+          />
+          <TextField
+            label="Language"
+            name="language"
+            error={errorAt("language")}
+            required
+            maxLength={35}
+            defaultValue={agent.language}
+            hint="Such as en or pt-BR, for texts that you do not set. Answers are in the visitor’s language."
+          />
+          <TextArea
+            label="Websites that may show it"
+            name="allowed_origins"
+            error={errorAt("allowed_origins")}
+            rows={2}
+            defaultValue={agent.allowed_origins.join("\n")}
+            hint="One origin per line, such as https://www.example.com; * allows all."
+          />
+        </>
+      )}
     </SettingsForm>
   );
 }

@@ -34,41 +34,47 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
   const saveAppearance = () => save({ appearance: shown });
   return (
     <SettingsForm title="Appearance" onSave={saveAppearance}>
-      <div class="columns">
-        <div class="stack">
-          <TextField
-            label="Accent"
-            type="color"
-            value={appearance.accent}
-            onInput={({ currentTarget }) => change({ accent: currentTarget.value })}
-          />
-          <TextField
-            label="Greeting"
-            maxLength={MAX_TEXT_LENGTH}
-            value={appearance.greeting ?? ""}
-            onInput={({ currentTarget }) => change({ greeting: currentTarget.value || null })}
-          />
-          <TextArea
-            label="Suggested questions"
-            rows={MAX_SUGGESTIONS}
-            value={lines}
-            onInput={({ currentTarget }) => setLines(currentTarget.value)}
-            hint="One per line, at most four."
-            error={problem}
-            // The browser refuses to send a form that has an invalid field.
-            ref={(field) => field?.setCustomValidity(problem ?? "")}
-          />
-          <Select label="Launcher" options={LAUNCHERS} value={appearance.launcher} onChoose={(value) => change({ launcher: value })} />
-          <Select label="Side" options={POSITIONS} value={appearance.position} onChoose={(value) => change({ position: value })} />
-          <Select label="Theme" options={THEMES} value={appearance.theme} onChoose={(value) => change({ theme: value })} />
-          <Checkbox
-            label="Show “Powered by Support Agent”"
-            checked={appearance.show_branding}
-            onChange={({ currentTarget }) => change({ show_branding: currentTarget.checked })}
-          />
-        </div>
-        <ChatPreview agent={agent} appearance={shown} />
-      </div>
+      {(errorAt) => (
+        <>
+          <div class="columns">
+            <div class="stack">
+              <TextField
+                label="Accent"
+                error={errorAt("appearance.accent")}
+                type="color"
+                value={appearance.accent}
+                onInput={({ currentTarget }) => change({ accent: currentTarget.value })}
+              />
+              <TextField
+                label="Greeting"
+                error={errorAt("appearance.greeting")}
+                maxLength={MAX_TEXT_LENGTH}
+                value={appearance.greeting ?? ""}
+                onInput={({ currentTarget }) => change({ greeting: currentTarget.value || null })}
+              />
+              <TextArea
+                label="Suggested questions"
+                rows={MAX_SUGGESTIONS}
+                value={lines}
+                onInput={({ currentTarget }) => setLines(currentTarget.value)}
+                hint="One per line, at most four."
+                error={problem ?? errorAt("appearance.suggestions")}
+                // The browser refuses to send a form that has an invalid field.
+                ref={(field) => field?.setCustomValidity(problem ?? "")}
+              />
+              <Select label="Launcher" options={LAUNCHERS} value={appearance.launcher} onChoose={(value) => change({ launcher: value })} />
+              <Select label="Side" options={POSITIONS} value={appearance.position} onChoose={(value) => change({ position: value })} />
+              <Select label="Theme" options={THEMES} value={appearance.theme} onChoose={(value) => change({ theme: value })} />
+              <Checkbox
+                label="Show “Powered by Support Agent”"
+                checked={appearance.show_branding}
+                onChange={({ currentTarget }) => change({ show_branding: currentTarget.checked })}
+              />
+            </div>
+            <ChatPreview agent={agent} appearance={shown} />
+          </div>
+        </>
+      )}
     </SettingsForm>
   );
 }

@@ -116,7 +116,7 @@ function KeyForm({ grantable, onSubmit }: FormProps) {
         name="name"
         required
         maxLength={120}
-        error={form.error}
+        error={form.errorAt("name")}
         hint="The program that uses it, such as “Shop backend”."
       />
       <fieldset>
@@ -132,6 +132,7 @@ function KeyForm({ grantable, onSubmit }: FormProps) {
         ))}
         <FieldError text={form.errorAt("scopes")} />
       </fieldset>
+      <FieldError text={form.error} />
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Create key
       </Button>

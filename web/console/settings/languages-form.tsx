@@ -30,50 +30,55 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
   };
   return (
     <SettingsForm title="Languages of the chat" onSave={() => save({ languages: withoutEmpty(languages) })}>
-      <fieldset>
-        <legend>Languages that the chat offers</legend>
-        <p class="hint">
-          The chat uses the language of your page, or else of the visitor’s browser, or else of the agent. If none is checked, it offers
-          all.
-        </p>
-        <div class="choices">
-          {WIDGET_LANGUAGES.map((language) => (
-            <Checkbox
-              key={language}
-              label={nameOf(language)}
-              checked={spoken.includes(language)}
-              onChange={({ currentTarget }) => speak(language, currentTarget.checked)}
-            />
-          ))}
-        </div>
-      </fieldset>
-      {spoken.length > 0 && (
-        <fieldset>
-          <legend>Texts in your own words</legend>
-          <p class="hint">
-            Other texts stay as they are. Placeholders such as <code>{"{name}"}</code> are filled in.
-          </p>
-          {spoken.flatMap((language) =>
-            Object.entries(languages[language] ?? {}).map(([name, text]) => (
-              <div key={`${language} ${name}`} class="inline-form">
-                <TextField
-                  label={`${nameOf(language)}: ${labelOf(name)}`}
-                  lang={language}
-                  dir={directionOf(language)}
-                  maxLength={MAX_TEXT_LENGTH}
-                  value={text}
-                  onInput={({ currentTarget }) => setText(language, name, currentTarget.value)}
+      {(errorAt) => (
+        <>
+          <fieldset>
+            <legend>Languages that the chat offers</legend>
+            <p class="hint">
+              The chat uses the language of your page, or else of the visitor’s browser, or else of the agent. If none is checked, it offers
+              all.
+            </p>
+            <div class="choices">
+              {WIDGET_LANGUAGES.map((language) => (
+                <Checkbox
+                  key={language}
+                  label={nameOf(language)}
+                  checked={spoken.includes(language)}
+                  onChange={({ currentTarget }) => speak(language, currentTarget.checked)}
                 />
-                <IconButton
-                  icon="close"
-                  label={`Remove ${nameOf(language)}: ${labelOf(name)}`}
-                  onClick={() => removeText(language, name)}
-                />
-              </div>
-            )),
+              ))}
+            </div>
+          </fieldset>
+          {spoken.length > 0 && (
+            <fieldset>
+              <legend>Texts in your own words</legend>
+              <p class="hint">
+                Other texts stay as they are. Placeholders such as <code>{"{name}"}</code> are filled in.
+              </p>
+              {spoken.flatMap((language) =>
+                Object.entries(languages[language] ?? {}).map(([name, text]) => (
+                  <div key={`${language} ${name}`} class="inline-form">
+                    <TextField
+                      label={`${nameOf(language)}: ${labelOf(name)}`}
+                      lang={language}
+                      dir={directionOf(language)}
+                      maxLength={MAX_TEXT_LENGTH}
+                      value={text}
+                      error={errorAt(`languages.${language}.${name}`)}
+                      onInput={({ currentTarget }) => setText(language, name, currentTarget.value)}
+                    />
+                    <IconButton
+                      icon="close"
+                      label={`Remove ${nameOf(language)}: ${labelOf(name)}`}
+                      onClick={() => removeText(language, name)}
+                    />
+                  </div>
+                )),
+              )}
+              <AddText languages={languages} onAdd={setText} />
+            </fieldset>
           )}
-          <AddText languages={languages} onAdd={setText} />
-        </fieldset>
+        </>
       )}
     </SettingsForm>
   );

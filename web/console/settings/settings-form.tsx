@@ -1,21 +1,24 @@
 import type { ComponentChildren } from "preact";
 import { Button } from "../ui/button.tsx";
-import { useForm } from "../ui/form.ts";
+import { FieldError } from "../ui/field.tsx";
+import { type ErrorAt, useForm } from "../ui/form.ts";
 
 interface Props {
   title: string;
-  /** @param text returns the text of a field. It reports its own errors. */
+  /** @param text returns the text of a field. */
   onSave: (text: (name: string) => string) => Promise<unknown>;
-  children: ComponentChildren;
+  /** Renders the fields. */
+  children: (errorAt: ErrorAt) => ComponentChildren;
 }
 
 /** A card of settings that are saved together. */
 export function SettingsForm({ title, onSave, children }: Props) {
-  const { isBusy, onSubmit } = useForm(({ text }) => onSave(text));
+  const { error, errorAt, isBusy, onSubmit } = useForm(({ text }) => onSave(text));
   return (
     <form class="card" onSubmit={onSubmit}>
       <h2>{title}</h2>
-      {children}
+      {children(errorAt)}
+      <FieldError text={error} />
       <div class="actions">
         <Button variant="primary" type="submit" isBusy={isBusy}>
           Save

@@ -147,7 +147,7 @@ export function ToolForm({ tool, onSubmit }: Props) {
         name="requires_verified_visitor"
         options={availabilities(tool, type, method)}
         value={tool ? (`${tool.requires_verified_visitor}` as const) : ""}
-        hint="A visitor is verified if your API key or a signed identity says who it is. Anybody can write anything to an agent."
+        hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
         error={errorAt("requires_verified_visitor")}
       />
       <TextField
@@ -176,10 +176,8 @@ function availabilities(tool: Tool | undefined, type: Tool["type"], method: Meth
     ["true", "For verified visitors only"],
     ["false", "For all visitors"],
   ] as const;
-  const byMethod =
-    method === "GET" ? "for all visitors, since GET only reads" : `for verified visitors only, since ${method} changes something`;
-  const usual = type === "http" ? byMethod : "for all visitors, if all its tools only read";
-  return tool ? own : ([["", `By default: ${usual}`], ...own] as const);
+  const byMethod = method === "GET" ? "for all visitors" : "for verified visitors only";
+  return tool ? own : ([["", `By default: ${type === "http" ? byMethod : "as its tools are marked"}`], ...own] as const);
 }
 
 interface HeaderProps {

@@ -79,7 +79,7 @@ export function ParameterFields({ value, onChange, errorAt }: Props) {
           <Select label="Type" options={TYPES} value={type} onChoose={(chosen) => change(key, { type: chosen })} />
           <TextField
             label="Meaning"
-            placeholder="The number of the order, such as A-4711"
+            placeholder="The number of the order"
             value={description}
             onInput={({ currentTarget }) => change(key, { description: currentTarget.value })}
           />

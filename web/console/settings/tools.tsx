@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { api, InputError, problemsOf, type Schemas } from "../api.ts";
+import { api, InputError, movedError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea, TextField } from "../ui/field.tsx";
@@ -145,12 +145,12 @@ async function replaceTool(agentId: string, before: Tool | undefined, tool: Give
   try {
     return await api.updateAgent({ agent_id: agentId, body: { tools: next } });
   } catch (error) {
-    const problems = problemsOf(error).map(({ path, text }) => {
-      const [, index, own = ""] = /^tools\.(\d+)\.?(.*)$/.exec(path) ?? [];
-      if (index === undefined) return { path: "", text };
-      return tool && Number(index) === at ? { path: own, text } : { path: "", text: `${next[Number(index)]?.name}: ${text}` };
+    throw movedError(error, (problem) => {
+      const [, index, path = ""] = /^tools\.(\d+)\.?(.*)$/.exec(problem.path) ?? [];
+      if (index === undefined) return problem;
+      const { text } = problem;
+      return tool && Number(index) === at ? { path, text } : { path: "", text: `${next[Number(index)]?.name}: ${text}` };
     });
-    throw new InputError(problems);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Schemas } from "../api.ts";
-import { Checkbox, Select } from "../ui/field.tsx";
+import { Checkbox, FieldError, Select } from "../ui/field.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
@@ -28,17 +28,22 @@ export function VisitorsForm({ agent, save }: { agent: AgentSettings; save: Save
     });
   return (
     <SettingsForm title="Visitors" onSave={saveVisitors}>
-      <Checkbox label="Has a chat page of its own" name="hosted_page" defaultChecked={agent.hosted_page.enabled} />
-      <Checkbox label="Search engines may list the chat page" name="is_indexed" defaultChecked={agent.hosted_page.indexed} />
-      <fieldset>
-        <legend>Contact form</legend>
-        <p class="hint">Visitors who wait for a person can leave these details. It needs an email address or a phone number.</p>
-        <div class="columns">
-          {FIELDS.map(([name, label]) => (
-            <Select key={name} label={label} name={name} options={USES} value={useOf(asked.find((field) => field.name === name))} />
-          ))}
-        </div>
-      </fieldset>
+      {(errorAt) => (
+        <>
+          <Checkbox label="Has a chat page of its own" name="hosted_page" defaultChecked={agent.hosted_page.enabled} />
+          <Checkbox label="Search engines may list the chat page" name="is_indexed" defaultChecked={agent.hosted_page.indexed} />
+          <fieldset>
+            <legend>Contact form</legend>
+            <p class="hint">Visitors who wait for a person can leave these details. It needs an email address or a phone number.</p>
+            <div class="columns">
+              {FIELDS.map(([name, label]) => (
+                <Select key={name} label={label} name={name} options={USES} value={useOf(asked.find((field) => field.name === name))} />
+              ))}
+            </div>
+            <FieldError text={errorAt("contact_form.fields")} />
+          </fieldset>
+        </>
+      )}
     </SettingsForm>
   );
 }

@@ -30,8 +30,22 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
   });
   return (
     <form class="stack" onSubmit={save}>
-      <TextField label="URL" name="url" type="url" required placeholder="https://" defaultValue={webhook?.url ?? ""} error={error} />
-      <TextField label="Description" name="description" maxLength={500} defaultValue={webhook?.description ?? ""} />
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        required
+        placeholder="https://"
+        defaultValue={webhook?.url ?? ""}
+        error={errorAt("url")}
+      />
+      <TextField
+        label="Description"
+        name="description"
+        maxLength={500}
+        defaultValue={webhook?.description ?? ""}
+        error={errorAt("description")}
+      />
       <fieldset>
         <legend>Events</legend>
         <Checkbox
@@ -55,6 +69,7 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
           ))}
         <FieldError text={errorAt("events")} />
       </fieldset>
+      <FieldError text={error} />
       <Button variant="primary" type="submit" isBusy={isBusy}>
         {submit}
       </Button>

@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { openPage, service } from "./browser.ts";
+import { type ConsoleWorkspace, createWorkspace, findBarriers, problemOf, signIn } from "./workspace.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+/** Signs in to a workspace's console, at a page. */
+async function openConsole(workspace: ConsoleWorkspace, path: string) {
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/${path}`);
+  return page;
+}
+
+test("each file that cannot be uploaded is named with the reason, and the others are read", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "knowledge");
+  const sources = page.getByRole("region", { name: "Sources" });
+  const file = (name: string, content: string | Buffer) => ({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+  await sources
+    .getByLabel("Upload files")
+    .setInputFiles([
+      file("empty.txt", ""),
+      file("prices.txt", "A bag costs 5 euros."),
+      file("logo.txt", Buffer.of(0x89, 0x50, 0x4e, 0x47, 0, 0)),
+    ]);
+  await sources.getByText("empty.txt: The file is empty.").waitFor();
+  await sources.getByText("logo.txt: Send a PDF, DOCX, HTML, Markdown, text or CSV file.").waitFor();
+  await sources.getByRole("link", { name: "prices" }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  // A file that is dropped may have no name.
+  await sources.evaluate(
+    (element, bytes) => {
+      const dataTransfer = new DataTransfer();
+      for (const dropped of [new File([new Uint8Array(bytes)], "film.pdf"), new File(["A bag costs 5 euros."], "")])
+        dataTransfer.items.add(dropped);
+      element.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    },
+    20 * MEGABYTE + 1,
+  );
+  await sources.getByText("film.pdf: It is larger than 20 MB.").waitFor();
+  await sources.getByText("A file without a name: Give it a name.").waitFor();
+  expect(await sources.getByText("empty.txt").count()).toBe(0);
+});
+
+test("what is wrong with a new source is said at its fields", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "knowledge");
+  await page.getByRole("button", { name: "Add source" }).click();
+  const form = page.getByRole("dialog", { name: "Add source" });
+  await form.getByLabel("Address").fill("https://ada:secret@www.example.com/");
+  await form.getByRole("button", { name: "Add source" }).click();
+  expect(await problemOf(form, "Address")).toMatch(/\w.*\.$/);
+  await form.getByLabel("Kind").selectOption("A text");
+  await form.getByLabel("Name").fill(" ");
+  await form.getByLabel("Text", { exact: true }).fill(" ");
+  await form.getByRole("button", { name: "Add source" }).click();
+  expect(await problemOf(form, "Name")).toBe("Fill this in.");
+  expect(await problemOf(form, "Text")).toBe("Fill this in.");
+});
+
+test("what is wrong with an agent is said at its fields", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("POST", "/agents", { name: "Other agent", slug: "taken" });
+  const page = await openConsole(workspace, "settings");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  const dialog = page.getByRole("dialog", { name: "Create agent" });
+  await dialog.getByLabel("Name").fill(" ");
+  await dialog.getByRole("button", { name: "Create agent" }).click();
+  expect(await problemOf(dialog, "Name")).toBe("Fill this in.");
+  await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
+  const cardOf = (title: string) => page.locator("form", { has: page.getByRole("heading", { name: title, exact: true }) });
+  const form = cardOf("Agent");
+  await form.getByLabel("Slug").fill("taken");
+  await form.getByRole("button", { name: "Save" }).click();
+  expect(await problemOf(form, "Slug")).toContain("Another agent of the workspace has this slug.");
+  await form.getByLabel("Slug").fill("Not A Slug");
+  await form.getByLabel("Language").fill("e");
+  await form.getByLabel("Websites that may show it").fill("https://www.example.com\nhttps://*.example.com");
+  await form.getByRole("button", { name: "Save" }).click();
+  expect(await problemOf(form, "Language")).toBe("Write at least 2 characters.");
+  expect(await problemOf(form, "Websites that may show it")).toContain("Entry 2: Use an origin such as https://www.example.com");
+  expect(await problemOf(form, "Slug")).toContain("Use small letters, digits and single hyphens between them.");
+  expect(await findBarriers(page)).toEqual([]);
+  const visitors = cardOf("Visitors");
+  await visitors.getByLabel("Name").selectOption("Required");
+  await visitors.getByRole("button", { name: "Save" }).click();
+  await visitors.getByRole("alert").filter({ hasText: "Ask for email or phone." }).waitFor();
+});
+
+test("what is wrong with the questions of an evaluation is said with their lines", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "knowledge/evaluations");
+  await page.getByRole("button", { name: "New evaluation" }).click();
+  const form = page.getByRole("dialog", { name: "New evaluation" });
+  const run = form.getByRole("button", { name: "Run" });
+  await form.getByLabel("Questions").fill("Do you deliver?\n\nAnd where? => source: Nowhere");
+  await run.click();
+  expect(await problemOf(form, "Questions")).toBe("Line 3: the agent has no source “Nowhere”.");
+  await form.getByLabel("Questions").fill(`Do you deliver?\n\n${"a".repeat(2001)}\nAnd where? => ${"b".repeat(501)}`);
+  await run.click();
+  await expect
+    .poll(() => problemOf(form, "Questions"))
+    .toBe("Line 3: Write at most 2,000 characters. Line 4: Write at most 500 characters.");
+  await form.getByLabel("Questions").fill("a\n".repeat(501));
+  await run.click();
+  await expect.poll(() => problemOf(form, "Questions")).toBe("Give at most 500 entries.");
+});
+
+test("what is wrong with a case of the playground is said at its fields", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "playground");
+  await page.getByLabel("Question").fill("Do you deliver?");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("button", { name: "Save as a case" }).click();
+  const form = page.getByRole("dialog", { name: "Save as a case" });
+  await form.getByLabel("Question").fill(" ");
+  await form.getByRole("button", { name: "Save and run" }).click();
+  expect(await problemOf(form, "Question")).toBe("Fill this in.");
+  await form.getByLabel("Question").fill("Do you deliver?");
+  await form.getByRole("button", { name: "Save and run" }).click();
+  await form.waitFor({ state: "detached" });
+});
