@@ -8,14 +8,15 @@ import { nextKey, ParameterFields, type Parameters, parametersOf, parseObject, s
 
 export type Tool = AgentSettings["tools"][number];
 export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];
-type Method = Extract<Tool, { type: "http" }>["method"];
+type HttpTool = Extract<Tool, { type: "http" }>;
+type Method = HttpTool["method"];
 
 const KINDS = [
   ["http", "A request to your API"],
   ["mcp", "The tools of an MCP server"],
 ] as const satisfies readonly (readonly [Tool["type"], string])[];
 const METHODS = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => [method, method] as const);
-const METHODS_WITH_BODY: readonly Method[] = ["POST", "PUT", "PATCH"];
+const METHODS_WITH_BODY: ReadonlySet<Method> = new Set(["POST", "PUT", "PATCH"]);
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const VARIABLES = (
@@ -43,7 +44,6 @@ export function ToolForm({ tool, onSubmit }: Props) {
   const [type, setType] = useState<Tool["type"]>(tool?.type ?? "http");
   const [headers, setHeaders] = useState<readonly Header[]>(() => storedHeaders(tool));
   const http = tool?.type === "http" ? tool : undefined;
-  const mcp = tool?.type === "mcp" ? tool : undefined;
   const [method, setMethod] = useState<Method>(http?.method ?? "GET");
   const [parameters, setParameters] = useState<Parameters>(() => parametersOf(http?.parameters ?? { type: "object" }));
   const form = useForm(({ text }) => {
@@ -84,62 +84,10 @@ export function ToolForm({ tool, onSubmit }: Props) {
         }
         error={errorAt("name")}
       />
-      {type === "http" && (
-        <>
-          <TextArea
-            label="Description"
-            name="description"
-            required
-            rows={3}
-            maxLength={1000}
-            placeholder="Says where an order of the visitor is. Use it when they name an order."
-            defaultValue={http?.description ?? ""}
-            hint="The model reads what the tool does and when to use it."
-            error={errorAt("description")}
-          />
-          <Select label="Method" options={METHODS} value={method} onChoose={setMethod} />
-        </>
-      )}
-      <TextField
-        label="URL"
-        name="url"
-        type="url"
-        required
-        maxLength={1000}
-        placeholder={type === "http" ? "https://api.example.com/orders/{order}" : "https://mcp.example.com/mcp"}
-        defaultValue={tool?.url ?? ""}
-        hint={
-          type === "http" && (
-            <>
-              <code>{"{order}"}</code> stands for the required parameter order. {VARIABLES} are filled in by the service.
-            </>
-          )
-        }
-        error={errorAt("url")}
-      />
-      {type === "http" && <ParameterFields value={parameters} onChange={setParameters} errorAt={errorAt} />}
-      {type === "http" && METHODS_WITH_BODY.includes(method) && (
-        <TextArea
-          label="Fields that are always in the body"
-          name="body"
-          rows={3}
-          spellcheck={false}
-          placeholder={'{"customer": "{visitor.external_id}"}'}
-          defaultValue={http && Object.keys(http.body).length > 0 ? JSON.stringify(http.body, null, 2) : ""}
-          hint={<>As JSON, beside the parameters. {VARIABLES} are filled in by the service.</>}
-          error={errorAt("body")}
-        />
-      )}
-      {type === "mcp" && (
-        <TextArea
-          label="Tools that the agent may call"
-          name="allowed_tools"
-          rows={3}
-          spellcheck={false}
-          defaultValue={mcp?.allowed_tools?.join("\n") ?? ""}
-          hint="One name per line. If you leave it empty, the agent may call all tools that the server has when you save."
-          error={errorAt("allowed_tools")}
-        />
+      {type === "http" ? (
+        <HttpFields tool={http} {...{ method, setMethod, parameters, setParameters, errorAt }} />
+      ) : (
+        <McpFields tool={tool?.type === "mcp" ? tool : undefined} errorAt={errorAt} />
       )}
       <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
       <Select
@@ -167,6 +115,90 @@ export function ToolForm({ tool, onSubmit }: Props) {
         </Button>
       </div>
     </form>
+  );
+}
+
+interface HttpProps {
+  tool: HttpTool | undefined;
+  method: Method;
+  setMethod: (method: Method) => void;
+  parameters: Parameters;
+  setParameters: (parameters: Parameters) => void;
+  errorAt: ErrorAt;
+}
+
+/** The fields that only a request to an API has, and its URL. */
+function HttpFields({ tool, method, setMethod, parameters, setParameters, errorAt }: HttpProps) {
+  return (
+    <>
+      <TextArea
+        label="Description"
+        name="description"
+        required
+        rows={3}
+        maxLength={1000}
+        placeholder="Says where an order of the visitor is. Use it when they name an order."
+        defaultValue={tool?.description ?? ""}
+        hint="The model reads what the tool does and when to use it."
+        error={errorAt("description")}
+      />
+      <Select label="Method" options={METHODS} value={method} onChoose={setMethod} />
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        required
+        maxLength={1000}
+        placeholder="https://api.example.com/orders/{order}"
+        defaultValue={tool?.url ?? ""}
+        hint={
+          <>
+            <code>{"{order}"}</code> stands for the required parameter order. {VARIABLES} are filled in by the service.
+          </>
+        }
+        error={errorAt("url")}
+      />
+      <ParameterFields value={parameters} onChange={setParameters} errorAt={errorAt} />
+      {METHODS_WITH_BODY.has(method) && (
+        <TextArea
+          label="Fields that are always in the body"
+          name="body"
+          rows={3}
+          spellcheck={false}
+          placeholder={'{"customer": "{visitor.external_id}"}'}
+          defaultValue={tool && Object.keys(tool.body).length > 0 ? JSON.stringify(tool.body, null, 2) : ""}
+          hint={<>As JSON, beside the parameters. {VARIABLES} are filled in by the service.</>}
+          error={errorAt("body")}
+        />
+      )}
+    </>
+  );
+}
+
+/** The fields that only an MCP server has, and its URL. */
+function McpFields({ tool, errorAt }: { tool: Extract<Tool, { type: "mcp" }> | undefined; errorAt: ErrorAt }) {
+  return (
+    <>
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        required
+        maxLength={1000}
+        placeholder="https://mcp.example.com/mcp"
+        defaultValue={tool?.url ?? ""}
+        error={errorAt("url")}
+      />
+      <TextArea
+        label="Tools that the agent may call"
+        name="allowed_tools"
+        rows={3}
+        spellcheck={false}
+        defaultValue={tool?.allowed_tools?.join("\n") ?? ""}
+        hint="One name per line. If you leave it empty, the agent may call all tools that the server has when you save."
+        error={errorAt("allowed_tools")}
+      />
+    </>
   );
 }
 
