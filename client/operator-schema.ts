@@ -1158,7 +1158,7 @@ export interface Operations {
     };
     answer: Schemas["WorkspaceUsagePage"];
   };
-  /** Get the health of databases, queues, background work, mail and models. */
+  /** Get the health of databases, queues, background work, mail and models. Also accepts a value of the deployment's secret `HEALTH_TOKEN`, which opens no other operation. */
   getHealth: {
     input: {};
     answer: Schemas["Health"];

@@ -111,7 +111,7 @@ const OPERATOR: ApiDescription = {
 rotation of secrets, and the audit log.
 
 Every operation takes the operator's token: \`Authorization: Bearer <OPERATOR_TOKEN>\`. If a deployment has no
-\`OPERATOR_TOKEN\`, every path answers 404. ${ERRORS} A body with a field that the
+\`OPERATOR_TOKEN\`, every path answers 404. The health also accepts a \`HEALTH_TOKEN\`. ${ERRORS} A body with a field that the
 operation does not know is refused with 422.`,
   credential: { name: "operatorToken", description: "A value of the deployment's secret `OPERATOR_TOKEN`.", variable: "OPERATOR_TOKEN" },
   isRateLimited: false,

@@ -10,7 +10,11 @@ import type { AppContext, AppEnv } from "../platform/http/context.ts";
 /** The health check, and the home page with the state of the service and its links, as HTML or JSON. */
 export const homeRoutes = new Hono<AppEnv>();
 
-homeRoutes.get("/healthz", (c) => c.json({ status: "ok" }));
+homeRoutes.get("/healthz", async (c) => {
+  if (c.req.query("deep") === undefined) return c.json({ status: "ok" });
+  const { answerDeepHealth } = await import("./deep-health.ts");
+  return answerDeepHealth(c);
+});
 
 homeRoutes.get("/", async (c) => {
   const type = accepts(c, { header: "Accept", supports: ["text/html", "application/json"], default: "application/json" });

@@ -1,5 +1,5 @@
 import type { Auditor, OperatorOperation } from "../administration/audit-store.ts";
-import { optionalSecretValues } from "../platform/config.ts";
+import { healthTokens, optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import type { Check } from "../platform/http/checks.ts";
@@ -20,17 +20,41 @@ const FINGERPRINT_LENGTH = 16;
 
 /** Requires the operator's token. If none is configured, every path of the operator API responds with 404. */
 export const requireOperator = (async (c) => {
-  if (optionalSecretValues(c.env.OPERATOR_TOKEN ?? "").length === 0) throw new ApiError("not_found", "There is nothing at this path.");
-  const token = bearerToken(c);
-  if (token === undefined) throw unauthorized(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
-  if (!(await isOperatorToken(c.env, token))) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
+  const token = await readToken(c, operatorTokens(c.env), {
+    missing: "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>",
+    invalid: "This is not the operator's token.",
+  });
   c.set("actor", `token/${(await sha256Hex(token)).slice(0, FINGERPRINT_LENGTH)}`);
 }) satisfies Check;
 
+/** Requires a token that reads the health: a health token, which opens nothing else, or the operator's token. */
+export const requireHealthReader = (async (c) => {
+  await readToken(c, [...healthTokens(c.env), ...operatorTokens(c.env)], {
+    missing: "Send a health token or the operator's token: Authorization: Bearer <HEALTH_TOKEN>",
+    invalid: "This is neither a health token nor the operator's token.",
+  });
+}) satisfies Check;
+
 /** Whether this is one of the operator's tokens. */
-export async function isOperatorToken(env: Env, token: string): Promise<boolean> {
-  const tokens = optionalSecretValues(env.OPERATOR_TOKEN ?? "");
-  const matches = await Promise.all(tokens.map((expected) => isEqual(token, expected)));
+export function isOperatorToken(env: Env, token: string): Promise<boolean> {
+  return isOneOf(operatorTokens(env), token);
+}
+
+function operatorTokens(env: Env): readonly string[] {
+  return optionalSecretValues(env.OPERATOR_TOKEN ?? "");
+}
+
+/** Returns the token of a request. @throws ApiError not_found if no token is accepted; 401 if the request has none of those. */
+async function readToken(c: AppContext, accepted: readonly string[], refusals: { missing: string; invalid: string }): Promise<string> {
+  if (accepted.length === 0) throw new ApiError("not_found", "There is nothing at this path.");
+  const token = bearerToken(c);
+  if (token === undefined) throw unauthorized(c, "missing_api_key", refusals.missing);
+  if (!(await isOneOf(accepted, token))) throw unauthorized(c, "invalid_api_key", refusals.invalid);
+  return token;
+}
+
+async function isOneOf(accepted: readonly string[], token: string): Promise<boolean> {
+  const matches = await Promise.all(accepted.map((expected) => isEqual(token, expected)));
   return matches.includes(true);
 }
 

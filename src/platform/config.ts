@@ -13,6 +13,7 @@ interface Variables {
   readonly ENVIRONMENT?: string;
   readonly ALLOW_PRIVATE_TARGETS?: string;
   readonly OPERATOR_TOKEN?: string;
+  readonly HEALTH_TOKEN?: string;
   readonly KEY_SECRET?: string;
   readonly RETIRED_KEY_SECRET?: string;
   readonly ENCRYPTION_KEY?: string;
@@ -59,10 +60,8 @@ const CHECKS: Record<keyof Variables, Check> = {
       return "is true in production: outgoing requests could reach private networks. Set it to false.";
     return oneOf("true", "false")(value, all);
   },
-  OPERATOR_TOKEN: (value, all) => {
-    const short = isProduction(all) && splitList(value).some(isShort);
-    return short ? `holds a value that is too short to be safe in production. ${NEW_SECRET}: \`wrangler secret put\`.` : undefined;
-  },
+  OPERATOR_TOKEN: optionalToken,
+  HEALTH_TOKEN: optionalToken,
   KEY_SECRET: requiredSecret("API keys cannot be verified"),
   // A value that never signed a key admits no key, so any value is safe.
   RETIRED_KEY_SECRET: () => undefined,
@@ -246,6 +245,11 @@ export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
 
+/** The tokens that only read the health; none if the deployment has no such token. */
+export function healthTokens({ HEALTH_TOKEN: tokens = "" }: Variables): readonly string[] {
+  return optionalSecretValues(tokens);
+}
+
 /** All values of a secret that may be empty. The result is kept, since every request needs it. */
 export const optionalSecretValues = memoized(splitList);
 
@@ -260,6 +264,12 @@ export function isProduction(env: Variables): boolean {
 
 function oneOf(...values: string[]): Check {
   return (value) => (values.includes(value) ? undefined : `is neither ${values.join(" nor ")}. Set it to one of the two.`);
+}
+
+/** Checks the length of every value, each of which is accepted. */
+function optionalToken(value: string, all: Variables): string | undefined {
+  const short = isProduction(all) && splitList(value).some(isShort);
+  return short ? `holds a value that is too short to be safe in production. ${NEW_SECRET}: \`wrangler secret put\`.` : undefined;
 }
 
 /** Checks the length of the first value only: the others sign or encrypt nothing new, and may be old and short. */

@@ -5,7 +5,8 @@ import { app } from "../../src/app.ts";
 import { checkQueue, checkWork } from "../../src/operator/health.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import wrangler from "../../wrangler.toml?raw";
-import { costOf, createAgent, createWorkspaceOn, databases, envWith, operate, query } from "../harness.ts";
+import { costOf, createAgent, createWorkspaceOn, databases, envWith, newAddress, operate, query, send } from "../harness.ts";
+import { listOperations } from "../platform/http/document.ts";
 import { addEvent, createReceiver } from "../webhooks/simulation.ts";
 
 const MINUTE = 60_000;
@@ -22,12 +23,18 @@ beforeEach(async () => {
   }
 });
 
-/** The answer of a deployment with these bindings. */
-async function healthWith(bindings: Record<string, unknown> = {}) {
-  const request = new Request("http://service.test/operator/v1/health", { headers: { Authorization: `Bearer ${env.OPERATOR_TOKEN}` } });
-  const response = await app.fetch(request, envWith(bindings), createExecutionContext());
+/** The answer of a deployment with these bindings to a request; without a token where that is null. */
+async function sendWith(bindings: Record<string, unknown>, path: string, token: string | null = env.OPERATOR_TOKEN, method = "GET") {
+  const headers = { ...newAddress(), ...(token !== null && { Authorization: `Bearer ${token}` }) };
+  const response = await app.fetch(
+    new Request(`http://service.test${path}`, { method, headers }),
+    envWith(bindings),
+    createExecutionContext(),
+  );
   return { status: response.status, body: await response.json<any>() };
 }
+
+const healthWith = (bindings: Record<string, unknown> = {}) => sendWith(bindings, "/operator/v1/health");
 
 async function workOf(kind: string) {
   const { status, body } = await healthWith();
@@ -40,6 +47,48 @@ test("names the model by which knowledge is found by its meaning", async () => {
   expect(await modelOf({ ENCODE_SENTENCES: "false" })).toBeNull();
   const server = { OPENAI_BASE_URL: "http://models.example/v1", OPENAI_EMBEDDING_MODEL: "nomic-embed-text" };
   expect(await modelOf({ ENCODE_SENTENCES: "true", ...server })).toMatch(/^nomic-embed-text:/);
+});
+
+const MONITORED = { HEALTH_TOKEN: "new-health, old-health" };
+const DEEP = "/healthz?deep=1";
+
+test("a health token reads the health, and opens no other operation of any API", async () => {
+  for (const path of ["/operator/v1/health", DEEP]) {
+    for (const token of ["new-health", "old-health", env.OPERATOR_TOKEN])
+      expect(await sendWith(MONITORED, path, token)).toMatchObject({ status: 200, body: { status: "ok", databases: [{}, {}] } });
+    for (const token of ["health", "new-health,", "new-health2", null])
+      expect(await sendWith(MONITORED, path, token)).toMatchObject({ status: 401, body: { error: {} } });
+  }
+  for (const root of ["/operator/v1", "/api/v1"]) {
+    for (const { operationId, method, path } of await listOperations(root)) {
+      if (operationId === "getHealth") continue;
+      const known = path.replaceAll(/\{\w+\}/g, newId(0, 0));
+      expect((await sendWith(MONITORED, root + known, "new-health", method)).status, operationId).toBe(401);
+    }
+  }
+  expect((await sendWith(MONITORED, "/operator/v1/health/", "new-health")).status).toBe(401);
+});
+
+test("without a health token, only the operator's token reads the health; without either, there is none", async () => {
+  for (const HEALTH_TOKEN of [undefined, "", ","]) {
+    expect((await sendWith({ HEALTH_TOKEN }, DEEP)).status).toBe(200);
+    expect((await sendWith({ HEALTH_TOKEN }, DEEP, "undefined")).status).toBe(401);
+    expect((await sendWith({ HEALTH_TOKEN, OPERATOR_TOKEN: "" }, DEEP)).status).toBe(404);
+  }
+});
+
+test("the deep health check is 503 while anything is not ok, and the plain one asks nothing", async () => {
+  const full = { ...MONITORED, DELIVERY_QUEUE: { metrics: async () => ({ backlogCount: 10_001 }) } };
+  const { status, body } = await sendWith(full, DEEP, "new-health");
+  expect([status, body.status]).toEqual([503, "degraded"]);
+  expect(body.queues.filter(({ ok }: any) => !ok)).toMatchObject([{ queue: "DELIVERY_QUEUE", messages: 10_001 }]);
+  const down = {
+    ...MONITORED,
+    DB: { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("it is down")) },
+  };
+  expect(await sendWith(down, DEEP, "new-health")).toMatchObject({ status: 503, body: { databases: [{ ok: false }, { ok: true }] } });
+  expect(await sendWith({ ...MONITORED, KEY_SECRET: "" }, DEEP, "new-health")).toMatchObject({ status: 503, body: { error: {} } });
+  for (const bindings of [full, down]) expect(await sendWith(bindings, "/healthz", null)).toEqual({ status: 200, body: { status: "ok" } });
 });
 
 test("nothing waits: ok, with every database, queue and kind of work", async () => {
@@ -55,6 +104,9 @@ test("nothing waits: ok, with every database, queue and kind of work", async () 
 
 test("a health check costs one trip to each database, and calls no object", async () => {
   expect(await costOf(() => operate("GET", "/health"))).toMatchObject({ operation: "getHealth", object_hops: 0, d1_trips: 2 });
+  const deep = () => send("GET", DEEP, { token: env.OPERATOR_TOKEN });
+  expect(await costOf(deep)).toMatchObject({ surface: "healthz", object_hops: 0, d1_trips: 2 });
+  expect(await costOf(() => send("GET", "/healthz"))).toMatchObject({ object_hops: 0, d1_trips: 0 });
 });
 
 test("a queue reports how many messages wait, and since when", async () => {

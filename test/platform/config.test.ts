@@ -32,6 +32,7 @@ describe("each value", () => {
     ["ALLOW_PRIVATE_TARGETS", false],
     ["OPERATOR_TOKEN", SECRET],
     ["OPERATOR_TOKEN", `${LONG},${SECRET}`],
+    ["HEALTH_TOKEN", `${LONG},${SECRET}`],
     ["KEY_SECRET", undefined],
     ["KEY_SECRET", " , "],
     ["KEY_SECRET", SECRET],
@@ -68,7 +69,7 @@ describe("each value", () => {
 
   test.each([
     [{}],
-    [{ OPERATOR_TOKEN: undefined }],
+    [{ OPERATOR_TOKEN: undefined, HEALTH_TOKEN: "" }],
     [{ OPERATOR_TOKEN: `${LONG},${LONG}2`, KEY_SECRET: `${LONG},old`, ENCRYPTION_KEY: ` ${LONG} , old` }],
     [{ OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "small", OPENAI_API_KEY: "sk-1_2/3=" }],
     [

@@ -10,14 +10,14 @@ export interface Operation {
 }
 
 /** The published document, asked of the service. */
-export async function fetchDocument(): Promise<Record<string, any>> {
-  const { body } = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
+export async function fetchDocument(root = "/api/v1"): Promise<Record<string, any>> {
+  const { body } = await send("GET", `${root}/openapi.json`, { headers: newAddress() });
   return body;
 }
 
 /** Every operation of the published document. */
-export async function listOperations(): Promise<Operation[]> {
-  const { paths } = await fetchDocument();
+export async function listOperations(root?: string): Promise<Operation[]> {
+  const { paths } = await fetchDocument(root);
   return Object.entries<Record<string, Record<string, any>>>(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, definition]) => ({
       operationId: definition["operationId"],
