@@ -9,7 +9,7 @@ import { vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { deploy } from "./steps.ts";
 
-const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"];
+const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY", "HEALTH_TOKEN"];
 const RANDOM = /^[A-Za-z0-9_-]{43}$/;
 /** Changes of the Worker, which each deployment uploads again. */
 const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
@@ -43,7 +43,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
     for (const secret of Object.values(kept)) assert.ok(!output.includes(secret!), "a secret is never printed");
-    assert.match(output, /In .*\.secrets\.production, readable by you alone: OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY\./);
+    assert.match(output, /In .*\.secrets\.production, readable by you alone: OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY, HEALTH_TOKEN\./);
     assert.match(
       output,
       /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n[\s\S]*a question: answered from a text, which is deleted again\n/,

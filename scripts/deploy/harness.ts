@@ -93,7 +93,12 @@ database_name = "small-1"
 `;
 
 /** Secrets as the operator may have set them. */
-export const EXISTING_SECRETS = { OPERATOR_TOKEN: "o".repeat(40), KEY_SECRET: "k".repeat(40), ENCRYPTION_KEY: "e".repeat(40) };
+export const EXISTING_SECRETS = {
+  OPERATOR_TOKEN: "o".repeat(40),
+  KEY_SECRET: "k".repeat(40),
+  ENCRYPTION_KEY: "e".repeat(40),
+  HEALTH_TOKEN: "h".repeat(40),
+};
 
 /** Puts all that the small project needs into an account, as an earlier deployment left it, and queues of others. */
 export function simulateEarlierDeployment(

@@ -5,6 +5,9 @@ import { required } from "./api.ts";
 import type { Deployment, Step } from "./deployment.ts";
 import { findValueProblems, type Project } from "./project.ts";
 
+/** Secrets that the service works without. They are made with the required ones. */
+const OPTIONAL_SECRETS = ["HEALTH_TOKEN"];
+
 /**
  * The secrets that the Worker lacks. They are written to a file on this machine before the Worker gets them, and the next run
  * takes them from there, so a deployment that failed continues with the same ones and the operator has the token.
@@ -17,7 +20,7 @@ export const secrets: Step = {
     const present = await listSecrets(deployment);
     const file = secretsFile(project);
     const kept = readDevVars(file);
-    for (const name of project.secrets) {
+    for (const name of [...project.secrets, ...OPTIONAL_SECRETS]) {
       if (present.has(name)) say(name, "exists");
       else if (options.dryRun)
         say(name, `would set${api ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
