@@ -1,5 +1,6 @@
 // `npm run deploy`: brings the service to the Cloudflare network. Run again, it creates only what is missing.
 import { newDeployment, parseOptions, USAGE } from "./deploy/deployment.ts";
+import { removeMetrics } from "./deploy/metrics.ts";
 import { writeNewEnvironment } from "./deploy/new-environment.ts";
 import { readProject } from "./deploy/project.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
@@ -14,6 +15,9 @@ await runMain(async () => {
   const options = parseOptions(process.argv.slice(2));
   if (options.help) return console.log(USAGE);
   if (options.newEnvironment !== undefined) return console.log(writeNewEnvironment(options));
+  const isDeployment = !options.dryRun && !options.check && !options.remove;
+  const removed = options.metrics || !isDeployment ? undefined : removeMetrics(options);
+  if (removed !== undefined) console.log(removed);
   const project = readProject(options);
   const say = (thing: string, state: string): void => console.log(`  ${thing}: ${state}`);
   const deployment = newDeployment(options, project, new Wrangler(project), say);

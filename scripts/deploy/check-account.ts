@@ -149,6 +149,7 @@ export async function checkMetrics(api: CloudflareApi, { uses }: Project): Promi
   const subject = "Analytics Engine";
   if ((await api.queryMetrics("SHOW TABLES")) === 200) return [ok(subject, "on")];
   const remedy = metricsRemedy(api.accountId);
-  if (await api.mayReadAnalytics()) return [missing(subject, `off: ${remedy}`)];
+  if (await api.mayReadAnalytics())
+    return [note(subject, `it seems to be off, and only the upload shows whether it is. If it is off, ${remedy}`)];
   return [note(subject, `the login may not read whether it is on (permission Account Analytics: Read). If it is off, ${remedy}`)];
 }

@@ -7,6 +7,8 @@ import type { Zone } from "./stand-in/account.ts";
 import { readProject } from "./project.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
+import { parseOptions } from "./deployment.ts";
+import { removeMetrics } from "./metrics.ts";
 
 const ZONE: Zone = {
   id: "z",
@@ -34,16 +36,19 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match(output, /Workers AI: ok – @cf\/[\s\S]*Analytics Engine: ok – on\n/);
   });
 
-  void test("a free account without Analytics Engine stops a deployment before anything is created", async (t) => {
+  void test("a free account stops a deployment before anything is created", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t);
     Object.assign(cloudflare.products, { plan: "free", metrics: "off", models: [] });
-    const { code, output } = await harness.deploy();
+    const { code, output } = await harness.deploy("--anywhere");
     assert.equal(code, 1);
     assert.deepEqual(cloudflare.changes(), []);
     assert.match(output, /Workers plan: MISSING – .*10 ms of CPU and 50 subrequests.*\/workers\/plans\n/);
     assert.match(output, /Workers AI: MISSING – not in the account's catalogue: @cf.*OPENAI_BASE_URL/);
-    assert.match(output, /Analytics Engine: MISSING – off: .*\/workers\/analytics-engine, or .*--without metrics/);
-    assert.match(output, /Check failed: to be mended: Workers plan, Workers AI, Analytics Engine\.\n\nNothing was made/);
+    assert.match(
+      output,
+      /Analytics Engine: note – it seems to be off, and only the upload shows .*\/workers\/analytics-engine, or .*--without metrics/,
+    );
+    assert.match(output, /Check failed: to be mended: Workers plan, Workers AI\.\n\nNothing was made/);
   });
 
   void test("what the login may not read is a note, and stops nothing", async (t) => {
@@ -150,7 +155,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     const host = "help.example.com";
     configureDomain(directory, host);
     cloudflare.products.zones = [{ ...ZONE, records: { [host]: [{ type: "CNAME", content: "shop.example.net" }] } }];
-    const recorded = await harness.deploy("--skip-check");
+    const recorded = await harness.deploy("--skip-check", "--anywhere");
     assert.match(
       recorded.output,
       /TAKEN – a deployment would replace its DNS records: CNAME shop\.example\.net\. To go on, add `--take-domain help/,
@@ -205,12 +210,34 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     assert.match((await run(upload)).failure!, /Analytics Engine is off in this account: switch it on at .*\/workers\/analytics-engine/);
   });
 
-  void test("without metrics a deployment needs no Analytics Engine, and leaves the configuration as it is", async (t) => {
+  void test("without metrics a deployment needs no Analytics Engine, and later ones leave it out too", async (t) => {
     const { cloudflare, directory, ...harness } = await createHarness(t);
+    const config = join(directory, "wrangler.toml");
     cloudflare.products.metrics = "off";
-    const { code, output } = await harness.deploy("--without", "metrics");
+    const dry = await harness.deploy("--without", "metrics", "--dry-run");
+    assert.doesNotMatch(dry.output, /Analytics Engine/);
+    assert.equal(readFileSync(config, "utf8"), SMALL_PROJECT["wrangler.toml"]);
+    const { code, output } = await harness.deploy("--without", "metrics", "--anywhere");
     assert.equal(code, 0, output);
+    assert.match(output, /has no analytics_engine_datasets for production any more: commit it/);
     assert.ok(!cloudflare.workers.bindings?.has("METRICS"));
-    assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), SMALL_PROJECT["wrangler.toml"]);
+    const changed = readFileSync(config, "utf8");
+    assert.equal(changed.replaceAll(/^# /gm, ""), SMALL_PROJECT["wrangler.toml"]);
+    assert.equal(readProject({ config, env: "production" }).uses.metrics, false);
+    const again = await harness.run(check, upload);
+    assert.equal(again.failure, undefined);
+    assert.doesNotMatch(again.output, /Analytics Engine/);
+    assert.equal(removeMetrics(parseOptions([`--config=${config}`])), undefined);
+  });
+
+  void test("a configuration that cannot be changed line by line stays as it is", async (t) => {
+    const { directory } = await createHarness(t);
+    const config = join(directory, "wrangler.toml");
+    const inline = SMALL_PROJECT["wrangler.toml"]
+      .replace(/\[\[env\.production\.analytics_engine_datasets\]\]\nbinding.*\ndataset.*\n/, "")
+      .replace("[env.production]", `[env.production]\nanalytics_engine_datasets = [{ binding = "METRICS", dataset = "small" }]`);
+    writeFileSync(config, inline);
+    assert.throws(() => removeMetrics(parseOptions([`--config=${config}`])), /take analytics_engine_datasets out of production by hand/);
+    assert.equal(readFileSync(config, "utf8"), inline);
   });
 });

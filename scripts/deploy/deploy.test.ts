@@ -18,7 +18,7 @@ const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
 void describe("npm run deploy", { concurrency: 2 }, () => {
   void test("a first deployment creates everything in the order of the dependencies", async (t) => {
     const { cloudflare, directory, ...harness } = await createHarness(t);
-    const { code, output } = await harness.deploy();
+    const { code, output } = await harness.deploy("--anywhere");
     assert.equal(code, 0, output);
     assert.deepEqual(cloudflare.changes(), [
       "POST vectorize/v2/indexes",
@@ -106,6 +106,26 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual({ ...parseEnv(readFileSync(join(directory, ".secrets.production"), "utf8")) }, { KEY_SECRET: made });
   });
 
+  void test("a CI runner makes no secrets, and takes those that the job wrote into the file", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t, { CI: "true" });
+    const file = join(directory, ".secrets.production");
+    const refused = await run(secrets, deploy);
+    assert.match(
+      refused.failure!,
+      /the Worker lacks OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY, and a CI runner would lose .*your machine/,
+    );
+    assert.deepEqual([existsSync(file), cloudflare.changes()], [false, []]);
+    const { HEALTH_TOKEN: _, ...required } = EXISTING_SECRETS;
+    const lines = Object.entries(required).map(([name, value]) => `${name}=${value}\n`);
+    writeFileSync(file, lines.join(""));
+    const allowed = await run(secrets);
+    assert.equal(allowed.failure, undefined);
+    assert.match(allowed.output, /HEALTH_TOKEN: not made, .*\nOPERATOR_TOKEN: will be set with the Worker, from /);
+    assert.equal(readFileSync(file, "utf8"), lines.join(""));
+    simulateEarlierDeployment(cloudflare);
+    assert.doesNotMatch((await run(secrets)).output, /made|set/);
+  });
+
   void test("a shard that was added gets its database and its schema, and the others stay", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
@@ -182,13 +202,14 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const titles = dry.output.split("\n").filter((line) => /^[A-Z]/.test(line) && !line.startsWith("This was"));
     assert.deepEqual(titles, [
       "Account",
+      "Region",
       "Check",
+      "Secrets",
       "Build",
       "Vectorize",
       "Queues",
       "D1 databases",
       "Migrations",
-      "Secrets",
       "Deploy",
       "Smoke test",
     ]);

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { isRegion, REGIONS } from "../../src/platform/db/regions.ts";
 import { UserError, withUsage } from "../shared/cli.ts";
 import type { CloudflareApi } from "./api.ts";
 import type { Project } from "./project.ts";
@@ -21,6 +22,11 @@ export interface Deployment {
   url: string | undefined;
   /** Prints the state of a thing. */
   say: (thing: string, state: string) => void;
+}
+
+/** Whether a runner of a CI service runs this, whose files are deleted after the run. */
+export function isOnCi({ wrangler }: Deployment): boolean {
+  return !["", "0", "false"].includes(wrangler.env["CI"] ?? "");
 }
 
 /** A run that has done nothing yet. */
@@ -58,7 +64,9 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
   --check          read the account, say what is missing in it, and do nothing
   --skip-check     deploy although the check finds something missing
   --take-domain NAME  take over a domain that has DNS records or belongs to another Worker
-  --without metrics  deploy without Analytics Engine
+  --region NAME    where the first deployment puts the data: ${REGIONS.join(", ")}
+  --anywhere       the first deployment puts the data in no region
+  --without metrics  deploy without Analytics Engine, from now on: take it out of the configuration
   --dry-run        say what would be done, and do nothing; without an account, as for an empty one
   --remove         list what the account has of this deployment
   --remove --name WORKER  delete it; with --with-data the data of workspaces too
@@ -84,6 +92,8 @@ export function parseOptions(args: readonly string[]) {
     name: { type: "string" },
     "with-data": { type: "boolean", default: false },
     "take-domain": { type: "string", multiple: true },
+    region: { type: "string" },
+    anywhere: { type: "boolean", default: false },
     without: { type: "string" },
     "new-environment": { type: "string" },
     help: { type: "boolean", short: "h", default: false },
@@ -99,6 +109,7 @@ export function parseOptions(args: readonly string[]) {
     "with-data": withData,
     "take-domain": takeDomain,
     "new-environment": newEnvironment,
+    region,
     without,
     wait,
     ...others
@@ -106,6 +117,8 @@ export function parseOptions(args: readonly string[]) {
   const waitSeconds = wait === undefined ? undefined : Number(wait);
   if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${wait}".`);
   if (others.url !== undefined && !URL.canParse(others.url)) throw new UserError(`--url takes a URL, not "${others.url}".`);
+  if (region !== undefined && !isRegion(region)) throw new UserError(`--region takes one of ${REGIONS.join(", ")}, not "${region}".`);
+  if (region !== undefined && others.anywhere) throw new UserError("--region and --anywhere contradict each other: say one of them.");
   if (without !== undefined && without !== "metrics") throw new UserError(`--without takes "metrics", not "${without}".`);
-  return { ...others, dryRun, skipCheck, withData, takeDomain, newEnvironment, waitSeconds, metrics: without === undefined };
+  return { ...others, dryRun, skipCheck, withData, takeDomain, newEnvironment, region, waitSeconds, metrics: without === undefined };
 }

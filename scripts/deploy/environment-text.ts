@@ -45,6 +45,30 @@ export function environmentText(toml: string, from: string, to: string): string 
   return `\n# --- ${to}: ${from} with names of its own ---\n${copied.join("\n").trimEnd()}\n`;
 }
 
+/** Returns the text of wrangler.toml in which a variable of an environment has this value; unchanged if there is no table of variables. */
+export function withVariable(toml: string, environment: string, name: string, value: string): string {
+  const lines = toml.split("\n");
+  const start = lines.findIndex((line) => HEADER.exec(line)?.[1] === `env.${environment}.vars`);
+  if (start === -1) return toml;
+  const end = lines.findIndex((line, at) => at > start && HEADER.test(line));
+  const isSet = new RegExp(`^\\s*${name}\\s*=`);
+  const at = lines.findIndex((line, index) => index > start && (end === -1 || index < end) && isSet.test(line));
+  if (at === -1) lines.splice(start + 1, 0, `${name} = "${value}"`);
+  else lines[at] = `${name} = "${value}"`;
+  return lines.join("\n");
+}
+
+/** Returns the text of wrangler.toml in which every table of this name is a comment. */
+export function withoutTables(toml: string, name: string): string {
+  let isInside = false;
+  const lines = toml.split("\n").map((line) => {
+    const header = HEADER.exec(line)?.[1];
+    if (header !== undefined) isInside = header === name;
+    return isInside && line.trim() !== "" && !COMMENT.test(line) ? `# ${line}` : line;
+  });
+  return lines.join("\n");
+}
+
 /** The path of a table within an environment, empty for the environment itself; undefined for a table that is not copied. */
 function tableOf(header: string, environment: string): string | undefined {
   if (header === `env.${environment}`) return "";

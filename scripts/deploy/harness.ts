@@ -145,6 +145,8 @@ export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {})
     deploy: (...more: string[]) => runCommand([...flags, `--url=${url}`, ...more], own),
     /** Runs some of its steps alone, for an account that is logged in. */
     run: (...steps: Step[]) => runSome(steps, flags, { ...own, ...QUIET }),
+    /** The same with further flags. */
+    runWith: (more: string[], ...steps: Step[]) => runSome(steps, [...flags, ...more], { ...own, ...QUIET }),
   };
 }
 

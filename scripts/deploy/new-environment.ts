@@ -1,8 +1,7 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, extname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { ROOT, UserError } from "../shared/cli.ts";
+import { rawConfigOf, rewriteConfig } from "./config-file.ts";
 import type { Options } from "./deployment.ts";
 import { environmentText } from "./environment-text.ts";
 import { type Project, readProject } from "./project.ts";
@@ -19,30 +18,20 @@ const MAX_NAME = 63;
 export function writeNewEnvironment({ config, env, newEnvironment: name = "" }: Options): string {
   const path = resolve(ROOT, config ?? "wrangler.toml");
   if (!NAME.test(name)) throw new UserError(`--new-environment takes up to 20 letters a to z, digits and dashes, not "${name}".`);
-  if (extname(path) !== ".toml") throw new UserError(`--new-environment writes TOML, and ${path} is not: copy the environment by hand.`);
   const source = readProject({ config: path, env });
   const before = rawConfigOf(path);
   if (before.env?.[name] !== undefined) throw new UserError(`${path} has an environment ${name}. Choose another name.`);
-  const toml = readFileSync(path, "utf8");
-  const draft = join(dirname(path), `.wrangler-new-environment-${process.pid}.toml`);
-  try {
-    writeFileSync(draft, `${toml.trimEnd()}\n${environmentText(toml, env, name)}`);
+  const rewrite = (toml: string) => `${toml.trimEnd()}\n${environmentText(toml, env, name)}`;
+  return rewriteConfig(path, "copy the environment by hand", rewrite, (draft) => {
     const { [name]: _, ...others } = rawConfigOf(draft).env ?? {};
-    if (!isDeepStrictEqual(others, { ...before.env }))
+    if (!isDeepStrictEqual(others, before.env))
       throw new UserError(`${path} cannot be copied line by line: copy the environment by hand.`);
     const made = readProject({ config: draft, env: name });
     const problem = sharingProblem(source, made);
     if (problem !== undefined) throw new UserError(`${problem} Nothing was written: copy the environment by hand.`);
-    renameSync(draft, path);
     return `${path} has the environment ${name}: ${namesOf(made).join(", ")}.
 It has no routes, and the variables of ${env}. Read it, commit it, and deploy it: \`npm run deploy -- --env ${name}\``;
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
-
-function rawConfigOf(path: string): { env?: Record<string, unknown> } {
-  return readRawConfig({ config: path }).rawConfig as { env?: Record<string, unknown> };
+  });
 }
 
 /** Returns the reason why the copy cannot be deployed beside the environment that it was copied from; undefined if it can. */

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { configProblems, shardRegions } from "../../src/platform/config.ts";
 import type { Region } from "../../src/platform/db/regions.ts";
@@ -90,15 +90,21 @@ interface RawDatabase {
   migrations_table?: string;
 }
 
+/** The number of the shard that a binding of the configuration names; undefined if it names none. */
+export function shardNumber(binding: string): number | undefined {
+  return SHARDS.get(binding);
+}
+
 /**
  * Reads an environment of the configuration as wrangler does.
+ * @param options.metrics false reads it without Analytics Engine.
  * @throws UserError with every problem that would keep the deployment from working.
  */
 export function readProject(options: { config?: string | undefined; env: string; metrics?: boolean }): Project {
-  const original = resolve(ROOT, options.config ?? "wrangler.toml");
-  const path = options.metrics === false ? withoutMetrics(original, options.env) : original;
+  const path = resolve(ROOT, options.config ?? "wrangler.toml");
   const config: RawConfig = readConfig({ config: path, env: options.env }, { hideWarnings: true });
   const { producers = [], consumers = [] } = config.queues;
+  const datasets = options.metrics === false ? [] : (config.analytics_engine_datasets ?? []);
   const named = [...producers.map(({ queue }) => queue), ...consumers.flatMap(({ queue, dead_letter_queue: dead }) => [queue, dead])];
   const project: Project = {
     config: path,
@@ -112,13 +118,13 @@ export function readProject(options: { config?: string | undefined; env: string;
     queues: [...new Set(named.filter((queue) => queue !== undefined))],
     indexes: config.vectorize.map(({ index_name: name }) => name),
     buckets: (config.r2_buckets ?? []).flatMap(({ bucket_name: name }) => name ?? []),
-    datasets: (config.analytics_engine_datasets ?? []).flatMap(({ dataset }) => dataset ?? []),
+    datasets: datasets.flatMap(({ dataset }) => dataset ?? []),
     hosts: (config.routes ?? []).map(hostOf),
     customDomains: (config.routes ?? []).filter((route) => typeof route !== "string" && route.custom_domain).map(hostOf),
     isOnWorkersDev: config.workers_dev,
     uses: {
       ai: config.ai !== undefined,
-      metrics: (config.analytics_engine_datasets ?? []).length > 0,
+      metrics: datasets.length > 0,
       mail: (config.send_email ?? []).length > 0,
     },
     dimensions: dimensionsOf(config.vars),
@@ -126,16 +132,6 @@ export function readProject(options: { config?: string | undefined; env: string;
   const problems = findProblems(project);
   if (problems.length > 0) throw new UserError(`${path} [env.${options.env}]:\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
   return project;
-}
-
-/** Writes the configuration without Analytics Engine into the same folder, since its paths are relative. The file is removed on exit. */
-function withoutMetrics(original: string, env: string): string {
-  const { rawConfig } = readRawConfig({ config: original });
-  const path = join(dirname(original), `.wrangler-without-metrics-${process.pid}.json`);
-  process.once("exit", () => rmSync(path, { force: true }));
-  const { analytics_engine_datasets: _, ...own } = rawConfig.env?.[env] ?? {};
-  writeFileSync(path, JSON.stringify({ ...rawConfig, env: { ...rawConfig.env, [env]: own } }));
-  return path;
 }
 
 /** The host of a route's pattern, such as `api.example.com` and `*.example.com/*`. */
@@ -151,7 +147,7 @@ function databaseOf(database: RawDatabase, directory: string, regions: ReadonlyM
   return {
     binding: database.binding,
     name: database.database_name ?? "",
-    region: regions.get(SHARDS.get(database.binding) ?? -1),
+    region: regions.get(shardNumber(database.binding) ?? -1),
     id: typeof database.database_id === "string" ? database.database_id : undefined,
     ledger: database.migrations_table ?? "d1_migrations",
     migrationsDirectory: migrations,

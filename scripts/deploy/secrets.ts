@@ -1,8 +1,9 @@
-import { dirname, join, relative } from "node:path";
-import { ROOT, UserError } from "../shared/cli.ts";
+import { dirname, join } from "node:path";
+import { UserError } from "../shared/cli.ts";
 import { randomSecret, readDevVars, setDevVars } from "../shared/dev-vars.ts";
 import { required } from "./api.ts";
-import type { Deployment, Step } from "./deployment.ts";
+import { shown } from "./config-file.ts";
+import { type Deployment, isOnCi, type Step } from "./deployment.ts";
 import { findValueProblems, type Project } from "./project.ts";
 
 /** Secrets that the service works without. They are made with the required ones. */
@@ -20,15 +21,26 @@ export const secrets: Step = {
     const present = await listSecrets(deployment);
     const file = secretsFile(project);
     const kept = readDevVars(file);
+    const cannotMake = isOnCi(deployment);
+    const unmade: string[] = [];
     for (const name of [...project.secrets, ...OPTIONAL_SECRETS]) {
       if (present.has(name)) say(name, "exists");
       else if (options.dryRun)
         say(name, `would set${api ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
-      else deployment.missingSecrets[name] = kept[name] || randomSecret();
+      else if (kept[name]) deployment.missingSecrets[name] = kept[name];
+      else if (!cannotMake) deployment.missingSecrets[name] = randomSecret();
+      else if (OPTIONAL_SECRETS.includes(name))
+        say(name, "not made, since a CI runner would lose it; a deployment from your machine makes it");
+      else unmade.push(name);
     }
+    if (unmade.length > 0) throw new UserError(lossOf(unmade, file));
     keep(deployment, file, kept);
   },
 };
+
+function lossOf(names: string[], file: string): string {
+  return `the Worker lacks ${names.join(", ")}, and a CI runner would lose what it makes. Make the first deployment from your machine, or write them into ${shown(file)} in the job, from where you keep secrets.`;
+}
 
 /** Stores the new secrets, and then names them. */
 function keep({ project, missingSecrets, say }: Deployment, file: string, kept: NodeJS.Dict<string>): void {
@@ -74,9 +86,4 @@ export function secretsNotice({ project, missingSecrets }: Deployment): string |
   if (names.length === 0) return undefined;
   return `In ${shown(secretsFile(project))}, readable by you alone: ${names.join(", ")}. Put what is in it where you keep secrets, and delete it:
 Cloudflare shows no secret again, and without ENCRYPTION_KEY what the service stored encrypted is lost.`;
-}
-
-function shown(path: string): string {
-  const inside = relative(ROOT, path);
-  return inside.startsWith("..") ? path : inside;
 }

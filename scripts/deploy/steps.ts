@@ -12,6 +12,7 @@ import { databases, migrations } from "./databases.ts";
 import { type Deployment, type Options, type Step, WAIT_SECONDS } from "./deployment.ts";
 import { removal } from "./remove.ts";
 import { answerFromText } from "./question.ts";
+import { region } from "./region.ts";
 import { queues, vectors } from "./resources.ts";
 import { operatorToken, secrets } from "./secrets.ts";
 import { type Ran, WranglerError } from "./wrangler.ts";
@@ -170,11 +171,11 @@ async function ask(url: URL): Promise<string> {
   }
 }
 
-/** The steps of a run. A whole deployment creates what the Worker needs before the Worker. */
+/** The steps of a run. A whole deployment asks for what it cannot make before it creates anything, and creates the Worker last. */
 export function stepsFor({ check: isCheck, remove: isRemoval }: Options): readonly Step[] {
   if (isRemoval) return [account, removal];
-  if (isCheck) return [account, check];
-  return [account, check, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
+  if (isCheck) return [account, region, check];
+  return [account, region, check, secrets, build, vectors, queues, databases, migrations, deploy, smoke];
 }
 
 /** Runs steps up to the first that fails. Returns what failed and what to do, or undefined if all succeeded. */
