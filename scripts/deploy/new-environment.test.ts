@@ -33,7 +33,10 @@ void test("a new environment has all of production under names of its own, and t
   assert.equal(staging!.worker, "staging-support-agent-service");
   assert.deepEqual(staging!.queues, prefixed(production!.queues));
   assert.deepEqual(staging!.indexes, prefixed(production!.indexes));
-  assert.deepEqual(staging!.datasets, ["staging_support_agent"]);
+  assert.deepEqual(
+    staging!.datasets,
+    production!.datasets.map((name) => `staging_${name}`),
+  );
   assert.deepEqual(
     staging!.databases.map(({ name }) => name),
     prefixed(production!.databases.map(({ name }) => name)),

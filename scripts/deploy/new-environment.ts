@@ -24,8 +24,7 @@ export function writeNewEnvironment({ config, env, newEnvironment: name = "" }: 
   const rewrite = (toml: string) => `${toml.trimEnd()}\n${environmentText(toml, env, name)}`;
   return rewriteConfig(path, "copy the environment by hand", rewrite, (draft) => {
     const { [name]: _, ...others } = rawConfigOf(draft).env ?? {};
-    if (!isDeepStrictEqual(others, before.env))
-      throw new UserError(`${path} cannot be copied line by line: copy the environment by hand.`);
+    if (!isDeepStrictEqual(others, before.env)) throw new UserError(`${path} cannot be copied line by line: copy the environment by hand.`);
     const made = readProject({ config: draft, env: name });
     const problem = sharingProblem(source, made);
     if (problem !== undefined) throw new UserError(`${problem} Nothing was written: copy the environment by hand.`);
