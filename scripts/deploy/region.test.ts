@@ -15,7 +15,7 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
     assert.equal(code, 1);
     assert.match(
       output,
-      /Region failed: where is the data of this deployment to be\? It cannot be moved later[\s\S]*--region eu [\s\S]*--anywhere/,
+      /Region failed: where should the data of this deployment be\? It cannot be moved later[\s\S]*--region eu [\s\S]*--anywhere/,
     );
     assert.deepEqual([cloudflare.changes(), existsSync(join(directory, ".secrets.production"))], [[], false]);
     for (const flag of ["--check", "--dry-run"]) {

@@ -28,7 +28,7 @@ export const region: Step = {
     if (options.region !== undefined) return choose(deployment, options.region);
     if (options.anywhere) return say("anywhere", "the first deployment decides this for good");
     if (options.dryRun || options.check || (api && !found)) return say("not chosen", `a first deployment needs one of\n${FLAGS}`);
-    throw new UserError(`where is the data of this deployment to be? It cannot be moved later. Say it with one of\n${FLAGS}`);
+    throw new UserError(`where should the data of this deployment be? It cannot be moved later. Add one of these flags:\n${FLAGS}`);
   },
 };
 
