@@ -3,6 +3,7 @@ import { newDeployment, parseOptions, USAGE } from "./deploy/deployment.ts";
 import { removeMetrics } from "./deploy/metrics.ts";
 import { writeNewEnvironment } from "./deploy/new-environment.ts";
 import { readProject } from "./deploy/project.ts";
+import { rollBack } from "./deploy/rollback.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, stepsFor } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
@@ -15,6 +16,7 @@ await runMain(async () => {
   const options = parseOptions(process.argv.slice(2));
   if (options.help) return console.log(USAGE);
   if (options.newEnvironment !== undefined) return console.log(writeNewEnvironment(options));
+  if (options.rollback !== undefined) return rollBack({ ...options, rollback: options.rollback });
   const isDeployment = !options.dryRun && !options.check && !options.remove;
   const removed = options.metrics || !isDeployment ? undefined : removeMetrics(options);
   if (removed !== undefined) console.log(removed);

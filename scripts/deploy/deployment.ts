@@ -71,6 +71,7 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
   --remove         list what the account has of this deployment
   --remove --name WORKER  delete it; with --with-data the data of workspaces too
   --new-environment NAME  write an environment into the configuration: a copy with names of its own
+  --rollback COMMIT  deploy an earlier commit or tag with the configuration of today
   --url URL        where the service answers, where wrangler does not say it
   --wait SECONDS   how long it may take to answer (${WAIT_SECONDS.known}; the first time ${WAIT_SECONDS.new})
   --env NAME       the environment of the configuration (production)
@@ -96,6 +97,7 @@ export function parseOptions(args: readonly string[]) {
     anywhere: { type: "boolean", default: false },
     without: { type: "string" },
     "new-environment": { type: "string" },
+    rollback: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
     url: { type: "string" },
     wait: { type: "string" },
