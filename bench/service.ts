@@ -115,18 +115,13 @@ export function createSecrets() {
 /**
  * Serves a build in a workerd process of its own.
  * @param state the folder of its storage, where a second start finds it again; else a temporary one, which `close` removes.
+ * @param front answers the requests instead, and calls the Durable Objects of `build`, which also handles the queues.
  */
-export async function startWorker(build: Build, bindings: Record<string, string>, state?: string): Promise<RunningWorker> {
+export async function startWorker(build: Build, bindings: Record<string, string>, state?: string, front?: Build): Promise<RunningWorker> {
   const name = build.script.replace(/\.js$/, "");
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(build.config);
-  // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
-  delete workerOptions["assets"];
   const port = await freePort();
-  const files = await readdir(build.directory, { recursive: true });
-  const modulesOf = <Type extends string>(type: Type, ending: string) =>
-    files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
-  const chunks = modulesOf("ESModule", ".js").filter(({ path }) => path.includes(CHUNKS));
-  const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin"), ...modulesOf("CompiledWasm", ".wasm")];
+  const sockets = { unsafeDirectSockets: [{ host: "127.0.0.1", port }] };
+  const options = { ...(await optionsOf(build, bindings)), name };
   const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -134,17 +129,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
       logRequests: false,
       ...(state !== undefined && { resourcePersistencePath: state }),
       handleStructuredLogs: ({ message }) => served.onLog?.(message),
-      workers: [
-        {
-          ...workerOptions,
-          name,
-          ...(build.hasEncoder && { serviceBindings: { ASSETS: { disk: { path: ROOT } } } }),
-          bindings: Object.assign({}, workerOptions.bindings, bindings),
-          modulesRoot: build.directory,
-          modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...imported],
-          unsafeDirectSockets: [{ host: "127.0.0.1", port }],
-        },
-      ],
+      workers: front ? [options, { ...asFront(await optionsOf(front, bindings), name), ...sockets }] : [{ ...options, ...sockets }],
     }),
   );
   await miniflare.ready;
@@ -154,6 +139,31 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   const worker = await miniflare.getWorker(name);
   const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
   return Object.assign(served, { databaseBytes, sweep, close: () => miniflare.dispose() });
+}
+
+async function optionsOf(build: Build, bindings: Record<string, string>) {
+  const { workerOptions } = unstable_getMiniflareWorkerOptions(build.config);
+  // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
+  delete workerOptions["assets"];
+  const files = await readdir(build.directory, { recursive: true });
+  const modulesOf = <Type extends string>(type: Type, ending: string) =>
+    files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
+  const chunks = modulesOf("ESModule", ".js").filter(({ path }) => path.includes(CHUNKS));
+  const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin"), ...modulesOf("CompiledWasm", ".wasm")];
+  return {
+    ...workerOptions,
+    ...(build.hasEncoder && { serviceBindings: { ASSETS: { disk: { path: ROOT } } } }),
+    bindings: Object.assign({}, workerOptions.bindings, bindings),
+    modulesRoot: build.directory,
+    modules: [{ type: "ESModule" as const, path: join(build.directory, build.script) }, ...imported],
+  };
+}
+
+/** Gives a worker the Durable Objects of another one, and no queues to consume. */
+function asFront(options: Awaited<ReturnType<typeof optionsOf>>, scriptName: string) {
+  const { durableObjects: own = {} } = options as { durableObjects?: Record<string, { className: string }> };
+  const durableObjects = Object.fromEntries(Object.entries(own).map(([binding, { className }]) => [binding, { className, scriptName }]));
+  return { ...options, name: `${scriptName}-front`, durableObjects, queueConsumers: {} };
 }
 
 /** Creates our tables, unless they are there. The floor has them too, so that its rows cost the same indexes and triggers. */

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseSync } from "oxc-parser";
-import { unstable_readConfig as readConfig } from "wrangler";
+import { objectClasses } from "./shared/object-classes.ts";
 
 /*
  * `npm run check:floors`: draws the folder graph of src/ from its imports and from its calls of Durable Objects, and fails on
@@ -45,17 +45,8 @@ interface Edge {
   imported: string;
 }
 
-/** The files of the Durable Objects' classes, by the names of their bindings: src/index.ts exports each class from its file. */
-const CLASS_FILES = new Map<string, string>(
-  readConfig({ config: "wrangler.toml" }, { hideWarnings: true }).durable_objects.bindings.map(
-    ({ name, class_name: className }: { name: string; class_name: string }) => {
-      const { module } = parseSync("src/index.ts", readFileSync("src/index.ts", "utf8"));
-      const exported = module.staticExports.flatMap(({ entries }) => entries).find((entry) => entry.exportName.name === className);
-      if (!exported?.moduleRequest) throw new Error(`src/index.ts does not export ${className} from its file`);
-      return [name, join("src", exported.moduleRequest.value)];
-    },
-  ),
-);
+/** The files of the Durable Objects' classes, by the names of their bindings. */
+const CLASS_FILES = new Map(objectClasses().map(({ binding, file }) => [binding, file]));
 
 /** The calls of objects through `env.<binding>`. */
 function callsOf(file: string, source: string): Edge[] {
