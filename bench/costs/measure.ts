@@ -1,6 +1,7 @@
 import { type PreparedRequest, send } from "../load.ts";
 import { mean, workerdCpuMs } from "../measure.ts";
 import { seed, type Seed } from "../seed.ts";
+import { addTexts } from "../tenant.ts";
 import { buildVariant, linesDuring, type LogLine, type RunningService, type RunningWorker, withService } from "../service.ts";
 import { startCountingModel } from "../stand-ins/counting-model.ts";
 import { type Receiver, startReceiver } from "../stand-ins/receiver.ts";
@@ -14,6 +15,8 @@ export interface Measurements {
   further: Usage;
   /** What one webhook adds to a reply of the team: the event, its delivery, and the record of both. */
   event: Usage;
+  /** Ten thousand characters of text that an agent learns. */
+  text: Usage;
   /** The tokens that the model reads for a question, four characters each. */
   promptTokens: number;
   /** What a conversation of one question adds to its database, and what each further question adds. */
@@ -27,8 +30,11 @@ export interface Measurements {
 
 /** Enough requests for the growth of a database in pages of 4 KB to be exact. */
 const ASKS = 300;
+const TEXTS = 20;
 const EVENTS = 100;
-const CHARACTERS_A_TOKEN = 4;
+export const CHARACTERS_A_TOKEN = 4;
+/** A long page of a help center. */
+export const TEXT_CHARACTERS = 10_000;
 /** What a request leaves behind to do comes after its response. */
 const SETTLE_MS = 1_500;
 
@@ -44,7 +50,8 @@ export async function measure(): Promise<Measurements> {
       model.prompts.length = 0;
       const asked = await measureAsks(service, filled);
       const promptTokens = mean(model.prompts) / CHARACTERS_A_TOKEN;
-      return { ...asked, ...(await measureEvents(service, receiver)), promptTokens, sweep };
+      const text = await measureTexts(service, filled);
+      return { ...asked, ...(await measureEvents(service, receiver)), text, promptTokens, sweep };
     });
   } finally {
     await Promise.all([receiver.close(), model.close()]);
@@ -57,6 +64,20 @@ async function measureAsks(worker: RunningWorker, { ask: request }: Seed) {
   const [ask, conversationBytes] = await average(worker, ASKS, () => send(worker.port, request));
   const [further, questionBytes] = await average(worker, ASKS, () => send(worker.port, more));
   return { ask, further, conversationBytes, questionBytes };
+}
+
+async function measureTexts(worker: RunningWorker, { scratchAgentId, ...tenant }: Seed): Promise<Usage> {
+  const sentence = "A parcel that is returned within fourteen days of its delivery is paid back. ";
+  let at = 0;
+  const learn = () => addTexts(tenant, scratchAgentId, [{ name: `Page ${at++}`, text: textOf(sentence) }]);
+  return (await average(worker, TEXTS, learn))[0];
+}
+
+function textOf(sentence: string): string {
+  const count = Math.ceil(TEXT_CHARACTERS / sentence.length);
+  return Array.from({ length: count }, (_, number) => `${number}. ${sentence}`)
+    .join("")
+    .slice(0, TEXT_CHARACTERS);
 }
 
 /** Measures a reply of the team with one endpoint listening, less the same without. */
@@ -104,6 +125,9 @@ async function average(worker: RunningWorker, times: number, operation: () => Pr
     objectRequest: objectHops / times,
     objectRowRead: read / times,
     objectRowWritten: written / times,
+    // Each line of the log has a data point.
+    logEvent: lines.length / times,
+    dataPoint: lines.length / times,
   };
   return [usage, ((await worker.databaseBytes()) - startBytes) / times];
 }

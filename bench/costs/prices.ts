@@ -20,6 +20,12 @@ export const PRICES = {
   queueOperation: 0.4 / 1e6,
   // https://developers.cloudflare.com/workers-ai/platform/pricing/
   neuron: 0.011 / 1e3,
+  // https://developers.cloudflare.com/workers/observability/logs/workers-logs/#pricing
+  logEvent: 0.6 / 1e6,
+  // https://developers.cloudflare.com/analytics/analytics-engine/pricing/
+  dataPoint: 0.25 / 1e6,
+  // https://developers.cloudflare.com/email-service/platform/pricing/
+  mail: 0.35 / 1e3,
 } as const;
 
 export type Item = keyof typeof PRICES;
@@ -40,6 +46,9 @@ export const INCLUDED: { what: string; amount: string }[] = [
   { what: "Queue operations", amount: "1 million" },
   { what: "Vectorize dimensions queried / stored", amount: "50 million / 10 million, then $0.05 per 100 million stored" },
   { what: "Workers AI", amount: "10,000 neurons a day" },
+  { what: "Log events", amount: "20 million" },
+  { what: "Data points of Analytics Engine", amount: "10 million" },
+  { what: "Outgoing mails", amount: "3,000" },
 ];
 
 /** The neurons for a million tokens of the default models (src/models). */

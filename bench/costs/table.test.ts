@@ -28,6 +28,7 @@ void test("every plan has its row, those without webhooks without events", () =>
     ask: {},
     further: {},
     event: {},
+    text: { d1RowWritten: 100 },
     promptTokens: 0,
     conversationBytes: 1,
     questionBytes: 1,
@@ -35,6 +36,8 @@ void test("every plan has its row, those without webhooks without events", () =>
     sweep,
   };
   const text = formatReport(createReport(measured));
+  // 1 agent with 10 MB: a thousand texts, each of which writes 100 rows, 6 queue operations and 2,500 tokens of vectors.
+  assert.match(text, /\| free \| 100 \| 0 \|.*\| \$0\.13 \|\n/);
   assert.match(text, /\| free \| 100 \| 0 \|/);
   assert.match(text, /\| starter \| 2,000 \| 0 \|/);
   assert.match(text, /\| pro \| 10,000 \| 20,000 \|/);

@@ -1,7 +1,7 @@
 import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
 import type { Report, Table } from "../report.ts";
-import type { Measurements } from "./measure.ts";
+import { CHARACTERS_A_TOKEN, type Measurements, TEXT_CHARACTERS } from "./measure.ts";
 import { INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES, type Usage, VECTORIZE_QUERY } from "./prices.ts";
 
 // What cannot be measured without the network, and is assumed.
@@ -36,6 +36,12 @@ export function usageOfEvent(measured: Usage): Usage {
   return { ...measured, queueOperation: 3 };
 }
 
+/** Returns what ten thousand characters of text use once, with their vectors, or a page of a website, which takes a message more. */
+export function usageOfText(measured: Usage): Usage {
+  const neuron = ((TEXT_CHARACTERS / CHARACTERS_A_TOKEN) * NEURONS_A_MILLION.embedding) / 1e6;
+  return { ...measured, queueOperation: 3 * 2, neuron };
+}
+
 /** Returns the price in dollars, beyond what the plan includes. */
 export function priceOf(usage: Usage): number {
   return Object.entries(usage).reduce((sum, [item, amount]) => sum + amount * PRICES[item as Item], 0);
@@ -52,6 +58,9 @@ const LABELS: Record<Item, string> = {
   objectRowWritten: "Durable Object rows written",
   queueOperation: "Queue operations",
   neuron: "Workers AI neurons",
+  logEvent: "Log events",
+  dataPoint: "Data points of Analytics Engine",
+  mail: "Outgoing mails",
 };
 
 /** Reports what a question and an event cost, what each plan costs when all of its messages are used, and the standing costs. */
@@ -59,7 +68,7 @@ export function createReport(measurements: Measurements): Report {
   const [ask, event] = [usageOfAsk(measurements.ask, measurements.promptTokens), usageOfEvent(measurements.event)];
   const included = INCLUDED.map(({ what, amount }) => `${what} ${amount}`).join("; ");
   return {
-    tables: [itemTable(ask, event), planTable(ask, event)],
+    tables: [itemTable(ask, event), planTable(ask, event, usageOfText(measurements.text))],
     notes: [...standingCosts(measurements), `Included in the $5 of the Workers Paid plan each month: ${included}.`],
     data: measurements,
   };
@@ -76,7 +85,8 @@ function itemTable(ask: Usage, event: Usage): Table {
       "cost of events": eventsCost,
     };
   };
-  const items = (Object.keys(LABELS) as Item[]).map((item) =>
+  const used = (Object.keys(LABELS) as Item[]).filter((item) => ask[item] || event[item]);
+  const items = used.map((item) =>
     row(LABELS[item], (usage) => {
       const amount = (usage[item] ?? 0) * THOUSAND;
       return amount === 0 ? ["", ""] : [count(amount), dollars(amount * PRICES[item])];
@@ -85,9 +95,9 @@ function itemTable(ask: Usage, event: Usage): Table {
   return [...items, row("**all**", (usage) => ["", `**${dollars(priceOf(usage) * THOUSAND)}**`])];
 }
 
-function planTable(ask: Usage, event: Usage): Table {
+function planTable(ask: Usage, event: Usage, text: Usage): Table {
   return PLAN_NAMES.map((plan) => {
-    const { messages, webhooks } = limitsOf(plan, {});
+    const { agents, knowledge_mb_per_agent: megabytes, messages, webhooks } = limitsOf(plan, {});
     const events = webhooks ? messages * EVENTS_A_QUESTION : 0;
     const model = messages * (ask.neuron ?? 0) * PRICES.neuron;
     const all = messages * priceOf(ask) + events * priceOf(event);
@@ -99,17 +109,20 @@ function planTable(ask: Usage, event: Usage): Table {
       "everything else": dollars(all - model),
       "total a month": dollars(all),
       "per 1,000 questions": dollars((all / messages) * THOUSAND),
+      "all of its knowledge, once": dollars(agents * megabytes * (1e6 / TEXT_CHARACTERS) * priceOf(text)),
     };
   });
 }
 
-function standingCosts({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens }: Measurements): string[] {
+function standingCosts({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens, text }: Measurements): string[] {
   const rows = sweep.rowsRead * MONTHLY_MINUTES;
   const price = rows * PRICES.d1RowRead + MONTHLY_MINUTES * PRICES.workerRequest;
   return [
     `A question gives the model ${count(promptTokens)} tokens to read; ${ANSWER_TOKENS} to write are assumed, in ${ANSWER_SECONDS} s.`,
     `A conversation of one question adds ${count(conversationBytes)} bytes to its database, each further question ${count(questionBytes)}; an event, for as long as the log is kept, ${count(eventBytes)}.`,
     `An agent with more vectors than fit its own object asks Vectorize: ${dollars(VECTORIZE_QUERY * THOUSAND)} more for 1,000 asks.`,
+    `A text of ${count(TEXT_CHARACTERS)} characters, or a page of a website of that length, costs ${dollars(priceOf(usageOfText(text)) * THOUSAND)} for 1,000 of them, of which ${dollars((usageOfText(text).neuron ?? 0) * PRICES.neuron * THOUSAND)} are for vectors.`,
+    `1,000 outgoing mails cost ${dollars(PRICES.mail * THOUSAND)}.`,
     `The cron, each minute and for each database: ${sweep.d1Trips} trip and ${count(sweep.rowsRead)} rows, ${dollars(price)} a month.`,
   ];
 }

@@ -68,11 +68,23 @@ before(async () => {
   await run("npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, packed.filename)], folder);
 });
 
-void test("the package contains what is built, its README and its package.json", () => {
+void test("the package contains what is built, its README, its licence and its package.json", () => {
   const namesIn = (sources: string) => globSync("*.ts", { cwd: join(ROOT, sources) }).map((name) => basename(name, ".ts"));
   const built = namesIn("client").flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
   const commands = namesIn("client/cli").map((name) => `dist/cli/${name}.js`);
-  assert.deepEqual(packed.files.map(({ path }) => path).toSorted(), ["README.md", ...built, ...commands, "package.json"].toSorted());
+  assert.deepEqual(
+    packed.files.map(({ path }) => path).toSorted(),
+    ["LICENSE", "README.md", ...built, ...commands, "package.json"].toSorted(),
+  );
+});
+
+void test("the package can be published, for everybody", async () => {
+  // A registry that answers nothing shows that a dry run asks none.
+  const args = ["publish", "--dry-run", "--json", "--ignore-scripts", "--registry=http://127.0.0.1:9/", "--fetch-retries=0"];
+  const published = JSON.parse(await run("npm", args, join(ROOT, "client"))) as { id: string };
+  assert.match(JSON.stringify(published), /@support-agent\/client/);
+  const { publishConfig } = JSON.parse(readFileSync(join(ROOT, "client/package.json"), "utf8")) as { publishConfig: unknown };
+  assert.deepEqual(publishConfig, { access: "public" });
 });
 
 void test("a program in plain JavaScript asks, streams, pages and verifies a webhook", async () => {
