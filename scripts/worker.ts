@@ -65,8 +65,16 @@ export async function buildWorker(folder = FOLDER): Promise<Metafile> {
   return metafile;
 }
 
+/** Set by `npm run deploy` for the commands of wrangler that it runs. */
+export const DEPLOY_VARIABLE = "SUPPORT_AGENT_DEPLOY";
+
 if (import.meta.main) {
   await runMain(async () => {
+    // There, wrangler gives any configuration the name of the connected Worker.
+    if (process.env["WORKERS_CI"] && !process.env[DEPLOY_VARIABLE])
+      throw new UserError(
+        "Workers Builds would replace the Worker by the development configuration. Enter `npm run deploy` as the deploy command.",
+      );
     const { outputs } = await buildWorker();
     const modules = Object.keys(outputs).filter((path) => path.endsWith(".js"));
     console.log(`Built dist/worker: ${modules.length} modules.`);

@@ -37,7 +37,7 @@ export function usageOfEvent(measured: Usage): Usage {
 }
 
 /** Returns what ten thousand characters of text use once, with their vectors, or a page of a website, which takes a message more. */
-export function usageOfText(measured: Usage): Usage {
+function usageOfText(measured: Usage): Usage {
   const neuron = ((TEXT_CHARACTERS / CHARACTERS_A_TOKEN) * NEURONS_A_MILLION.embedding) / 1e6;
   return { ...measured, queueOperation: 3 * 2, neuron };
 }

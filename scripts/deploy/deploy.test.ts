@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseEnv } from "node:util";
+import { ROOT } from "../shared/cli.ts";
 import { databases, migrations } from "./databases.ts";
 import { createHarness, EXISTING_SECRETS, SECOND_SHARD, simulateEarlierDeployment } from "./harness.ts";
 import { vectors } from "./resources.ts";
@@ -225,4 +227,18 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.match((await run(vectors)).failure!, /The index small-chunks has 768 dimensions .* raise VECTORS_ROUND/);
     assert.deepEqual(cloudflare.changes(), []);
   });
+
+  void test("a build of Workers Builds deploys only the Worker that it is connected to", async (t) => {
+    const { cloudflare, ...harness } = await createHarness(t, { WORKERS_CI: "1", WRANGLER_CI_OVERRIDE_NAME: "large" });
+    const { code, output } = await harness.deploy("--anywhere");
+    assert.equal(code, 1);
+    assert.match(output, /Workers Builds deploys the Worker large here, and the environment production is small\./);
+    assert.deepEqual(cloudflare.changes(), []);
+  });
+});
+
+void test("Workers Builds is refused a build outside of npm run deploy", () => {
+  const build = () =>
+    execFileSync(process.execPath, ["scripts/worker.ts"], { cwd: ROOT, env: { ...process.env, WORKERS_CI: "1" }, stdio: "pipe" });
+  assert.throws(build, /Enter `npm run deploy` as the deploy command\./);
 });

@@ -22,6 +22,21 @@ void test("a deployment creates what wrangler.toml lists", () => {
   assert.equal(new Set(project.queues).size, project.queues.length);
 });
 
+void test("a deployment without an environment replaces no environment's Worker", () => {
+  const [development, production] = [undefined, "production"].map((env) =>
+    readConfig({ config: "wrangler.toml", env }, { hideWarnings: true }),
+  );
+  assert.notEqual(development!.name, production!.name);
+});
+
+void test("the workflow of the repository runs scripts that there are", () => {
+  const workflow = readFileSync(".github/workflows/service.yml", "utf8");
+  const scripts = [...workflow.matchAll(/- run: npm run (\S+)/g)].map(([, script]) => script!);
+  const { scripts: known } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+  assert.deepEqual(scripts, ["verify", "deploy"]);
+  for (const script of scripts) assert.ok(known[script], script);
+});
+
 void test("the Worker is uploaded as it was built, with all its modules; another project's is left to wrangler", (t) => {
   assert.deepEqual(readProject({ env: "production" }).workerArgs, ["dist/deployed/index.js", "--no-bundle"]);
   assert.deepEqual(readProject(withMore(t, "")).workerArgs, []);

@@ -29,6 +29,9 @@ const account: Step = {
   next: "Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.",
   run: async (deployment) => {
     const { options, project, say, wrangler } = deployment;
+    const connected = wrangler.env["WRANGLER_CI_OVERRIDE_NAME"];
+    if (connected !== undefined && connected !== project.worker)
+      throw new UserError(`Workers Builds deploys the Worker ${connected} here, and the environment ${project.env} is ${project.worker}.`);
     const { loggedIn, accounts = [] } = await whoami(deployment);
     if (loggedIn) {
       say(accounts.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { WRANGLER_ENV } from "../dev/wrangler.ts";
 import { ROOT, UserError } from "../shared/cli.ts";
+import { DEPLOY_VARIABLE } from "../worker.ts";
 import type { Project } from "./project.ts";
 
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
@@ -56,7 +57,7 @@ export class Wrangler {
    */
   async run(...args: string[]): Promise<Ran> {
     const eventsFile = join(this.directory, `events-${this.#runs++}`);
-    const env = { NODE_COMPILE_CACHE: COMPILED, NO_COLOR: "1", ...this.env, WRANGLER_OUTPUT_FILE_PATH: eventsFile };
+    const env = { NODE_COMPILE_CACHE: COMPILED, NO_COLOR: "1", [DEPLOY_VARIABLE]: "1", ...this.env, WRANGLER_OUTPUT_FILE_PATH: eventsFile };
     const child = spawn(process.execPath, [WRANGLER, ...args, ...this.#flags], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     const events = eventsIn(eventsFile);
