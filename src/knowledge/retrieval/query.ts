@@ -309,12 +309,18 @@ function editDistance(a: string, b: string, limit: number): number {
 
 // --- Follow-up questions ---
 
-/** Pronouns and similar words, and beginnings that continue the question before. */
+/** Pronouns and similar words, and beginnings that leave out what the question before says. */
 const REFERS_BACK =
-  /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:and|also|or|but|so|then|why|ok|okay|i mean|what about|how about)\b/i;
+  /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:why|i mean|what about|how about)\b/i;
+/** Beginnings that continue a conversation, also with a question about something else. */
+const CONTINUES = /^\W*(?:and|also|or|but|so|then|ok|okay)\b/i;
+/** "Is there" refers to nothing. */
+const EXISTS = /\b(?:is|are|was|were) there\b/gi;
 /** A question of at most this number of terms may be incomplete; one of at most this number of words is incomplete. */
 const MAX_INCOMPLETE_TERMS = 2;
 const MAX_INCOMPLETE_WORDS = 4;
+/** A question of fewer words is not whole. */
+const MIN_WHOLE_WORDS = 3;
 /** The weight of the previous question's terms where the question is complete by itself. */
 const COMPLETE_QUESTION_FACTOR = 0.5;
 /** The most weight of the previous questions' terms relative to the question's own, since new terms of a follow-up are its subject. */
@@ -324,13 +330,31 @@ const MAX_PREVIOUS_QUESTIONS = 2;
 
 /** Whether a question, in the language with this code, is understood only together with the one before it. */
 export function isFollowUp(question: string, language: string): boolean {
-  return mayBeFollowUp(question, language) && (REFERS_BACK.test(question) || question.trim().split(/\s+/).length <= MAX_INCOMPLETE_WORDS);
+  return mayBeFollowUp(question, language) && (pointsBack(question) || wordCount(question) <= MAX_INCOMPLETE_WORDS);
+}
+
+/** Whether a question may be understood by itself although it is short, or begins as if it continued the one before it. */
+export function mayBeWhole(question: string): boolean {
+  const text = question.replace(CONTINUES, "");
+  return !refersBack(text) && wordCount(text) >= MIN_WHOLE_WORDS;
 }
 
 function mayBeFollowUp(question: string, language: string): boolean {
   const words = wordsOf(language);
   const own = words ? questionTokens(question, words) : tokens(question);
-  return REFERS_BACK.test(question) || own.length <= MAX_INCOMPLETE_TERMS;
+  return pointsBack(question) || own.length <= MAX_INCOMPLETE_TERMS;
+}
+
+function pointsBack(question: string): boolean {
+  return CONTINUES.test(question) || refersBack(question);
+}
+
+function refersBack(question: string): boolean {
+  return REFERS_BACK.test(question.replace(EXISTS, ""));
+}
+
+function wordCount(text: string): number {
+  return text.trim().split(/\s+/).length;
 }
 
 /**

@@ -29,6 +29,8 @@ const MAX_QUESTION_TOKENS = 128;
 const MAX_QUESTION_TERMS = 24;
 /** An agent has about a million tokens in as many sentences, which take 16 MB and minutes of CPU. Further chunks are found by their words. */
 const MAX_VECTORS = 40_000;
+/** The share of the chunks that may lack vectors while the others are found by theirs. */
+const MAX_MISSING_SHARE = 0.1;
 /** One alarm computes as many vectors, in about 2 s of CPU; the platform allows it 30 s. */
 const VECTORS_PER_RUN = 200;
 /** Between as many vectors, which take about 30 ms, other requests to the isolate are served. */
@@ -133,6 +135,16 @@ export class SentenceVectors {
       logRarely("encoder_failed", {}, error);
       return undefined;
     }
+  }
+
+  /**
+   * Whether nearly all chunks that can have vectors have them. Until then, the words of all chunks find better than the vectors of some.
+   */
+  isUsable(): boolean {
+    if (this.store.isEmpty) return false;
+    const query = "SELECT count(*) AS count FROM chunks WHERE id > (SELECT coalesce(max(chunk_id), 0) FROM sentence_vectors)";
+    const missing = this.storage.sql.exec<{ count: number }>(query).one().count;
+    return missing <= this.store.size.chunks * MAX_MISSING_SHARE || this.count() >= MAX_VECTORS;
   }
 
   /** Returns the ids of the chunks with the segments that are nearest to a question. */

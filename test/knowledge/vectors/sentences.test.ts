@@ -70,6 +70,27 @@ describe("the encoder of the service", () => {
     expect(passages[0]).toMatchObject({ sourceId: "plans", similarities: null });
   });
 
+  test("while many texts have no vectors, all are found by their words", async () => {
+    const index = await newEncodedIndex();
+    await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec("DELETE FROM sentence_vectors WHERE chunk_id > 1"));
+    const { passages } = await search(index, "Is the Flex membership frozen on Saturday?");
+    expect(passages.length).toBeGreaterThan(1);
+    for (const { similarities } of passages) expect(similarities).toBeNull();
+  });
+
+  test("a short question about something else is asked without the one before it, and a follow-up with it", async () => {
+    const index = await newEncodedIndex();
+    const previousQuestions = ["can my Flex membership be suspended"];
+    const firstFor = async (question: string) => {
+      const { passages, previousQuestion } = await index.search({ question, previousQuestions, limit: 5 });
+      return [passages[0]!.sourceId, previousQuestion];
+    };
+    for (const question of ["when is the pool open", "And when is the pool open?", "is there a pool"])
+      expect(await firstFor(question), question).toEqual(["pool", null]);
+    for (const question of ["and for how long", "is it also for Basic", "how long?"])
+      expect(await firstFor(question), question).toEqual(["plans", previousQuestions[0]]);
+  });
+
   test("a chunk without sentences does not keep others from getting vectors", async () => {
     const index = await newEncodedIndex({ picture: "![A map](https://example.com/map.png)", plans: TEXTS.plans });
     expect((await found(index, "suspend my subscription"))[0]).toBe("plans");
