@@ -1,8 +1,13 @@
 import type { Check } from "../platform/http/checks.ts";
-import { notFound } from "../platform/http/errors.ts";
+import { ApiError } from "../platform/http/errors.ts";
 import { isUuid } from "../platform/http/fields.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { findAgentBySlug } from "./store.ts";
+
+/** Returns a 404 error for an agent that was named by a slug. */
+export function noAgent(): ApiError<"not_found"> {
+  return new ApiError("not_found", "No agent with this id or slug. Check it and that it belongs to this workspace.");
+}
 
 /** Lets the operations of a caller's workspace take an agent's slug wherever they take its id. */
 export const acceptSlugs: Check = (c) => {
@@ -10,7 +15,7 @@ export const acceptSlugs: Check = (c) => {
     if (isUuid(named)) return named;
     const { db, workspaceId } = operationOf(c);
     const [[agent]] = await db.batch([findAgentBySlug(db, workspaceId, named)]);
-    if (!agent) throw notFound("agent");
+    if (!agent) throw noAgent();
     return agent.id;
   });
 };

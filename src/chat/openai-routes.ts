@@ -1,4 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
+import { noAgent } from "../agents/checks.ts";
 import { listAgents } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -23,7 +24,7 @@ export const openAiErrors: Check = (c) => {
     // question that will be answered has `fields`.
     if (status === 409 || fields) c.header("X-Should-Retry", "false");
     const [first] = detail;
-    const isUnknownModel = code === "not_found" && message === notFound("agent").message;
+    const isUnknownModel = code === "not_found" && [noAgent(), notFound("agent")].some((error) => error.message === message);
     const param = isUnknownModel ? "model" : first && first.loc.slice(1).join(".");
     const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);
     if (isUnknownModel) words.push("This workspace has no agent with this id or slug.");
