@@ -133,6 +133,21 @@ test("a dialog that was filled, or that shows a secret once, asks before it clos
   await secret.waitFor({ state: "detached" });
 });
 
+test("the latest visitors are listed once each, and one click finds what is stored about one", async () => {
+  const workspace = await createWorkspace();
+  for (const message of ["Who am I?", "Where am I?"]) {
+    const user = { id: "ada", name: "Ada Lovelace" };
+    await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message, user });
+  }
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/people`);
+  const row = page.getByRole("region", { name: "Latest visitors" }).getByRole("row", { name: /Ada Lovelace/ });
+  await row.getByRole("button", { name: "Look up" }).click();
+  expect(await row.count()).toBe(1);
+  await page.getByRole("region", { name: "Found" }).getByRole("heading", { name: "api:ada" }).waitFor();
+});
+
 test("an error is shown above the dialog that caused it, and leaves when the action succeeds", async () => {
   const workspace = await createWorkspace();
   await workspace.ask("Who am I?");

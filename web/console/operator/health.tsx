@@ -14,7 +14,9 @@ export function HealthPage() {
         {({ status, checked_at: at, databases, queues, work, faults }) => (
           <>
             <p class={status === "ok" ? "banner" : "banner warning"} role="status">
-              {status === "ok" ? "Everything works." : "Something needs attention, see below."} Checked <Time at={at} />.
+              <span>
+                {status === "ok" ? "Everything works." : "Something needs attention, see below."} Checked <Time at={at} />.
+              </span>
             </p>
             {faults.map(({ part, error, count, since, remedy }) => (
               <section key={part + error} class="card">

@@ -1,13 +1,16 @@
 import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
+import { usePages } from "../lists.ts";
 import { focusSearch, PageFrame, saveFile } from "../ui/page.tsx";
+import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
-import { countOf, formatNumber } from "../ui/format.tsx";
+import { countOf, formatNumber, Time } from "../ui/format.tsx";
 import { attempt, showMessage, showError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
@@ -19,17 +22,18 @@ const KINDS = [
   ["anon_id", "Visitor id"],
 ] as const;
 
-/** Finds, exports and erases the data of a person. */
+type Identifier = Found["identifier"];
+
+/** Lists the latest visitors, and finds, exports and erases the data of a person. */
 export function People() {
   const [kind, setKind] = useState<Found["identifier"]["type"]>("email");
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
   useShortcuts({ "/": focusSearch });
-  const find = async (event: SubmitEvent) => {
-    const value = readForm(event).text("value");
+  const find = async ({ type, value }: Identifier) => {
     setBusy(true);
     try {
-      setFound(await api.findPerson({ [kind]: value }));
+      setFound(await api.findPerson({ [type]: value }));
     } catch (error) {
       setFound(undefined);
       showError(error);
@@ -39,7 +43,7 @@ export function People() {
   return (
     <PageFrame title="People">
       <p class="quiet">Find what is stored about a person, export it, or erase it.</p>
-      <form class="inline-form" onSubmit={(event) => void find(event)}>
+      <form class="inline-form" onSubmit={(event) => void find({ type: kind, value: readForm(event).text("value") })}>
         <Select label="Find by" options={KINDS} value={kind} onChoose={setKind} />
         <TextField
           label={KINDS.find(([id]) => id === kind)![1]}
@@ -54,7 +58,48 @@ export function People() {
         </Button>
       </form>
       {found && <Person key={found.identifier.value} found={found} onErased={() => setFound(undefined)} />}
+      {hasScope("conversations:read") && <LatestVisitors onFind={(identifier) => void find(identifier)} />}
     </PageFrame>
+  );
+}
+
+/** The visitors of the latest conversations, each once. */
+function LatestVisitors({ onFind }: { onFind: (identifier: Identifier) => void }) {
+  const pages = usePages(
+    "visitors",
+    (page, options) => api.listConversations(page, options),
+    ({ kind }) => kind === "conversation",
+  );
+  const seen = new Set<string | undefined>([undefined]);
+  const items = pages.items.filter(({ visitor }) => {
+    const isNew = !seen.has(visitor?.id);
+    seen.add(visitor?.id);
+    return isNew;
+  });
+  return (
+    <section class="stack" aria-label="Latest visitors">
+      <h2>Latest visitors</h2>
+      <PagesTable
+        pages={{ ...pages, items }}
+        label="Visitors"
+        columns={[
+          ["Name", ({ visitor }) => visitor?.name ?? "–"],
+          ["Email", ({ visitor }) => visitor?.email ?? "–"],
+          ["Your id", ({ visitor }) => visitor?.external_id ?? "–"],
+          ["Last message", ({ last_message_at: at }) => <Time at={at} />],
+          ["Conversation", ({ id }) => <Link href={`~/inbox/${id}`}>Open</Link>],
+          [
+            "Stored data",
+            ({ visitor }) => (
+              <Button variant="quiet" onClick={() => onFind({ type: "anon_id", value: visitor?.anon_id ?? "" })}>
+                Look up
+              </Button>
+            ),
+          ],
+        ]}
+        empty={<Empty title="Nobody has written yet">Whoever writes to an agent is listed here.</Empty>}
+      />
+    </section>
   );
 }
 
