@@ -3,6 +3,7 @@ import type { ModelCallReport, ModelObserver, ToolCallReport } from "../models/m
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { truncate, utf8Length } from "../platform/text.ts";
 import { type Answer, snippetOf } from "./answer.ts";
+import type { Step } from "./spans.ts";
 import type { Trace, TraceFacts } from "./trace-wire.ts";
 
 /** The size of a trace as JSON. Most have about 5 KB. */
@@ -24,17 +25,29 @@ type TracedSearch = Trace["searches"][number];
 
 /** Records how an answer is made. */
 export class TraceRecorder implements ModelObserver {
-  private readonly startedMs = Date.now();
+  readonly startedMs = Date.now();
+  /** What was done, without what was said. */
+  readonly steps: Step[] = [];
   private readonly searches: (Search & Pick<TracedSearch, "by">)[] = [];
   private readonly modelCalls: Trace["model_calls"] = [];
   private readonly toolCalls: Trace["tool_calls"] = [];
 
   searched(search: Search): void {
     this.searches.push({ ...search, by: "question" });
+    const found = { "support_agent.passages": search.retrieval.passages.length };
+    this.addStep("search_knowledge", search.durationMs, found, null);
   }
 
   modelCalled({ model, durationMs, firstTokenMs, usage, finish, failure }: ModelCallReport): void {
     const tokens = { input_tokens: usage.input, output_tokens: usage.output };
+    const attributes = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.model": model,
+      "gen_ai.usage.input_tokens": usage.input,
+      "gen_ai.usage.output_tokens": usage.output,
+      "gen_ai.response.finish_reasons": finish,
+    };
+    this.addStep(`chat ${model}`, durationMs, attributes, failure);
     this.modelCalls.push({ model, ...tokens, finish, failure, first_token_ms: firstTokenMs, duration_ms: durationMs });
   }
 
@@ -43,12 +56,19 @@ export class TraceRecorder implements ModelObserver {
     if (outcome?.kind === "found") {
       this.searches.push({ by: "tool", query: outcome.query, retrieval: outcome.retrieval, durationMs });
     }
+    const attributes = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": truncate(name, MAX_TEXT_LENGTH) };
+    this.addStep(`execute_tool ${attributes["gen_ai.tool.name"]}`, durationMs, attributes, outcome?.kind === "failed" ? "failed" : null);
     this.toolCalls.push({
       name: truncate(name, MAX_TEXT_LENGTH),
       arguments: truncate(input, MAX_CONTENT_LENGTH),
       ...factsOf(outcome),
       duration_ms: durationMs,
     });
+  }
+
+  private addStep(name: string, durationMs: number, attributes: Step["attributes"], failure: string | null): void {
+    const endMs = Date.now();
+    this.steps.push({ name, startMs: endMs - durationMs, endMs, attributes, failure });
   }
 
   traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {

@@ -7,6 +7,7 @@ import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
+import { exportSpans } from "./spans.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
@@ -216,6 +217,9 @@ export class TurnRunner {
     };
     if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(op.env, written));
+    const { startedMs: startMs, steps } = trace;
+    const handoffReason = answer.handoff?.reason ?? null;
+    waitUntil(exportSpans(this.env, { agentId: agent.id, conversationId, answerId, startMs, handoffReason, steps }));
     const { text, citations, confidence, handoff } = answer;
     return {
       answer: text,

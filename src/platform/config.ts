@@ -31,6 +31,8 @@ interface Variables {
   readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
   readonly ENCODE_SENTENCES?: string;
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: string;
 }
 
 /**
@@ -107,6 +109,14 @@ const CHECKS: Record<keyof Variables, Check> = {
       : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
   ENCODE_SENTENCES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: (value, all) =>
+    value === "" || isUrl(value, "https:", ...(isProduction(all) ? [] : ["http:"]))
+      ? undefined
+      : "is not an https URL. Set it to the address that receives spans, such as https://otlp.example.com/v1/traces, or leave it empty.",
+  OTEL_EXPORTER_OTLP_HEADERS: (value) =>
+    splitList(value).every((header) => /^[\w-]+=[\x21-\x7e]*$/.test(header))
+      ? undefined
+      : 'is not a list of headers. Set it to one such as "x-api-key=secret".',
 };
 
 /** The names of all variables and secrets of the service. */
@@ -244,6 +254,26 @@ export function secretValues(secret: string): [string, ...string[]] {
 export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
+
+/** Where spans are sent. */
+export interface SpanExporter {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** Where the spans of turns are sent; undefined if the deployment exports none. */
+export function spanExporter({
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url,
+  OTEL_EXPORTER_OTLP_HEADERS: headers = "",
+}: Variables): SpanExporter | undefined {
+  return url ? { url, headers: headersIn(headers) } : undefined;
+}
+
+/** Reads headers in the form of OpenTelemetry's variable: `name=value`, with commas between. */
+const headersIn = memoized((list: string): Record<string, string> => {
+  const pairs = splitList(list).map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)] as const);
+  return Object.fromEntries(pairs.map(([name, value]) => [name, decodeURIComponent(value)]));
+});
 
 /** The tokens that only read the health; none if the deployment has no such token. */
 export function healthTokens({ HEALTH_TOKEN: tokens = "" }: Variables): readonly string[] {

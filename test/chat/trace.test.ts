@@ -173,11 +173,20 @@ const usage = (prompt: number, completion: number) =>
   `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } })}\n\n`;
 
 /** The trace of an answer by a model that does what the script says. */
-async function traceWith(scriptOf: (request: ChatRequest, count: number) => Script, tools: (host: string) => object[] = () => []) {
+async function traceWith(
+  scriptOf: (request: ChatRequest, count: number) => Script,
+  tools: (host: string) => object[] = () => [],
+  variables: Record<string, string> = {},
+) {
   const host = newHost();
   const { workspace, agent } = await createFixture({ tools: tools(host) });
   const standIn = new OpenAiStandIn(scriptOf);
-  const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer-4", OPENAI_API_KEY: "sk-model" });
+  const withModel = envWith({
+    OPENAI_BASE_URL: "http://stand-in.test/v1",
+    OPENAI_MODEL: "answer-4",
+    OPENAI_API_KEY: "sk-model",
+    ...variables,
+  });
   const runner = new TurnRunner(withModel, modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS }));
   const ann = { anonId: `api:${CUSTOMER}`, externalId: CUSTOMER, name: "Ann", email: "ann@example.com", verified: true };
   const visitor = { ...ann, isProfileVerified: true, joins: null };
@@ -199,6 +208,50 @@ test("the calls of a model are listed with their tokens and times", async () => 
   expect(calls).toMatchObject([{ model: "answer-4", input_tokens: 812, output_tokens: 21, finish: "stop", failure: null }]);
   expect(calls[0]!.first_token_ms).toBeLessThanOrEqual(calls[0]!.duration_ms);
   expect(calls[0]!.duration_ms).toBeLessThanOrEqual(total);
+});
+
+test("a turn is exported as spans by OTLP, without what anybody said", async () => {
+  const collector = newHost();
+  await behaveAt(collector, { status: 200, body: "{}" });
+  const answers: Script = { text: ["@sources p1\n", "Within five working days."], rawAt: { 3: usage(812, 21) + "data: [DONE]\n\n" } };
+  const { run } = await traceWith(() => answers, undefined, {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `https://${collector}/v1/traces`,
+    OTEL_EXPORTER_OTLP_HEADERS: "x-api-key=secret,x-tenant=a%20b",
+  });
+  const { message_id: answerId } = await run();
+  await expect.poll(async () => (await receivedBy(collector)).length).toBe(1);
+  const [request] = await receivedBy(collector);
+  expect(request!.headers).toMatchObject({ "x-api-key": "secret", "x-tenant": "a b" });
+  const sent = new TextDecoder().decode(request!.body);
+  for (const said of [QUESTION, "five working days"]) expect(sent).not.toContain(said);
+  const [{ spans }] = JSON.parse(sent).resourceSpans[0].scopeSpans;
+  expect(spans.map(({ name }: any) => name)).toEqual(["invoke_agent", "search_knowledge", "chat answer-4"]);
+  const [root, ...steps] = spans;
+  expect(root.traceId).toBe(answerId.replaceAll("-", ""));
+  for (const step of steps) {
+    expect(step).toMatchObject({ traceId: root.traceId, parentSpanId: root.spanId });
+    expect(BigInt(step.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(root.startTimeUnixNano));
+    expect(BigInt(step.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(root.endTimeUnixNano));
+  }
+  expect(steps[1].attributes).toEqual(
+    expect.arrayContaining([
+      { key: "gen_ai.request.model", value: { stringValue: "answer-4" } },
+      { key: "gen_ai.usage.input_tokens", value: { intValue: "812" } },
+    ]),
+  );
+});
+
+test("spans that nobody takes keep no answer back", async () => {
+  const collector = newHost();
+  await behaveAt(collector, { status: 500, body: "" });
+  const { run } = await traceWith(() => ({ status: 401, body: "" }), undefined, {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `https://${collector}/v1/traces`,
+  });
+  expect((await run()).decision).toMatchObject({ reason: "model_failure" });
+  await expect.poll(async () => (await receivedBy(collector)).length).toBe(1);
+  const [request] = await receivedBy(collector);
+  const [{ spans }] = JSON.parse(new TextDecoder().decode(request!.body)).resourceSpans[0].scopeSpans;
+  expect(spans.at(-1)).toMatchObject({ name: "chat answer-4", status: { code: 2 } });
 });
 
 test("a model that fails is named with its failure, and nothing that its server said", async () => {

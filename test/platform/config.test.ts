@@ -50,6 +50,8 @@ describe("each value", () => {
     ["AI_GATEWAY_ID", "https://gateway.ai.cloudflare.com/v1/account/gateway"],
     ["DNS_OVER_HTTPS_URL", "http://127.0.0.1/dns-query"],
     ["DNS_OVER_HTTPS_URL", "1.1.1.1"],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://otlp.example.com"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "secret"],
     ["CRAWL_PAUSE_MS", "a moment"],
     ["CRAWL_PAUSE_MS", "-1"],
     ["CRAWL_PAUSE_MS", "60001"],

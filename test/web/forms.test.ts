@@ -121,3 +121,22 @@ test("what is wrong with a case of the playground is said at its fields", async 
   await form.getByRole("button", { name: "Save and run" }).click();
   await form.waitFor({ state: "detached" });
 });
+
+test("an agent's page asks before a link leaves it with changes that are not saved, and the list of sources fits its window", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, `settings/agents/${workspace.agentId}`);
+  const questions: string[] = [];
+  const answers = [false, true];
+  page.on("dialog", (dialog) => {
+    questions.push(dialog.message());
+    void (answers.shift() ? dialog.accept() : dialog.dismiss());
+  });
+  const instructions = page.getByLabel("Instructions");
+  await instructions.fill("Be kind.");
+  await page.getByRole("link", { name: "Knowledge" }).click();
+  expect(await instructions.inputValue()).toBe("Be kind.");
+  await page.getByRole("link", { name: "Knowledge" }).click();
+  await page.getByRole("region", { name: "Sources" }).waitFor();
+  expect(questions).toEqual(Array(2).fill("Leave without saving? What you changed is lost."));
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
+});

@@ -43,7 +43,7 @@ function Console({ pages }: { pages: readonly Page[] }) {
         </Route>
         <Route>
           <main class="page">
-            <Empty title="There is no such page" action={<Link href="/">Go to the first page</Link>} />
+            <Empty title="There is no such page" action={<Link href="/">Go to the inbox</Link>} />
           </main>
         </Route>
       </Switch>

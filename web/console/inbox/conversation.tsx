@@ -159,10 +159,11 @@ function Others() {
   const others = viewers.value.all;
   if (others.length === 0) return null;
   const replying = others.filter((viewer) => viewer.is_replying);
-  const names = (replying.length > 0 ? replying : others).map(({ name }) => name || "A colleague").join(", ");
+  const active = new Set((replying.length > 0 ? replying : others).map(({ name }) => name || "A colleague"));
+  const names = `${new Intl.ListFormat("en").format(active)} ${active.size === 1 ? "is" : "are"}`;
   return (
     <p class={replying.length > 0 ? "banner warning" : "banner"} role="status">
-      {replying.length > 0 ? `${names} is writing a reply.` : `${names} is looking at this too.`}
+      {replying.length > 0 ? `${names} writing a reply.` : `${names} looking at this too.`}
     </p>
   );
 }

@@ -192,7 +192,7 @@ function Tags({ tags, change }: { tags: string[]; change: Change }) {
     <div class="tags">
       {tags.map((tag) => (
         <span key={tag} class="tag">
-          {tag}
+          <span title={tag}>{tag}</span>
           {mayWrite && (
             <button
               type="button"
@@ -219,6 +219,9 @@ function Tags({ tags, change }: { tags: string[]; change: Change }) {
             maxLength={200}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
             onBlur={add}
+            onKeyDown={({ key, currentTarget }) => {
+              if (key === "Escape") currentTarget.blur();
+            }}
           />
         </form>
       )}

@@ -100,7 +100,7 @@ function useUndo(open: (id: string) => void) {
       void attempt(async () => {
         await api.updateConversation({ conversation_id: id, body: { status } });
         open(id);
-      }, "Open again");
+      }, "Reopened");
     };
     setUndo(() => undoThis);
     const dismiss = showMessage("Resolved", { label: "Undo", run: undoThis });

@@ -23,7 +23,13 @@ export function Audit() {
           ["Record", ({ target_id: id, target_name: name }) => <Named id={id} name={name} />],
           ["Who", ({ actor }) => <code>{actor}</code>],
         ]}
-        empty={<Empty title="Nothing was recorded">Every change by an operator is listed here.</Empty>}
+        empty={
+          operation ? (
+            <Empty title="Nothing was found">Search for the whole name of an operation.</Empty>
+          ) : (
+            <Empty title="Nothing was recorded">Every change by an operator is listed here.</Empty>
+          )
+        }
       />
     </PageFrame>
   );

@@ -22,6 +22,15 @@ const KINDS = [
   ["anon_id", "Visitor id"],
 ] as const;
 
+/** The kinds of records, for one and for several. */
+const RECORDS: Record<string, [one: string, many: string]> = {
+  visitors: ["visitor", "visitors"],
+  conversations: ["conversation", "conversations"],
+  messages: ["message", "messages"],
+  leads: ["lead", "leads"],
+  handoffs: ["hand-off", "hand-offs"],
+};
+
 type Identifier = Found["identifier"];
 
 /** Lists the latest visitors, and finds, exports and erases the data of a person. */
@@ -122,7 +131,7 @@ function Person({ found, onErased }: { found: Found; onErased: () => void }) {
         {Object.entries({ visitors: visitors.length, ...counts }).map(([name, count]) => (
           <div key={name}>
             <p class="big-number">{formatNumber(count)}</p>
-            <p class="quiet">{name}</p>
+            <p class="quiet">{RECORDS[name]?.[count === 1 ? 0 : 1] ?? name}</p>
           </div>
         ))}
       </div>

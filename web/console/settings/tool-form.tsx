@@ -66,6 +66,8 @@ export function ToolForm({ tool, onSubmit }: Props) {
     });
   });
   const { errorAt } = form;
+  // For another method, the service decides again.
+  const decided = method === (http?.method ?? method) ? tool : undefined;
   return (
     <form class="stack" onSubmit={form.onSubmit}>
       {!tool && <Select label="Kind" options={KINDS} value={type} onChoose={setType} />}
@@ -91,10 +93,11 @@ export function ToolForm({ tool, onSubmit }: Props) {
       )}
       <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
       <Select
+        key={decided ? "decided" : "default"}
         label="Available"
         name="requires_verified_visitor"
-        options={availabilities(tool, type, method)}
-        value={tool ? (`${tool.requires_verified_visitor}` as const) : ""}
+        options={availabilities(decided !== undefined, type, method)}
+        value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
         hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
         error={errorAt("requires_verified_visitor")}
       />
@@ -202,14 +205,14 @@ function McpFields({ tool, errorAt }: { tool: Extract<Tool, { type: "mcp" }> | u
   );
 }
 
-/** For whom the model gets a tool. The service can decide it for a new one. */
-function availabilities(tool: Tool | undefined, type: Tool["type"], method: Method) {
+/** For whom the model gets a tool. The service can decide it for a new tool, and for another method. */
+function availabilities(isDecided: boolean, type: Tool["type"], method: Method) {
   const own = [
     ["true", "For verified visitors only"],
     ["false", "For all visitors"],
   ] as const;
   const byMethod = method === "GET" ? "for all visitors" : "for verified visitors only";
-  return tool ? own : ([["", `By default: ${type === "http" ? byMethod : "as its tools are marked"}`], ...own] as const);
+  return isDecided ? own : ([["", `By default: ${type === "http" ? byMethod : "as its tools are marked"}`], ...own] as const);
 }
 
 interface HeaderProps {
