@@ -181,6 +181,8 @@ export interface LogLine {
   event: string;
   operation?: string;
   job?: string;
+  /** The number of queue messages of a job. */
+  messages?: number;
   object_hops?: number;
   d1_trips?: number;
   rows_read?: number;

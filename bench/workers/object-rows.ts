@@ -1,4 +1,4 @@
-import service, { WorkspaceGate as Gate } from "../../src/index.ts";
+import service, { KnowledgeIndex as Index, WorkspaceGate as Gate } from "../../src/index.ts";
 
 export * from "../../src/index.ts";
 
@@ -51,6 +51,13 @@ export class WorkspaceGate extends Gate {
   }
 }
 
+/** The index of an agent, which reports the size of its storage. */
+export class KnowledgeIndex extends Index {
+  storedBytes(): number {
+    return this.ctx.storage.sql.databaseSize;
+  }
+}
+
 /** What was counted since it was last asked for. */
 function take(): typeof counted {
   const rows = { ...counted };
@@ -62,10 +69,17 @@ function take(): typeof counted {
   return rows;
 }
 
+async function indexBytes(env: Env, name: string): Promise<Response> {
+  const index = env.INDEX.getByName(name) as unknown as { storedBytes(): Promise<number> };
+  return Response.json({ bytes: await index.storedBytes() });
+}
+
 export default {
   ...service,
   fetch(request, env, ctx) {
-    if (new URL(request.url).pathname === "/object-rows") return Response.json(take());
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/object-rows") return Response.json(take());
+    if (pathname === "/index-bytes") return indexBytes(env, searchParams.get("index")!);
     return service.fetch(request, env, ctx);
   },
 } satisfies ExportedHandler<Env>;
