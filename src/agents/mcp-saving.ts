@@ -38,7 +38,7 @@ async function pinServer(env: Env, agentId: string, server: UnlistedServer, tool
   // There is no visitor while an agent is saved, so variables in headers are empty.
   const listed = await listTools(env, { agentId, server, variables: {} });
   if ("problem" in listed) {
-    return { refused: { toolIndex, field: "url", problem: `its tools could not be listed. ${listed.problem.replace(/\.$/, "")}` } };
+    return { refused: { toolIndex, field: "url", problem: `its tools could not be listed. ${listed.problem}` } };
   }
   const allowed = await pinAllowed(listed.tools, server.allowedTools);
   const names = listed.tools

@@ -123,7 +123,7 @@ test("an agent's slug is taken wherever its id is, in its own workspace alone", 
     expect([status, body.error.code], path).toEqual([404, "not_found"]);
   }
   const { body } = await workspace.call("GET", "/agents/Front%20desk");
-  expect(body.detail).toMatchObject([{ loc: ["path", "agent_id"], msg: "Input should be the id or slug of an agent" }]);
+  expect(body.detail).toMatchObject([{ loc: ["path", "agent_id"], msg: "Write the id or slug of an agent" }]);
 });
 
 test("no operation of the integrators' API takes an agent's id alone", () => {

@@ -121,6 +121,6 @@ function wordsOf({ type, msg, ctx = {} }: ApiError["detail"][number]): string {
     case "less_than_equal":
       return `Write ${formatNumber(ctx["le"] as number)} or less.`;
     default:
-      return `${msg.charAt(0).toUpperCase()}${msg.slice(1)}.`;
+      return `${msg.charAt(0).toUpperCase()}${msg.slice(1)}${msg.endsWith(".") ? "" : "."}`;
   }
 }

@@ -14,8 +14,15 @@ export const uuid = () => UUID;
 /** Whether a text is an id, in lower case. */
 export const isUuid = (text: string) => UUID.safeParse(text).data === text;
 
+const MAX_SLUG_LENGTH = 63;
+
 const AGENT_REF = z
-  .union([UUID, z.string().min(1).max(63).regex(SLUG)], { error: "Input should be the id or slug of an agent" })
+  .string()
+  .overwrite((text) => UUID.safeParse(text).data ?? text)
+  .refine(
+    (text) => isUuid(text) || (text.length <= MAX_SLUG_LENGTH && SLUG.test(text)),
+    valueErrorParams("write the id or slug of an agent"),
+  )
   .meta({ type: "string", description: "The agent's id or slug.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 
 /** An agent in a request, by its id or slug. The router turns the slug in a field `agent_id` into the id. */
@@ -143,6 +150,6 @@ export const slug = () =>
   z
     .string()
     .min(1)
-    .max(63)
+    .max(MAX_SLUG_LENGTH)
     .refine((value) => SLUG.test(value), valueErrorParams("use small letters, digits and single hyphens between them"))
     .meta({ pattern: SLUG.source, example: "acme-support" });

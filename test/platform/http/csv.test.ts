@@ -196,5 +196,5 @@ test("what is refused as JSON is refused as CSV", async () => {
   const { key } = await createKey(workspace, ["agents:read"]);
   const headers = { Accept: "text/csv" };
   expect((await send("GET", "/api/v1/leads", { token: key, headers })).body.error.code).toBe("insufficient_scope");
-  expect((await workspace.call("GET", "/leads?agent_id=x", undefined, headers)).status).toBe(422);
+  expect((await workspace.call("GET", "/leads?agent_id=X", undefined, headers)).status).toBe(422);
 });

@@ -59,6 +59,8 @@ const DIGITS = "9".repeat(30);
 const MANY_DIGITS = "9".repeat(400);
 const emoji = (count: number) => "😀".repeat(count);
 
+const noAgentRef = (input: string) => wrong("path.agent_id", input, "write the id or slug of an agent");
+
 const text = (fields: object) => ({ type: "text", name: "Handbook", text: "Refunds take five days.", ...fields });
 
 const QUERIES: BadInput[] = [
@@ -101,22 +103,18 @@ const QUERIES: BadInput[] = [
 ];
 
 const PATHS: BadInput[] = [
-  { operation: "GET /api/v1/agents/nope", detail: [notUuid("path.agent_id", "nope")] },
-  { operation: "GET /api/v1/agents/1", detail: [notUuid("path.agent_id", "1")] },
-  { operation: "GET /api/v1/agents/%ff", detail: [notUuid("path.agent_id", "%ff")] },
-  { operation: "GET /api/v1/agents/%27--", detail: [notUuid("path.agent_id", "'--")] },
-  {
-    operation: "GET /api/v1/agents/019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b0g",
-    detail: [notUuid("path.agent_id", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b0g")],
-  },
+  { operation: "GET /api/v1/agents/Nope", detail: [noAgentRef("Nope")] },
+  { operation: "GET /api/v1/agents/%ff", detail: [noAgentRef("%ff")] },
+  { operation: "GET /api/v1/agents/%27--", detail: [noAgentRef("'--")] },
+  { operation: `GET /api/v1/agents/${"a".repeat(64)}`, detail: [noAgentRef("a".repeat(64))] },
   { operation: "GET /api/v1/conversations/x", detail: [notUuid("path.conversation_id", "x")] },
   {
-    operation: "DELETE /api/v1/agents/a/sources/b",
-    detail: [notUuid("path.agent_id", "a"), notUuid("path.source_id", "b")],
+    operation: "DELETE /api/v1/agents/A/sources/b",
+    detail: [noAgentRef("A"), notUuid("path.source_id", "b")],
   },
   {
-    operation: "DELETE /api/v1/agents/a/answers/b",
-    detail: [notUuid("path.agent_id", "a"), notUuid("path.answer_id", "b")],
+    operation: "DELETE /api/v1/agents/A/answers/b",
+    detail: [noAgentRef("A"), notUuid("path.answer_id", "b")],
   },
 ];
 
@@ -252,10 +250,10 @@ const KNOWLEDGE: BadInput[] = [
     detail: [missing("body.name", { type: "website" }), missing("body.url", { type: "website" })],
   },
   {
-    operation: "POST /api/v1/agents/x/sources",
+    operation: "POST /api/v1/agents/X/sources",
     body: { type: "url", name: "", url: "http://localhost/" },
     detail: [
-      notUuid("path.agent_id", "x"),
+      noAgentRef("X"),
       tooShort("body.name", "", 1),
       wrong(
         "body.url",
@@ -280,12 +278,12 @@ const KNOWLEDGE: BadInput[] = [
 ];
 
 const TARGETS: BadInput[] = [
-  { operation: "POST /api/v1/agents/x/messages", body: {}, detail: [notUuid("path.agent_id", "x"), missing("body.message", {})] },
-  { operation: "POST /api/v1/agents/x/messages", body: "{", detail: [notUuid("path.agent_id", "x"), notJson(1)] },
-  { operation: "POST /api/v1/agents/x/messages", detail: [notUuid("path.agent_id", "x"), missing("body", null)] },
+  { operation: "POST /api/v1/agents/X/messages", body: {}, detail: [noAgentRef("X"), missing("body.message", {})] },
+  { operation: "POST /api/v1/agents/X/messages", body: "{", detail: [noAgentRef("X"), notJson(1)] },
+  { operation: "POST /api/v1/agents/X/messages", detail: [noAgentRef("X"), missing("body", null)] },
   {
-    operation: "GET /api/v1/agents/x/answers?limit=0&offset=a",
-    detail: [notUuid("path.agent_id", "x"), below("query.limit", "0", 1), unparsedInteger("query.offset", "a")],
+    operation: "GET /api/v1/agents/X/answers?limit=0&offset=a",
+    detail: [noAgentRef("X"), below("query.limit", "0", 1), unparsedInteger("query.offset", "a")],
   },
 ];
 
