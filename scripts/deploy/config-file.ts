@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { ROOT, UserError } from "../shared/cli.ts";
 
@@ -18,6 +19,17 @@ export interface RawConfig {
 export function rawConfigOf(path: string): RawConfig {
   // The parser's objects have no prototype, and would equal no copy.
   return JSON.parse(JSON.stringify(readRawConfig({ config: path }).rawConfig)) as RawConfig;
+}
+
+/**
+ * Rewrites a configuration in TOML so that it says what is wanted, and keeps what it does not change, comments included.
+ * @param byHand what the operator does where this is not possible.
+ * @throws UserError if the configuration is not TOML, or the rewritten text says something else.
+ */
+export function rewriteConfigTo(path: string, wanted: RawConfig, byHand: string, rewrite: (toml: string) => string): void {
+  rewriteConfig(path, byHand, rewrite, (draft) => {
+    if (!isDeepStrictEqual(rawConfigOf(draft), wanted)) throw new UserError(`${path} cannot be changed line by line: ${byHand}.`);
+  });
 }
 
 /**

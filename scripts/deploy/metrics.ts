@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { ROOT, UserError } from "../shared/cli.ts";
-import { rawConfigOf, rewriteConfig, shown } from "./config-file.ts";
+import { ROOT } from "../shared/cli.ts";
+import { rawConfigOf, rewriteConfigTo, shown } from "./config-file.ts";
 import type { Options } from "./deployment.ts";
 import { withoutTables } from "./environment-text.ts";
 
@@ -20,13 +19,6 @@ export function removeMetrics({ config, env }: Options): string | undefined {
   if (datasets === undefined) return undefined;
   const byHand = `take ${TABLE} out of ${env} by hand`;
   const wanted = { ...others, env: { ...environments, [env]: environment } };
-  rewriteConfig(
-    path,
-    byHand,
-    (toml) => withoutTables(toml, `env.${env}.${TABLE}`),
-    (draft) => {
-      if (!isDeepStrictEqual(rawConfigOf(draft), wanted)) throw new UserError(`${path} cannot be changed line by line: ${byHand}.`);
-    },
-  );
+  rewriteConfigTo(path, wanted, byHand, (toml) => withoutTables(toml, `env.${env}.${TABLE}`));
   return `${shown(path)} has no ${TABLE} for ${env} any more: commit it, and run \`npm run types\`. The lines are comments; to have metrics again, take the comment signs away.`;
 }

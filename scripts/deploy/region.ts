@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import { JURISDICTIONS, REGIONS, type Region } from "../../src/platform/db/regions.ts";
 import { bindingName } from "../../src/platform/db/shard-binding.ts";
 import { UserError } from "../shared/cli.ts";
-import { rawConfigOf, rewriteConfig, shown } from "./config-file.ts";
+import { rawConfigOf, rewriteConfigTo, shown } from "./config-file.ts";
 import { type Database, isBound } from "./databases.ts";
 import { type Deployment, isOnCi, type Step } from "./deployment.ts";
 import { withVariable } from "./environment-text.ts";
@@ -77,12 +76,5 @@ function writeRegions({ config, env }: Project, regions: string, line: string): 
   const { env: environments, ...others } = rawConfigOf(config);
   const { vars, ...environment } = environments![env]!;
   const wanted = { ...others, env: { ...environments, [env]: { ...environment, vars: { ...(vars as object), SHARD_REGIONS: regions } } } };
-  rewriteConfig(
-    config,
-    byHand,
-    (toml) => withVariable(toml, env, "SHARD_REGIONS", regions),
-    (draft) => {
-      if (!isDeepStrictEqual(rawConfigOf(draft), wanted)) throw new UserError(`${config} cannot be changed line by line: ${byHand}.`);
-    },
-  );
+  rewriteConfigTo(config, wanted, byHand, (toml) => withVariable(toml, env, "SHARD_REGIONS", regions));
 }

@@ -60,7 +60,7 @@ async function send({ url, headers }: SpanExporter, traces: object): Promise<voi
   if (!response.ok) throw new Error(`The server of the spans answered ${response.status}`);
 }
 
-/** Returns a turn as the message ExportTraceServiceRequest of the protocol. */
+/** Converts a turn to the message ExportTraceServiceRequest of the protocol. */
 function toTraces(turn: TracedTurn, endMs: number): object {
   const traceId = turn.answerId.replaceAll("-", "");
   const root = newSpanId();

@@ -51,7 +51,7 @@ const MAX_COMPARED_QUESTIONS = 20;
 
 /**
  * Lists the visitor's messages that a drafted reply may answer, the latest first: the question of the hand-off, and what the visitor
- * has written since. Lists none for a reply that is no draft.
+ * has written since. The list is empty if the reply has no draft.
  */
 export function listQuestionsBefore(db: Database, reply: ReplyKey) {
   return db

@@ -67,6 +67,8 @@ export class SentenceVectors {
   private running: Promise<boolean> | undefined;
   /** Whether the alarm is set, or a run is under way that sets it. */
   private isScheduled = false;
+  /** Whether nearly all chunks have their vectors; undefined after a change. To count them reads the rows of a large agent. */
+  private isNearlyComplete: boolean | undefined;
 
   /** @param encoder loads the encoder; undefined for a deployment that uses other embeddings, or none. */
   constructor(
@@ -77,6 +79,7 @@ export class SentenceVectors {
 
   /** Schedules the alarm if vectors are missing. */
   wake(): void {
+    this.isNearlyComplete = undefined;
     if (!this.isScheduled && this.isMissing()) this.schedule(START_DELAY_MS);
   }
 
@@ -142,6 +145,11 @@ export class SentenceVectors {
    */
   isUsable(): boolean {
     if (this.store.isEmpty) return false;
+    this.isNearlyComplete ??= this.hasNearlyAll();
+    return this.isNearlyComplete;
+  }
+
+  private hasNearlyAll(): boolean {
     const query = "SELECT count(*) AS count FROM chunks WHERE id > (SELECT coalesce(max(chunk_id), 0) FROM sentence_vectors)";
     const missing = this.storage.sql.exec<{ count: number }>(query).one().count;
     return missing <= this.store.size.chunks * MAX_MISSING_SHARE || this.count() >= MAX_VECTORS;
@@ -181,6 +189,7 @@ export class SentenceVectors {
   /** Resets what is in memory, after all storage was deleted, with the alarm. */
   forget(): void {
     this.isScheduled = false;
+    this.isNearlyComplete = undefined;
     this.dropSketches();
   }
 
@@ -218,6 +227,7 @@ export class SentenceVectors {
 
   /** Stores the vectors of a chunk, unless it or all knowledge was deleted meanwhile. */
   private put(chunkId: number, vectors: Int8Array<ArrayBuffer>): void {
+    this.isNearlyComplete = undefined;
     if (this.store.isEmpty) return;
     const insert = "INSERT INTO sentence_vectors (chunk_id, vectors) SELECT id, ? FROM chunks WHERE id = ?";
     this.storage.sql.exec(insert, vectors.buffer, chunkId);

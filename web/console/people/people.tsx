@@ -22,7 +22,7 @@ const KINDS = [
   ["anon_id", "Visitor id"],
 ] as const;
 
-/** The kinds of records, for one and for several. */
+/** The names of the kinds of records, in singular and plural. */
 const RECORDS: Record<string, [one: string, many: string]> = {
   visitors: ["visitor", "visitors"],
   conversations: ["conversation", "conversations"],
