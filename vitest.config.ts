@@ -65,15 +65,16 @@ const service = async () => ({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: {
         compatibilityFlags: ["service_binding_extra_handlers"],
-        // A second shard, so that everything is tried with more than one database.
-        // SPARE is not a shard: tests that need a third one bind it as DB_2.
-        d1Databases: { DB: "shard-0", DB_1: "shard-1", SPARE: "shard-2" },
+        // A second database, so that everything is tried with more than one: the shards 0 and 1 have one each, and there are no others.
+        // SPARE has no shard: tests that need a third database bind it as DB_2.
+        d1Databases: { DB: "database-0", DB_1: "database-1", SPARE: "database-2" },
         // A stand-in answers the service's requests to other hosts: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves.
         queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+          SHARD_MAP: "0=DB, 1=DB_1",
           OPERATOR_TOKEN: "test-operator-token",
           KEY_SECRET: "test-key-secret",
           ENCRYPTION_KEY: "test-encryption-key",

@@ -16,8 +16,8 @@ const ROUNDS = 7;
 
 /** What an operator may configure. */
 const DEPLOYMENTS = [
-  { name: "no region", bindings: { SHARD_REGIONS: "" } },
-  { name: "one region", bindings: { SHARD_REGIONS: "0=weur" } },
+  { name: "no region", bindings: { DATABASE_REGIONS: "" } },
+  { name: "one region", bindings: { DATABASE_REGIONS: "0=weur" } },
 ];
 
 /** Measures each operation at each distance, with and without a region. */

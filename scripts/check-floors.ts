@@ -12,7 +12,7 @@ import { objectClasses } from "./shared/object-classes.ts";
 // prettier-ignore
 const FLOORS = [
   ".", "surfaces",
-  "sweep", "docs", "backup", "console", "operator", "email", "widget", "mcp",
+  "sweep", "docs", "backup", "shard-moves", "console", "operator", "email", "widget", "mcp",
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",
   "leads", "conversations", "knowledge",

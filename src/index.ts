@@ -15,7 +15,7 @@ export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { RegionalEntry } from "./platform/http/region.ts";
 export { RegionalWorker } from "./regional-worker.ts";
-export { ShardSweeper } from "./sweep/shard-sweeper.ts";
+export { DatabaseSweeper } from "./sweep/database-sweeper.ts";
 export { FileReader } from "./knowledge/file-reader.ts";
 export { DeliverySender } from "./webhooks/delivery-sender.ts";
 
@@ -34,6 +34,6 @@ export default {
   scheduled: async ({ scheduledTime }, env) => {
     if (!isConfigured(env)) return;
     const { sweep, sweepInOwnInvocation } = await import("./sweep/sweep.ts");
-    return sweep(env, scheduledTime, (shard) => sweepInOwnInvocation(shard, scheduledTime));
+    return sweep(env, scheduledTime, (database) => sweepInOwnInvocation(database, scheduledTime));
   },
 } satisfies ExportedHandler<Env>;

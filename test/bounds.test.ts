@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { backupRoutes } from "../src/backup/routes.ts";
+import { shardMoveRoutes } from "../src/shard-moves/routes.ts";
 import { consoleRoutes } from "../src/console/routes.ts";
 import { docsRoutes } from "../src/docs/routes.ts";
 import { homeRoutes } from "../src/docs/home.ts";
@@ -287,7 +288,7 @@ const ROUTERS = {
   "": async () => [homeRoutes],
   api: loadRouters,
   widget: async () => [widgetRoutes],
-  operator: async () => [operatorRoutes, backupRoutes],
+  operator: async () => [operatorRoutes, backupRoutes, shardMoveRoutes],
   mcp: async () => [mcpRoutes(loadRouters)],
   console: async () => [consoleRoutes],
   chat: async () => [hostedPageRoutes],

@@ -13,7 +13,7 @@ const bindings = { ...env };
 const ONE_REGION = "0=weur, 1=weur";
 const TWO_REGIONS = "0=weur, 1=enam";
 
-const setRegions = (regions: string) => Reflect.set(env, "SHARD_REGIONS", regions);
+const setRegions = (regions: string) => Reflect.set(env, "DATABASE_REGIONS", regions);
 afterEach(() => {
   Object.assign(env, bindings);
   vi.restoreAllMocks();
@@ -120,7 +120,11 @@ test("a jurisdiction's objects are in its namespace, and no others", () => {
   const named: string[] = [];
   const inside = (jurisdiction: string) => ({ getByName: (name: string) => void named.push(`${jurisdiction} ${name}`) });
   const namespace = { ...inside("none"), jurisdiction: inside } as unknown as typeof env.GATE;
-  const production = envWith({ ENVIRONMENT: "production", SHARD_REGIONS: "1=eu, 2=us, 3=weur" });
+  const production = envWith({
+    ENVIRONMENT: "production",
+    DATABASE_REGIONS: "1=eu, 2=us, 3=weur",
+    SHARD_MAP: "0=DB, 1=DB_1, 2=DB_2, 3=DB_3",
+  });
   const ids = ["00", "01", "02", "03"].map((shard) => `01a20000-0000-7000-8000-0000000000${shard}`);
   for (const id of ids) objectOf(production, namespace, `${id}/more`);
   expect(named).toEqual([`none ${ids[0]}/more`, `eu ${ids[1]}/more`, `us ${ids[2]}/more`, `none ${ids[3]}/more`]);
@@ -265,8 +269,8 @@ test("a workspace whose database is moved to another jurisdiction is unreachable
   };
   expect((await read(ONE_REGION)).status).toBe(200);
   const lines = await linesOf(async () => expect((await read("0=eu, 1=eu")).status).toBe(503));
-  const detail = `those of DB${shardOf(workspace.id) === 0 ? "" : "_1"} were created in none. Set SHARD_REGIONS back`;
-  expect(lines.find(({ event }) => event === "shard_fault")!["detail"]).toContain(detail);
+  const detail = `those of DB${shardOf(workspace.id) === 0 ? "" : "_1"} were created in none. Set DATABASE_REGIONS back`;
+  expect(lines.find(({ event }) => event === "database_fault")!["detail"]).toContain(detail);
   expect((await read("")).status).toBe(200);
 });
 
@@ -294,9 +298,9 @@ test.each([
   ["0=weur, 0=eu", false],
   ["0=weur, 00=eu", false],
   ["0=", false],
-])("SHARD_REGIONS %j: valid %j", (regions, isValid) => {
-  const problems = configProblems({ ...env, SHARD_REGIONS: regions });
+])("DATABASE_REGIONS %j: valid %j", (regions, isValid) => {
+  const problems = configProblems({ ...env, DATABASE_REGIONS: regions });
   expect(problems).toEqual(
-    isValid ? [] : [expect.stringMatching(/^SHARD_REGIONS is not a list of databases, each with one region of wnam/)],
+    isValid ? [] : [expect.stringMatching(/^DATABASE_REGIONS is not a list of databases, each with one region of wnam/)],
   );
 });

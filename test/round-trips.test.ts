@@ -4,7 +4,7 @@ import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { distantTrips } from "./distance.ts";
 import { costOf, createAgent, createWorkspace, evict, learn, listen, newAddress, operate, query, send } from "./harness.ts";
 
-afterEach(() => Reflect.set(env, "SHARD_REGIONS", ""));
+afterEach(() => Reflect.set(env, "DATABASE_REGIONS", ""));
 
 /*
  * Round trips are the price of everything at the edge. A warm gate admits in one hop; then one D1 trip reads or writes.
@@ -703,7 +703,7 @@ const REGION = "weur";
 test.for(OPERATIONS.filter(([name]) => !name.startsWith("the operator's")))(
   "far from the workspace's region: %s: one distant trip",
   async ([, status, , , prepare]) => {
-    Reflect.set(env, "SHARD_REGIONS", `0=${REGION}, 1=${REGION}`);
+    Reflect.set(env, "DATABASE_REGIONS", `0=${REGION}, 1=${REGION}`);
     const fixture = await createFixture();
     const request = await prepare(fixture);
     let answered = 0;

@@ -31,7 +31,7 @@ async function ensureDatabase(deployment: Deployment, bound: DatabaseBinding, fo
   const jurisdiction = jurisdictionOf(region);
   if (existing && jurisdiction !== null && existing.jurisdiction !== jurisdiction) {
     throw new UserError(
-      `SHARD_REGIONS says ${jurisdiction} for ${binding}, but ${name} was created in ${existing.jurisdiction ?? "no jurisdiction"}, and stays there. Take that out, and bind another database for ${jurisdiction}.`,
+      `DATABASE_REGIONS says ${jurisdiction} for ${binding}, but ${name} was created in ${existing.jurisdiction ?? "no jurisdiction"}, and stays there. Take that out, and bind another database for ${jurisdiction}.`,
     );
   }
   if (deployment.api && id !== undefined && !existing) {

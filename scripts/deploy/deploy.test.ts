@@ -142,8 +142,8 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const { cloudflare, directory, run } = await createHarness(t);
     const config = join(directory, "wrangler.toml");
     const regions = (text: string) => {
-      const vars = `[env.production.vars]\nSHARD_REGIONS = "${text}"`;
-      writeFileSync(config, readFileSync(config, "utf8").replace(/\[env\.production\.vars\](?:\nSHARD_REGIONS.*)?/, vars));
+      const vars = `[env.production.vars]\nDATABASE_REGIONS = "${text}"`;
+      writeFileSync(config, readFileSync(config, "utf8").replace(/\[env\.production\.vars\](?:\nDATABASE_REGIONS.*)?/, vars));
     };
     const more = (shard: number) => SECOND_SHARD.replace("DB_1", `DB_${shard}`).replace("small-1", `small-${shard}`);
     appendFileSync(config, more(1) + more(2));
@@ -157,7 +157,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     regions("0=eu, 1=eu");
     assert.match(
       (await run(databases)).failure!,
-      /SHARD_REGIONS says eu for DB, but small-0 was created in no jurisdiction, and stays there/,
+      /DATABASE_REGIONS says eu for DB, but small-0 was created in no jurisdiction, and stays there/,
     );
   });
 

@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
-import { configProblems, shardRegions } from "../../src/platform/config.ts";
+import { configProblems, databaseRegions } from "../../src/platform/config.ts";
 import type { Region } from "../../src/platform/db/regions.ts";
-import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
+import { bindingName, MAX_DATABASES } from "../../src/platform/db/shard-map.ts";
 import { ROOT, UserError } from "../shared/cli.ts";
 import { prebuilt } from "../worker.ts";
 
@@ -12,7 +12,7 @@ import { prebuilt } from "../worker.ts";
 export const DEPLOYED = "dist/deployed";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The numbers of the shards by their bindings. A configuration may leave numbers out. */
-const SHARDS = new Map(Array.from({ length: MAX_SHARDS }, (_, shard) => [bindingName(shard), shard]));
+const SHARDS = new Map(Array.from({ length: MAX_DATABASES }, (_, shard) => [bindingName(shard), shard]));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
@@ -91,7 +91,7 @@ interface RawDatabase {
 }
 
 /** The number of the shard that a binding of the configuration names; undefined if it names none. */
-export function shardNumber(binding: string): number | undefined {
+export function databaseNumber(binding: string): number | undefined {
   return SHARDS.get(binding);
 }
 
@@ -114,7 +114,7 @@ export function readProject(options: { config?: string | undefined; env: string;
     accountId: config.account_id,
     vars: config.vars,
     secrets: config.secrets?.required ?? [],
-    databases: config.d1_databases.map((database) => databaseOf(database, dirname(path), shardRegions(config.vars))),
+    databases: config.d1_databases.map((database) => databaseOf(database, dirname(path), databaseRegions(config.vars))),
     queues: [...new Set(named.filter((queue) => queue !== undefined))],
     indexes: config.vectorize.map(({ index_name: name }) => name),
     buckets: (config.r2_buckets ?? []).flatMap(({ bucket_name: name }) => name ?? []),
@@ -147,7 +147,7 @@ function databaseOf(database: RawDatabase, directory: string, regions: ReadonlyM
   return {
     binding: database.binding,
     name: database.database_name ?? "",
-    region: regions.get(shardNumber(database.binding) ?? -1),
+    region: regions.get(databaseNumber(database.binding) ?? -1),
     id: typeof database.database_id === "string" ? database.database_id : undefined,
     ledger: database.migrations_table ?? "d1_migrations",
     migrationsDirectory: migrations,
@@ -185,7 +185,7 @@ function findProblems(project: Project): string[] {
 
 function databaseProblems({ binding, name, id, migrations }: DatabaseBinding): string[] {
   return [
-    ...(SHARDS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_SHARDS - 1}.`]),
+    ...(SHARDS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_DATABASES - 1}.`]),
     ...(name === "" ? [`${binding} has no database_name: databases are found and made by it.`] : []),
     ...(id === undefined || UUID.test(id) ? [] : [`The database_id of ${binding} is a placeholder. Take it out: it is found by its name.`]),
     ...(migrations.length > 0 ? [] : [`The migrations_dir of ${binding} holds no migrations.`]),

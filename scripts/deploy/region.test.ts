@@ -39,28 +39,28 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
     appendFileSync(config, SECOND_SHARD);
     const before = readFileSync(config, "utf8");
     const dry = await runWith(["--region=eu", "--dry-run"], region, databases);
-    assert.match(dry.output, /^eu: would write SHARD_REGIONS = "0=eu, 1=eu" into .*\nDB: small-0 in eu: would create\n/);
+    assert.match(dry.output, /^eu: would write DATABASE_REGIONS = "0=eu, 1=eu" into .*\nDB: small-0 in eu: would create\n/);
     assert.equal(readFileSync(config, "utf8"), before);
     const { failure, output } = await runWith(["--region=eu"], region, databases);
     assert.equal(failure, undefined);
-    assert.match(output, /^eu: wrote SHARD_REGIONS = "0=eu, 1=eu" into .*: commit it/);
+    assert.match(output, /^eu: wrote DATABASE_REGIONS = "0=eu, 1=eu" into .*: commit it/);
     const vars = "[env.production.vars]\n";
-    assert.equal(readFileSync(config, "utf8"), before.replace(vars, `${vars}SHARD_REGIONS = "0=eu, 1=eu"\n`));
+    assert.equal(readFileSync(config, "utf8"), before.replace(vars, `${vars}DATABASE_REGIONS = "0=eu, 1=eu"\n`));
     for (const name of ["small-0", "small-1"]) assert.deepEqual(cloudflare.d1.find(name).place, { jurisdiction: "eu" });
     assert.equal((await run(region)).output, "DB: eu\n");
   });
 
-  void test("an empty SHARD_REGIONS is replaced, and the regions of other databases stay", async (t) => {
+  void test("an empty DATABASE_REGIONS is replaced, and the regions of other databases stay", async (t) => {
     const { directory, runWith } = await createHarness(t);
     const config = join(directory, "wrangler.toml");
-    const vars = '[env.production.vars]\n# The regions.\nSHARD_REGIONS = "1=enam"';
+    const vars = '[env.production.vars]\n# The regions.\nDATABASE_REGIONS = "1=enam"';
     writeFileSync(config, SMALL_PROJECT["wrangler.toml"].replace("[env.production.vars]", vars) + SECOND_SHARD);
     assert.equal((await runWith(["--region=weur"], region)).failure, undefined);
-    assert.match(readFileSync(config, "utf8"), /# The regions\.\nSHARD_REGIONS = "0=weur, 1=enam"\n/);
+    assert.match(readFileSync(config, "utf8"), /# The regions\.\nDATABASE_REGIONS = "0=weur, 1=enam"\n/);
     const { databases: made } = readProject({ config, env: "production" });
     assert.deepEqual([made[0]?.region, made[1]?.region], ["weur", "enam"]);
-    assert.match((await runWith(["--region=eu"], region)).failure!, /SHARD_REGIONS in the configuration says weur/);
-    assert.match((await runWith(["--anywhere"], region)).failure!, /SHARD_REGIONS in the configuration says weur/);
+    assert.match((await runWith(["--region=eu"], region)).failure!, /DATABASE_REGIONS in the configuration says weur/);
+    assert.match((await runWith(["--anywhere"], region)).failure!, /DATABASE_REGIONS in the configuration says weur/);
   });
 
   void test("a configuration that lost the jurisdiction of its database is refused", async (t) => {
@@ -68,7 +68,7 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
     cloudflare.d1.create("small-0", { jurisdiction: "eu" });
     assert.match(
       (await run(region)).failure!,
-      /small-0 is in the jurisdiction eu, but SHARD_REGIONS does not say so.*SHARD_REGIONS = "0=eu"/,
+      /small-0 is in the jurisdiction eu, but DATABASE_REGIONS does not say so.*DATABASE_REGIONS = "0=eu"/,
     );
     assert.equal((await runWith(["--anywhere"], region)).failure, undefined);
   });
@@ -76,7 +76,7 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
   void test("a CI runner writes no region, which it would lose", async (t) => {
     const { directory, runWith } = await createHarness(t, { CI: "true" });
     const { failure } = await runWith(["--region=eu"], region);
-    assert.match(failure!, /CI runner would lose the choice. Write SHARD_REGIONS = "0=eu" below \[env\.production\.vars\]/);
+    assert.match(failure!, /CI runner would lose the choice. Write DATABASE_REGIONS = "0=eu" below \[env\.production\.vars\]/);
     assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), SMALL_PROJECT["wrangler.toml"]);
   });
 

@@ -1,11 +1,11 @@
 import { JURISDICTIONS, REGIONS, type Region } from "../../src/platform/db/regions.ts";
-import { bindingName } from "../../src/platform/db/shard-binding.ts";
+import { bindingName } from "../../src/platform/db/shard-map.ts";
 import { UserError } from "../shared/cli.ts";
 import { rawConfigOf, rewriteConfigTo, shown } from "./config-file.ts";
 import { type Database, isBound } from "./databases.ts";
 import { type Deployment, isOnCi, type Step } from "./deployment.ts";
 import { withVariable } from "./environment-text.ts";
-import { type Project, readProject, shardNumber } from "./project.ts";
+import { type Project, readProject, databaseNumber } from "./project.ts";
 
 const LOCATIONS = REGIONS.filter((region) => !JURISDICTIONS.some((jurisdiction) => jurisdiction === region));
 
@@ -34,7 +34,7 @@ export const region: Step = {
 /** @throws UserError if the flags contradict the configuration. */
 function describeConfigured({ options }: Deployment, configured: Region): string {
   if (options.anywhere || (options.region !== undefined && options.region !== configured))
-    throw new UserError(`SHARD_REGIONS in the configuration says ${configured}. Leave the flag out, or change SHARD_REGIONS.`);
+    throw new UserError(`DATABASE_REGIONS in the configuration says ${configured}. Leave the flag out, or change DATABASE_REGIONS.`);
   return configured;
 }
 
@@ -42,12 +42,12 @@ function describeConfigured({ options }: Deployment, configured: Region): string
 function describeExisting({ options }: Deployment, { name, jurisdiction }: Database): string {
   if (options.region !== undefined)
     throw new UserError(
-      `${name} exists, and stays where it is. --region is for the first deployment; later, SHARD_REGIONS says the region.`,
+      `${name} exists, and stays where it is. --region is for the first deployment; later, DATABASE_REGIONS says the region.`,
     );
   if (jurisdiction && !options.anywhere)
     throw new UserError(
-      `${name} is in the jurisdiction ${jurisdiction}, but SHARD_REGIONS does not say so, and the objects of workspaces are found by it. ` +
-        `Write SHARD_REGIONS = "0=${jurisdiction}" into the configuration. If it never said so, add --anywhere.`,
+      `${name} is in the jurisdiction ${jurisdiction}, but DATABASE_REGIONS does not say so, and the objects of workspaces are found by it. ` +
+        `Write DATABASE_REGIONS = "0=${jurisdiction}" into the configuration. If it never said so, add --anywhere.`,
     );
   return "no region; it stays where the first deployment made it";
 }
@@ -56,8 +56,8 @@ function describeExisting({ options }: Deployment, { name, jurisdiction }: Datab
 function choose(deployment: Deployment, chosen: Region): void {
   const { options, project, say } = deployment;
   const databases = project.databases.map((database) => ({ ...database, region: database.region ?? chosen }));
-  const regions = databases.map(({ binding, region: own }) => `${shardNumber(binding)}=${own}`).join(", ");
-  const line = `SHARD_REGIONS = "${regions}"`;
+  const regions = databases.map(({ binding, region: own }) => `${databaseNumber(binding)}=${own}`).join(", ");
+  const line = `DATABASE_REGIONS = "${regions}"`;
   if (options.dryRun || options.check) {
     deployment.project = { ...project, databases };
     return say(chosen, `would write ${line} into ${shown(project.config)}`);
@@ -75,6 +75,9 @@ function writeRegions({ config, env }: Project, regions: string, line: string): 
   const byHand = `write ${line} into the variables of ${env} by hand`;
   const { env: environments, ...others } = rawConfigOf(config);
   const { vars, ...environment } = environments![env]!;
-  const wanted = { ...others, env: { ...environments, [env]: { ...environment, vars: { ...(vars as object), SHARD_REGIONS: regions } } } };
-  rewriteConfigTo(config, wanted, byHand, (toml) => withVariable(toml, env, "SHARD_REGIONS", regions));
+  const wanted = {
+    ...others,
+    env: { ...environments, [env]: { ...environment, vars: { ...(vars as object), DATABASE_REGIONS: regions } } },
+  };
+  rewriteConfigTo(config, wanted, byHand, (toml) => withVariable(toml, env, "DATABASE_REGIONS", regions));
 }

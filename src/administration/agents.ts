@@ -18,7 +18,7 @@ import { eraseEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
 import type { StoredTool } from "../platform/db/columns.ts";
 import { timeOf } from "../platform/db/ids.ts";
@@ -227,7 +227,7 @@ export async function claimMailAddress(op: Operation, agentId: string, address: 
 
 /** Whether an address belongs to no agent: a request that created or deleted one failed halfway. */
 async function isAbandoned({ env, meter, nowMs }: Operation, { workspaceId, agentId }: { workspaceId: string; agentId: string }) {
-  if (nowMs - timeOf(agentId) < CLAIM_MS || !isBoundShard(env, workspaceId)) return false;
+  if (nowMs - timeOf(agentId) < CLAIM_MS || !hasDatabase(env, workspaceId)) return false;
   const { db } = newOperation(env, meter, workspaceId);
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   return !agent;

@@ -1,7 +1,8 @@
-import { and, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gte, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
+import { isServedHere } from "../platform/db/placement.ts";
 import { agents, apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -45,9 +46,9 @@ export function recordExport(db: Database, { by, workspaceId, nowMs }: OperatorO
   return recordEntry(db, { by, workspaceId, nowMs, shard: shardOf(workspaceId) }, sql`TRUE`);
 }
 
-/** Records an operation that changes rows of many workspaces of a shard. */
-export function recordOnShard(db: Database, by: Auditor, shard: number, nowMs: number) {
-  return recordEntry(db, { by, workspaceId: null, nowMs, shard }, sql`TRUE`);
+/** Records an operation that changes rows of many workspaces of a database. */
+export function recordOnDatabase(db: Database, by: Auditor, nowMs: number) {
+  return recordEntry(db, { by, workspaceId: null, nowMs, shard: 0 }, sql`TRUE`);
 }
 
 type NewEntry = Subject & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
@@ -93,6 +94,7 @@ function conditions({ workspaceId, operation, actor, sinceMs = 0 }: AuditFilter)
   return [
     workspaceId === undefined ? undefined : eq(operatorAudit.workspaceId, workspaceId),
     gte(operatorAudit.id, firstIdAt(sinceMs)),
+    or(isNull(operatorAudit.workspaceId), isServedHere(sql`${operatorAudit.workspaceId}`)),
     operation === undefined ? undefined : eq(operatorAudit.operation, operation),
     actor === undefined ? undefined : eq(operatorAudit.actor, actor),
   ];

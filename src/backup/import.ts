@@ -6,11 +6,10 @@ import { restoreLeads } from "../leads/leads.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { directoryDb, type Operation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, workspaces } from "../platform/db/schema.ts";
-import { bindingName } from "../platform/db/shard-binding.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
@@ -172,11 +171,11 @@ async function checkSchema({ schema }: Header): Promise<void> {
 }
 
 /** @throws ImportError if the database of the workspace is not bound. */
-export function requireBoundShard(env: Env, workspaceId: string): void {
-  if (isBoundShard(env, workspaceId)) return;
+export function requireDatabase(env: Env, workspaceId: string): void {
+  if (hasDatabase(env, workspaceId)) return;
   const shard = shardOf(workspaceId);
-  const advice = `Bind a database as ${bindingName(shard)}: the last byte of every identifier of the workspace names it.`;
-  throw new ImportError("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
+  const advice = "Add the shard to SHARD_MAP, and bind its database: the last byte of every identifier of the workspace names the shard.";
+  throw new ImportError("invalid", `The workspace belongs to shard ${shard}, which has no database. ${advice}`);
 }
 
 /** Claims the slug for the workspace, in place of one that an earlier request claimed and did not use. */

@@ -67,6 +67,9 @@ export const PARTS: readonly Part[] = [
 /** Every other table, with the reason why it is not exported. */
 export const NOT_EXPORTED: Record<string, string> = {
   shards: "counts workspaces, by a trigger",
+  shard_moves: "state of a deployment, not of a workspace",
+  shard_copies: "state of a deployment, not of a workspace",
+  shard_changes: "state of a deployment, not of a workspace",
   workspace_directory: "an import claims the slug in its header",
   email_directory: "an import claims the addresses of the agents",
   sweep_backoffs: "state of the cron",

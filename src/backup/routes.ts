@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { recordExport } from "../administration/audit-store.ts";
 import { openWorkspace, operatorOperationOf } from "../operator/auth.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -9,7 +9,7 @@ import { emptyResponse, errorResponses, jsonResponse, textStream } from "../plat
 import { createStrictRouter } from "../platform/http/router.ts";
 import { valueError } from "../platform/http/validation.ts";
 import { exportLines } from "./export.ts";
-import { abandonImport, checkImport, importRecords, requireBoundShard } from "./import.ts";
+import { abandonImport, checkImport, importRecords, requireDatabase } from "./import.ts";
 import { ImportError } from "./records.ts";
 import { completeSchema, exportQuery, fromCursor, type Header, importSchema, importStateSchema, MAX_IMPORT_BYTES } from "./wire.ts";
 
@@ -94,7 +94,7 @@ const abandon = createRoute({
 
 backupRoutes.openapi(abandon, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  if (!isBoundShard(c.env, id) || !(await abandonImport(operatorOperationOf(c, abandon, id)))) throw noImport();
+  if (!hasDatabase(c.env, id) || !(await abandonImport(operatorOperationOf(c, abandon, id)))) throw noImport();
   return c.body(null, 204);
 });
 
@@ -116,7 +116,7 @@ function requireSameWorkspace(header: Header, workspaceId: string): void {
 /** Runs work on an import of a workspace. @throws ApiError instead of each ImportError. */
 async function withApiErrors<T>(env: Env, workspaceId: string, work: () => Promise<T>): Promise<T> {
   try {
-    requireBoundShard(env, workspaceId);
+    requireDatabase(env, workspaceId);
     return await work();
   } catch (error) {
     if (!(error instanceof ImportError)) throw error;

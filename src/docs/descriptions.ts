@@ -124,6 +124,7 @@ operation does not know is refused with 422.`,
     { name: "Health", description: "The state of the deployment: what works, what waits and what needs attention." },
     { name: "Audit", description: "The log of what operators did." },
     { name: "Backup", description: "Export and import of a workspace as a file." },
+    { name: "Databases", description: "The databases, and the moves of logical shards between them." },
     { name: "Secrets", description: "The keys that encrypt stored secrets, and the last step of a rotation." },
   ],
   errors: {

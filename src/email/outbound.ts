@@ -1,8 +1,7 @@
 import type { EmailMessage } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
@@ -41,8 +40,8 @@ const TRANSIENT_CODES = new Set(["E_RATE_LIMIT_EXCEEDED", "E_INTERNAL_SERVER_ERR
  * sending the mail and recording it.
  */
 export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<SendOutcome> {
-  if (!isBoundShard(env, messageId)) return "nothing_to_do";
-  const db = shardDb(env, shardOf(messageId), meter);
+  if (!hasDatabase(env, messageId)) return "nothing_to_do";
+  const db = dbFor(env, messageId, meter);
   const leaseUntilMs = nowMs + LEASE_MS;
   const [[claimed], [parts]] = await db.batch([claimMail(db, messageId, leaseUntilMs, nowMs), findMail(db, messageId)]);
   if (!claimed) return "nothing_to_do";

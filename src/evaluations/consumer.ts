@@ -2,7 +2,7 @@ import { findAgent } from "../agents/store.ts";
 import { announce } from "../events/live-channel.ts";
 import type { Model } from "../models/model.ts";
 import { modelFor } from "../grounded/engine.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
@@ -39,7 +39,7 @@ export async function continueEvaluation(
   meter = new Meter(),
   model = modelFor(env),
 ): Promise<Outcome> {
-  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  if (!hasDatabase(env, workspaceId)) return "nothing_to_do";
   const key = { workspaceId, evaluationId };
   const op = newOperation(env, meter, workspaceId);
   const { db } = op;
@@ -89,7 +89,7 @@ function leaseOf(leaseId: string, nowMs: number): Lease {
 
 /** Ends an evaluation whose steps keep failing. */
 export async function failEvaluation(env: Env, { workspaceId, evaluationId }: EvaluationKey, meter = new Meter()): Promise<void> {
-  if (!isBoundShard(env, workspaceId)) return;
+  if (!hasDatabase(env, workspaceId)) return;
   const { db, nowMs } = newOperation(env, meter, workspaceId);
   const error = "The evaluation failed repeatedly on our side. Its results so far are kept: run it again for the other cases.";
   await db.batch([failEvaluationRow(db, { workspaceId, evaluationId }, error, nowMs)]);

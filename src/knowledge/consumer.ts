@@ -1,7 +1,7 @@
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { crawlPauseMs } from "../platform/config.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
@@ -73,7 +73,7 @@ export async function ingest(
   meter = new Meter(),
 ): Promise<IngestionOutcome> {
   const { workspaceId, sourceId } = message;
-  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  if (!hasDatabase(env, workspaceId)) return "nothing_to_do";
   const op = newOperation(env, meter, workspaceId);
   const { db } = op;
   const leaseId = crypto.randomUUID();
@@ -100,7 +100,7 @@ export async function ingest(
 
 /** Fails a source whose wake-up has failed too often, unless another run has claimed it. */
 export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
-  if (!isBoundShard(env, workspaceId)) return;
+  if (!hasDatabase(env, workspaceId)) return;
   const { db, nowMs, newId } = newOperation(env, meter, workspaceId);
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return;

@@ -1,8 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { type AuditFilter, listAudit } from "../administration/audit-store.ts";
-import { boundShards, isBoundShard } from "../platform/db/bindings.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { boundDatabases, hasDatabase } from "../platform/db/bindings.ts";
+import { dbFor, wholeDatabase } from "../platform/db/client.ts";
 import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -38,7 +37,7 @@ const list = createRoute({
 
 auditRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId, operation, actor, since: sinceMs, ...page } = c.req.valid("query");
-  if (workspaceId !== undefined && !isBoundShard(c.env, workspaceId)) throw noWorkspace();
+  if (workspaceId !== undefined && !hasDatabase(c.env, workspaceId)) throw noWorkspace();
   const { rows, total } = await pageAudit(c.env, c.get("meter"), { workspaceId, operation, actor, sinceMs }, page);
   const positionOf = ({ createdAt, id }: (typeof rows)[number]) => ({ atMs: createdAt, id });
   return c.json(toCursorPage(rows, total, page, positionOf, toAuditEntry), 200);
@@ -54,14 +53,12 @@ async function pageAudit(
   filter: AuditFilter,
   { limit, offset, cursor }: { limit: number; offset: number; cursor?: { id: string } | undefined },
 ) {
-  const shards = filter.workspaceId === undefined ? boundShards(env) : [shardOf(filter.workspaceId)];
+  const databases =
+    filter.workspaceId === undefined
+      ? boundDatabases(env).map((database) => wholeDatabase(env, database, meter))
+      : [dbFor(env, filter.workspaceId, meter)];
   const first = { limit: offset + limit + 1, beforeId: cursor?.id };
-  const pages = await Promise.all(
-    shards.map((shard) => {
-      const db = shardDb(env, shard, meter);
-      return db.batch(listAudit(db, filter, first));
-    }),
-  );
+  const pages = await Promise.all(databases.map((db) => db.batch(listAudit(db, filter, first))));
   const newest = pages.flatMap(([rows]) => rows).toSorted((a, b) => (a.id > b.id ? -1 : 1));
   const total = pages.reduce((sum, [, [counted]]) => sum + (counted?.total ?? 0), 0);
   return { rows: newest.slice(offset, offset + limit + 1), total };

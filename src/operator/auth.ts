@@ -1,7 +1,7 @@
 import type { Auditor, OperatorOperation } from "../administration/audit-store.ts";
 import { healthTokens, optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
-import { isKnownShard } from "../platform/db/shards.ts";
+import { isMapped } from "../platform/db/bindings.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
@@ -79,7 +79,7 @@ async function isEqual(given: string, expected: string): Promise<boolean> {
  * @throws ApiError not_found if it does not exist or is deleted.
  */
 export async function openWorkspace(c: AppContext, route: { operationId: string }, workspaceId: string) {
-  if (!(await isKnownShard(c.env, c.get("meter"), workspaceId))) throw noWorkspace();
+  if (!isMapped(c.env, workspaceId)) throw noWorkspace();
   c.set("logFields", { workspaceId });
   const op = operatorOperationOf(c, route, workspaceId);
   const [[workspace]] = await op.db.batch([findWorkspace(op.db, workspaceId)]);

@@ -6,7 +6,7 @@ import { deleteSome, jsonIds, type TableOf } from "../platform/db/sql.ts";
 const { agents, conversations, workspaces } = schema;
 
 /** Every table with rows of a workspace except `workspaces`, in the order of erasure. */
-const WORKSPACE_TABLES = [
+export const WORKSPACE_TABLES = [
   schema.apiKeys,
   schema.deliveryAttempts,
   schema.deliveries,

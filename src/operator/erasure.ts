@@ -3,7 +3,7 @@ import { sessionOf } from "../chat/session.ts";
 import { conversationIndexOf } from "../conversations/conversation-index.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { leadIndexOf } from "../leads/lead-index.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { type Database, directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -31,7 +31,7 @@ type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
  * rows. The workspace's own row is erased last, so that the sweep finds and resumes an erasure that was interrupted.
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
-  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  if (!hasDatabase(env, workspaceId)) return "nothing_to_do";
   const op = newOperation(env, meter, workspaceId);
   const { db } = op;
   const [[deleted]] = await db.batch([findDeletedWorkspace(db, workspaceId)]);

@@ -14,6 +14,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted, workspaceExists } from "../platform/db/sql.ts";
+import { isServedHere } from "../platform/db/placement.ts";
 import { isNextInTurn, WAITING, type WaitingRows } from "../platform/db/waiting.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
@@ -142,7 +143,8 @@ export function listRefusedMails(db: Database, nowMs: number) {
 /** Counts, by failure, up to 1,000 hand-offs since a time that a failure of the model caused. */
 export function listModelFailures(db: Database, sinceMs: number) {
   const { failure, requestedAt } = handoffs;
-  const latest = sql`SELECT rowid FROM ${handoffs} WHERE failure IS NOT NULL AND ${requestedAt} > ${sinceMs} LIMIT ${MAX_ROWS}`;
+  const latest = sql`SELECT rowid FROM ${handoffs} WHERE failure IS NOT NULL AND ${requestedAt} > ${sinceMs}
+    AND ${isServedHere(sql`workspace_id`)} LIMIT ${MAX_ROWS}`;
   return db
     .select({ error: sql<string>`${failure}`.as("error"), count: count(), sinceMs: sql<number>`${min(requestedAt)}`.as("since") })
     .from(handoffs)

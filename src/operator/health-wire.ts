@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { bindingName } from "../platform/db/shard-map.ts";
 import { WORK_KINDS } from "./health-store.ts";
 import { FAULTY_PARTS, type Health, QUEUE_NAMES } from "./health.ts";
 
@@ -10,7 +11,7 @@ export const healthSchema = z
     databases: z
       .array(
         z.object({
-          shard: z.int().meta({ description: "The number of the database: 0 is DB, 1 is DB_1." }),
+          binding: z.string().meta({ description: "The binding of the database, such as DB_1." }),
           ok: z.boolean().meta({ description: "Whether the database answered." }),
           duration_ms: z.int().meta({ description: "The duration of the query in milliseconds." }),
         }),
@@ -70,7 +71,7 @@ export function toHealth({ isOk, databases, queues, work, faults, searchModel }:
   return {
     status: isOk ? "ok" : "degraded",
     checked_at: toTimestamp(nowMs),
-    databases: databases.map((one) => ({ shard: one.shard, ok: one.found !== undefined, duration_ms: one.durationMs })),
+    databases: databases.map((one) => ({ binding: bindingName(one.database), ok: one.found !== undefined, duration_ms: one.durationMs })),
     queues: queues.map(({ queue, backlog, allowedMessages, isOk: ok }) => {
       const oldest = toTimestampOrNull(backlog?.oldestAtMs ?? null);
       return { queue, ok, messages: backlog?.messages ?? null, allowed_messages: allowedMessages, oldest_message_at: oldest };

@@ -1,8 +1,9 @@
 import { MAIL_REMEDIES } from "../email/outbound.ts";
 import { REASONING_ONLY } from "../models/reasoning.ts";
 import { searchModel } from "../models/retrieval-models.ts";
-import { boundShards } from "../platform/db/bindings.ts";
-import { type Database, shardDb } from "../platform/db/client.ts";
+import { boundDatabases } from "../platform/db/bindings.ts";
+import { bindingName } from "../platform/db/shard-map.ts";
+import { type Database, wholeDatabase } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
@@ -16,7 +17,7 @@ export type Health = Awaited<ReturnType<typeof readHealth>>;
 /** Reads the health of the databases and queues, and of the work that waits in them, in one round trip to each database. */
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
-    Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
+    Promise.all(boundDatabases(env).map((database) => readDatabase(wholeDatabase(env, database, meter), database, nowMs))),
     Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, env[queue])))),
   ]);
   const reached = databases.flatMap(({ found }) => (found ? [found] : []));
@@ -34,7 +35,7 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
  * Reads a database's response time, the work that waits in it, in the order of `WORK_KINDS`, and its faults. `found` is undefined if the
  * database cannot be reached.
  */
-async function readDatabase(db: Database, shard: number, nowMs: number) {
+async function readDatabase(db: Database, database: number, nowMs: number) {
   const startedAtMs = Date.now();
   let found: { work: WaitingWork[]; faults: Fault[] } | undefined;
   try {
@@ -47,9 +48,9 @@ async function readDatabase(db: Database, shard: number, nowMs: number) {
     ];
     found = { work: work.map(([one]) => one!), faults };
   } catch (error) {
-    logProblem("database_unreachable", { shard }, error);
+    logProblem("database_unreachable", { database: bindingName(database) }, error);
   }
-  return { shard, durationMs: Date.now() - startedAtMs, found };
+  return { database, durationMs: Date.now() - startedAtMs, found };
 }
 
 /** The faults that need an operator. */

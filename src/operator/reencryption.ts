@@ -8,15 +8,15 @@ import {
   stateOfSecret,
   UnreadableSecretError,
 } from "../platform/crypto/secrets.ts";
-import { boundShards } from "../platform/db/bindings.ts";
-import { type Database, shardDb } from "../platform/db/client.ts";
+import { boundDatabases } from "../platform/db/bindings.ts";
+import { mappedDatabases } from "../platform/db/shard-map.ts";
+import { type Database, wholeDatabase } from "../platform/db/client.ts";
 import type { StoredTool } from "../platform/db/columns.ts";
-import { listKnownShards } from "../platform/db/shards.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
 import { webhookContext } from "../webhooks/signature.ts";
-import { type Auditor, recordOnShard } from "../administration/audit-store.ts";
+import { type Auditor, recordOnDatabase } from "../administration/audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** The kinds of secrets that are encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
@@ -52,9 +52,9 @@ interface OutdatedKey {
 /** The tables with values that depend on ENCRYPTION_KEY or KEY_SECRET, in the order of the scan. */
 export const SCANNED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
 
-/** The row of a table of a shard after which a step starts. */
+/** The row of a table of a database after which a step starts. */
 export interface ScanPosition {
-  shard: number;
+  database: number;
   table: (typeof SCANNED_TABLES)[number];
   after: string;
 }
@@ -73,41 +73,43 @@ interface Scan extends Omit<ScanStep, "next"> {
   env: Env;
   db: Database;
   nowMs: number;
-  shard: number;
   /** Who asked for reencryption; undefined if secrets are only counted. */
   reencryptsFor: Auditor | undefined;
 }
 
 /**
- * Runs one bounded step through all values that depend on ENCRYPTION_KEY or KEY_SECRET, on all shards that are bound or hold
- * workspaces. It counts secrets and, if asked, reencrypts outdated ones. Steps may be repeated, skipped or stopped anywhere. A secret
+ * Runs one bounded step through all values that depend on ENCRYPTION_KEY or KEY_SECRET, in all databases that are bound or named by the map. It counts secrets and, if asked, reencrypts outdated ones. Steps may be repeated, skipped or stopped anywhere. A secret
  * that is changed at the same time keeps the change.
- * @returns undefined if the shard of the position is not bound and holds no workspaces.
- * @throws Fault if the shard holds workspaces but is not bound, because its secrets would be missed.
+ * @returns undefined if the database of the position is neither.
+ * @throws Fault if the map names the database but it is not bound, because its secrets would be missed.
  */
 export async function scanSecrets(
   env: Env,
   meter: Meter,
-  { shard, table, after }: ScanPosition,
+  { database, table, after }: ScanPosition,
   reencryptsFor?: Auditor,
 ): Promise<ScanStep | undefined> {
-  const isBound = boundShards(env).includes(shard);
-  if (!isBound && !(await listKnownShards(env, meter)).includes(shard)) return undefined;
+  if (!knownDatabases(env).includes(database)) return undefined;
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
   const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as ScanStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
-  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs: Date.now(), shard, reencryptsFor };
+  const scan: Scan = { ...found, env, db: wholeDatabase(env, database, meter), nowMs: Date.now(), reencryptsFor };
   const last = await scanPage(scan, table, after);
-  const next = last === undefined ? await startOfNextTable(env, meter, { shard, table }) : { shard, table, after: last };
+  const next = last === undefined ? startOfNextTable(env, { database, table }) : { database, table, after: last };
   return { secrets, apiKeys: scan.apiKeys, keepUntilMs: scan.keepUntilMs, next };
 }
 
-/** Returns the start of the next table, on this shard or the next one; null after the last table of the last shard. */
-async function startOfNextTable(env: Env, meter: Meter, { shard, table }: Omit<ScanPosition, "after">): Promise<ScanPosition | null> {
+/** Returns the start of the next table, in this database or the next one; null after the last table of the last database. */
+function startOfNextTable(env: Env, { database, table }: Omit<ScanPosition, "after">): ScanPosition | null {
   const nextTable = SCANNED_TABLES[SCANNED_TABLES.indexOf(table) + 1];
-  if (nextTable) return { shard, table: nextTable, after: "" };
-  const nextShard = (await listKnownShards(env, meter)).find((known) => known > shard);
-  return nextShard === undefined ? null : { shard: nextShard, table: SCANNED_TABLES[0], after: "" };
+  if (nextTable) return { database, table: nextTable, after: "" };
+  const next = knownDatabases(env).find((known) => known > database);
+  return next === undefined ? null : { database: next, table: SCANNED_TABLES[0], after: "" };
+}
+
+/** The databases that are bound or named by the map, in order. */
+function knownDatabases(env: Env): number[] {
+  return [...new Set([...boundDatabases(env), ...mappedDatabases(env)])].toSorted((a, b) => a - b);
 }
 
 /** Scans one page of a table. @returns the row that the next page starts after; undefined if this was the last page. */
@@ -195,13 +197,13 @@ async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredCol
 }
 
 async function scanEncrypted(scan: Scan, table: EncryptedTable, after: string): Promise<string | undefined> {
-  const { db, nowMs, reencryptsFor, secrets, shard } = scan;
+  const { db, nowMs, reencryptsFor, secrets } = scan;
   const { pageSize, groups } = ENCRYPTED_TABLES[table];
   const [rows] = await db.batch([listSecrets(db, table, after, pageSize)]);
   const planned = await Promise.all(rows.flatMap((row) => groups.map((group) => planReplacement(scan, table, row as SecretRow, group))));
   const replacements = planned.filter(({ count }) => count > 0);
   if (replacements.length === 0 || !reencryptsFor) return lastOf(rows, pageSize)?.id;
-  const record = recordOnShard(db, reencryptsFor, shard, nowMs);
+  const record = recordOnDatabase(db, reencryptsFor, nowMs);
   const [, ...results] = await db.batch([record, ...replacements.map(({ statement }) => statement)]);
   for (const [at, { kind, count }] of replacements.entries()) {
     if (results[at]!.length === 0) continue;

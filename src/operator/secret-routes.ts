@@ -9,9 +9,9 @@ import type { Auditor } from "../administration/audit-store.ts";
 import { auditorOf } from "./auth.ts";
 import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type ScanStep } from "./reencryption.ts";
 
-const START: ScanPosition = { shard: 0, table: SCANNED_TABLES[0], after: "" };
+const START: ScanPosition = { database: 0, table: SCANNED_TABLES[0], after: "" };
 const MAX_CURSOR_LENGTH = 100;
-/** A cursor names the shard, the table, and the row after which the step starts: an identifier or a row number. */
+/** A cursor names the database, the table, and the row after which the step starts: an identifier or a row number. */
 const CURSOR = /^(\d{1,3})\.([a-z_]+)\.([0-9a-f-]*)$/;
 
 const scanQuery = z.object({
@@ -79,14 +79,14 @@ function toScanStep({ secrets, apiKeys, keepUntilMs, next }: ScanStep): z.infer<
     secrets,
     api_keys: { current: apiKeys.current, outdated },
     keep_until: toTimestampOrNull(keepUntilMs),
-    next_cursor: next && `${next.shard}.${next.table}.${next.after}`,
+    next_cursor: next && `${next.database}.${next.table}.${next.after}`,
   };
 }
 
 function readCursor(text: string): ScanPosition | undefined {
-  const [, shard, named, after] = CURSOR.exec(text) ?? [];
+  const [, database, named, after] = CURSOR.exec(text) ?? [];
   const table = SCANNED_TABLES.find((one) => one === named);
-  return table && { shard: Number(shard), table, after: after! };
+  return table && { database: Number(database), table, after: after! };
 }
 
 export const secretRoutes = createStrictRouter("Secrets");
@@ -118,10 +118,6 @@ secretRoutes.openapi(reencrypt, async (c) => c.json(await scanStep(c, c.req.vali
 
 async function scanStep(c: AppContext, position: ScanPosition, reencryptsFor?: Auditor) {
   const result = await scanSecrets(c.env, c.get("meter"), position, reencryptsFor);
-  if (!result)
-    throw new ApiError(
-      "not_found",
-      "No database is bound for the shard in this cursor, and no workspace is known there. Start again without a cursor.",
-    );
+  if (!result) throw new ApiError("not_found", "No database has the number in this cursor. Start again without a cursor.");
   return toScanStep(result);
 }

@@ -1,6 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { groupByDatabase } from "../platform/db/client.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -57,12 +56,10 @@ usageRoutes.openapi(list, async (c) => {
   );
 });
 
-/** Reads the usage of workspaces in one trip to each shard: the questions of a billing period, and everything else as it is now. */
+/** Reads the usage of workspaces in one trip to each database: the questions of a billing period, and everything else as it is now. */
 async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
-  const byShard = [...Map.groupBy(rows, ({ id }) => shardOf(id))];
   const pages = await Promise.all(
-    byShard.map(([shard, group]) => {
-      const db = shardDb(env, shard, meter);
+    groupByDatabase(env, rows, ({ id }) => id, meter).map(({ db, rows: group }) => {
       const ids = group.map(({ id }) => id);
       return db.batch(listUsage(db, ids, period, { sender: ALL_SENDERS, startMs: startOfDay(nowMs) }));
     }),

@@ -1,10 +1,10 @@
 import type { z } from "@hono/zod-openapi";
 import { type Auditor, type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
-import { closedShards, shardRegions } from "../platform/config.ts";
-import { directoryDb, newOperation, shardDb } from "../platform/db/client.ts";
+import { closedDatabases, databaseRegions } from "../platform/config.ts";
+import { directoryDb, groupByDatabase, newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
-import { chooseShard, listShards, listShardStates } from "../platform/db/shards.ts";
-import { shardsIn } from "../platform/objects.ts";
+import { chooseShard, listOpenDatabases, listShards } from "../platform/db/shards.ts";
+import { databasesIn, shardsIn } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { jurisdictionOf } from "../platform/db/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
@@ -13,28 +13,29 @@ import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 import type { workspaceCreateSchema, WorkspaceRow } from "./wire.ts";
 
-/** The outcome of adding a workspace; `no_room` if every shard of the region is full, closed or unreachable. */
+/** The outcome of adding a workspace; `no_room` if every database of the region is full, closed or unreachable. */
 type AddResult =
   | { outcome: "added"; workspace: WorkspaceRow }
   | { outcome: "slug_taken" }
   | { outcome: "no_region" }
   | { outcome: "no_room" };
 
-/** Workspaces that are created without a region get the region of this shard. */
-const DEFAULT_SHARD = 0;
+/** Workspaces that are created without a region get the region of this database. */
+const DEFAULT_DATABASE = 0;
 
 /**
- * Adds a workspace. Among the shards of its region that have room, it chooses the one with the fewest workspaces. The slug is claimed
+ * Adds a workspace. Among the shards in databases of its region that have room, it chooses one with the fewest workspaces. The slug is claimed
  * in the directory first. If creating the workspace then fails, the next attempt with the same slug finishes it.
  */
 export async function addWorkspace(env: Env, meter: Meter, by: Auditor, body: z.output<typeof workspaceCreateSchema>): Promise<AddResult> {
-  const { region = shardRegions(env).get(DEFAULT_SHARD), ...fields } = body;
-  const shards = shardsIn(env, region);
-  if (shards.length === 0) return { outcome: "no_region" };
+  const { region = databaseRegions(env).get(DEFAULT_DATABASE), ...fields } = body;
+  const databases = databasesIn(env, region);
+  if (databases.length === 0) return { outcome: "no_region" };
   const directory = directoryDb(env, meter);
   const [counts, [claimedBefore]] = await directory.batch([listShards(directory), findSlug(directory, body.slug)]);
-  if (claimedBefore && !shards.includes(claimedBefore.shard)) return { outcome: "slug_taken" };
-  const shard = claimedBefore?.shard ?? chooseShard(await listShardStates(env, meter, shards, counts), closedShards(env));
+  if (claimedBefore && !shardsIn(env, databases).includes(claimedBefore.shard)) return { outcome: "slug_taken" };
+  const open = databases.filter((database) => !closedDatabases(env).has(database));
+  const shard = claimedBefore?.shard ?? chooseShard(shardsIn(env, await listOpenDatabases(env, meter, open)), counts);
   if (shard === undefined) return { outcome: "no_room" };
   const id = claimedBefore?.workspaceId ?? newId(shard, Date.now());
   if (!claimedBefore) {
@@ -67,14 +68,12 @@ function withoutNulls<Values extends object>(values: Values | undefined) {
   return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], null | undefined> };
 }
 
-/** Reads a page of all workspaces, newest first, and their total, in one round trip to the directory and then one to each shard. */
+/** Reads a page of all workspaces, newest first, and their total, in one round trip to the directory and then one to each database. */
 export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
   const directory = directoryDb(env, meter);
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
-  const byShard = Map.groupBy(entries, (entry) => entry.shard);
   const rows = await Promise.all(
-    [...byShard].map(async ([shard, group]) => {
-      const db = shardDb(env, shard, meter);
+    groupByDatabase(env, entries, (entry) => entry.workspaceId, meter).map(async ({ db, rows: group }) => {
       const ids = group.map((entry) => entry.workspaceId);
       const [found] = await db.batch([listWorkspaces(db, ids)]);
       return found;

@@ -1,4 +1,4 @@
-import { MAX_SHARDS } from "./db/shard-binding.ts";
+import { MAX_DATABASES, shardMap } from "./db/shard-map.ts";
 import { isRegion, type Region, REGIONS } from "./db/regions.ts";
 import { memoized } from "./lru-cache.ts";
 import { logProblem } from "./telemetry/log.ts";
@@ -25,8 +25,9 @@ interface Variables {
   readonly AI_GATEWAY_ID?: string;
   readonly DNS_OVER_HTTPS_URL?: string;
   readonly CRAWL_PAUSE_MS?: string;
-  readonly CLOSED_SHARDS?: string;
-  readonly SHARD_REGIONS?: string;
+  readonly CLOSED_DATABASES?: string;
+  readonly DATABASE_REGIONS?: string;
+  readonly SHARD_MAP?: string;
   readonly VECTORS_ROUND?: string;
   readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
@@ -94,14 +95,18 @@ const CHECKS: Record<keyof Variables, Check> = {
     value === "" || isWholeNumber(value, 0, MAX_CRAWL_PAUSE_MS)
       ? undefined
       : `is not a number of milliseconds from 0 to ${MAX_CRAWL_PAUSE_MS}. Set it to one, or leave it empty for ${DEFAULT_CRAWL_PAUSE_MS}.`,
-  CLOSED_SHARDS: (value) =>
-    splitList(value).every((shard) => isWholeNumber(shard, 0, MAX_SHARDS - 1))
+  CLOSED_DATABASES: (value) =>
+    splitList(value).every((database) => isWholeNumber(database, 0, MAX_DATABASES - 1))
       ? undefined
-      : `is not a list of databases by number, from 0 to ${MAX_SHARDS - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
-  SHARD_REGIONS: (value) =>
+      : `is not a list of databases by number, from 0 to ${MAX_DATABASES - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
+  DATABASE_REGIONS: (value) =>
     hasRegions(value)
       ? undefined
       : `is not a list of databases, each with one region of ${REGIONS.join(", ")}. Set it to one such as "0=weur, 1=enam" (DB and DB_1), or leave it empty.`,
+  SHARD_MAP: (value) =>
+    shardMap(value)
+      ? undefined
+      : 'is not a list of logical shards from 0 to 255, each with one database. Set it to one such as "0-127=DB, 128-255=DB_1", or leave it empty for DB alone.',
   VECTORS_ROUND: (value) => (/^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one to embed everything again."),
   MAX_EMBEDDED_VECTORS: (value) =>
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
@@ -119,17 +124,22 @@ const CHECKS: Record<keyof Variables, Check> = {
       : 'is not a list of headers. Set it to one such as "x-api-key=secret".',
 };
 
+/** Variables that had another name, with today's name. */
+const RENAMED = { SHARD_REGIONS: "DATABASE_REGIONS", CLOSED_SHARDS: "CLOSED_DATABASES" };
+
 /** The names of all variables and secrets of the service. */
 export const VARIABLE_NAMES: readonly string[] = Object.keys(CHECKS);
 
 /** Returns a sentence for each wrong value of a configuration: the variable's name, what is wrong and what to do, but never the value. */
 export function configProblems(values: object): string[] {
   const all = values as Variables;
-  return Object.entries(CHECKS).flatMap(([name, check]) => {
+  const renamed = Object.entries(RENAMED).filter(([name]) => Boolean(values[name as never]));
+  const wrong = Object.entries(CHECKS).flatMap(([name, check]) => {
     const value: unknown = all[name as keyof Variables] ?? "";
     const problem = typeof value === "string" ? check(value, all) : "is not a text. Put its value in quotes.";
     return problem === undefined ? [] : `${name} ${problem}`;
   });
+  return [...renamed.map(([name, newName]) => `${name} is called ${newName} now. Rename it.`), ...wrong];
 }
 
 const problemsByEnv = new WeakMap<object, string[]>();
@@ -203,30 +213,30 @@ export function allowsPrivateTargets(env: Variables): boolean {
   return env.ALLOW_PRIVATE_TARGETS === "true" && !isProduction(env);
 }
 
-/** The shards that the operator has closed to new workspaces. */
-export function closedShards(env: Variables): ReadonlySet<number> {
-  return new Set(splitList(env.CLOSED_SHARDS ?? "").map(Number));
+/** The databases that the operator has closed to new workspaces. */
+export function closedDatabases(env: Variables): ReadonlySet<number> {
+  return new Set(splitList(env.CLOSED_DATABASES ?? "").map(Number));
 }
 
-/** The regions of the shards that have one. */
-export function shardRegions({ SHARD_REGIONS: text = "" }: Variables): ReadonlyMap<number, Region> {
+/** The regions of the databases that have one. */
+export function databaseRegions({ DATABASE_REGIONS: text = "" }: Variables): ReadonlyMap<number, Region> {
   return regionsIn(text);
 }
 
 // The result is kept, since every call of a Durable Object needs it.
-const regionsIn = memoized((text: string) => new Map(readRegions(text).map(([shard, region]) => [Number(shard), region as Region])));
+const regionsIn = memoized((text: string) => new Map(readRegions(text).map(([database, region]) => [Number(database), region as Region])));
 
-function readRegions(text: string): (readonly [shard: string, region: string])[] {
+function readRegions(text: string): (readonly [database: string, region: string])[] {
   return splitList(text).map((item) => {
-    const [shard = "", region = "", ...rest] = item.split("=").map((part) => part.trim());
-    return [shard, rest.length === 0 ? region : ""];
+    const [database = "", region = "", ...rest] = item.split("=").map((part) => part.trim());
+    return [database, rest.length === 0 ? region : ""];
   });
 }
 
 function hasRegions(text: string): boolean {
   const items = readRegions(text);
-  const areValid = items.every(([shard, region]) => isWholeNumber(shard, 0, MAX_SHARDS - 1) && isRegion(region));
-  return areValid && new Set(items.map(([shard]) => Number(shard))).size === items.length;
+  const areValid = items.every(([database, region]) => isWholeNumber(database, 0, MAX_DATABASES - 1) && isRegion(region));
+  return areValid && new Set(items.map(([database]) => Number(database))).size === items.length;
 }
 
 /** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */

@@ -1,5 +1,6 @@
-import { isProduction, shardRegions } from "./config.ts";
-import { boundShards } from "./db/bindings.ts";
+import { isProduction, databaseRegions } from "./config.ts";
+import { boundDatabases } from "./db/bindings.ts";
+import { databaseOf, SHARDS } from "./db/shard-map.ts";
 import { shardOf } from "./db/ids.ts";
 import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 
@@ -13,14 +14,19 @@ type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjec
 /** The length of a UUID. The name of each object begins with the id of its workspace. */
 const ID_LENGTH = 36;
 
-/** The region of the workspace or record with this id, which is the region of its shard; undefined if the shard has none. */
+/** The region of the workspace or record with this id, which is that of its database; undefined if the database has none. */
 export function regionOf(env: Env, id: string): Region | undefined {
-  return shardRegions(env).get(shardOf(id));
+  return databaseRegions(env).get(databaseOf(env, shardOf(id)) ?? -1);
 }
 
-/** The bound shards of a region, or those without a region if it is undefined. */
-export function shardsIn(env: Env, region: Region | undefined): number[] {
-  return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
+/** The bound databases of a region, or those without a region if it is undefined. */
+export function databasesIn(env: Env, region: Region | undefined): number[] {
+  return boundDatabases(env).filter((database) => databaseRegions(env).get(database) === region);
+}
+
+/** The logical shards that the map gives to these databases. */
+export function shardsIn(env: Env, databases: readonly number[]): number[] {
+  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => databases.includes(databaseOf(env, shard) ?? -1));
 }
 
 /** The jurisdiction that the objects of the workspace with this id are in; null if there is none. */

@@ -1,4 +1,4 @@
-import { isBoundShard } from "../platform/db/bindings.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
@@ -34,7 +34,7 @@ export async function prune(
   nowMs = Date.now(),
   meter = new Meter(),
 ): Promise<PruneOutcome> {
-  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  if (!hasDatabase(env, workspaceId)) return "nothing_to_do";
   const op = newOperation(env, meter, workspaceId, nowMs);
   const { db } = op;
   const deleted: DeletedCounts = {};

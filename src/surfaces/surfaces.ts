@@ -15,8 +15,12 @@ export const SURFACES: Readonly<Record<string, (place: string) => Promise<Hono<A
   api: loadApi,
   widget: async () => createApiSurface("/widget/v1", [(await import("../widget/routes.ts")).widgetRoutes]),
   operator: async () => {
-    const [{ operatorRoutes }, { backupRoutes }] = await Promise.all([import("../operator/routes.ts"), import("../backup/routes.ts")]);
-    return createApiSurface("/operator/v1", [operatorRoutes, backupRoutes], [requireConfig, useSession]);
+    const [{ operatorRoutes }, { backupRoutes }, { shardMoveRoutes }] = await Promise.all([
+      import("../operator/routes.ts"),
+      import("../backup/routes.ts"),
+      import("../shard-moves/routes.ts"),
+    ]);
+    return createApiSurface("/operator/v1", [operatorRoutes, backupRoutes, shardMoveRoutes], [requireConfig, useSession]);
   },
   mcp: async () => createSurface("/mcp", (await import("../mcp/routes.ts")).mcpRoutes(loadRouters)),
   console: async () => createSurface("/console", (await import("../console/routes.ts")).consoleRoutes),

@@ -1,8 +1,16 @@
 import { exports } from "cloudflare:workers";
-import { boundShards } from "../platform/db/bindings.ts";
-import { type Database, shardDb } from "../platform/db/client.ts";
-import { explainShardError } from "../platform/db/shard-binding.ts";
-import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
+import { boundDatabases } from "../platform/db/bindings.ts";
+import { type Database, wholeDatabase } from "../platform/db/client.ts";
+import { explainDatabaseError } from "../platform/db/database-errors.ts";
+import {
+  listOwnShards,
+  listShards,
+  logDatabaseFailure,
+  readSize,
+  warnAboutMisplaced,
+  warnAboutSize,
+  warnAboutUnbound,
+} from "../platform/db/shards.ts";
 import { putOff } from "../platform/db/waiting.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -14,13 +22,13 @@ import { listPrunes, listTasks, type Task } from "./tasks.ts";
 type Counts = Record<string, number> & { failed: number };
 
 /**
- * How many shards a run sweeps. Each is swept in an invocation of its own, and the platform allows 32 invocations a request. If there are
- * more shards, they take turns, minute by minute.
+ * How many databases a run sweeps. Each is swept in an invocation of its own, and the platform allows 32 invocations a request. If there are
+ * more databases, they take turns, minute by minute.
  */
-const MAX_SHARDS_PER_RUN = 30;
+const MAX_DATABASES_PER_RUN = 30;
 const RUN_MS = 60_000;
 
-/** The result of a run in one shard. */
+/** The result of a run in one database. */
 export interface SweepResult {
   counts: Counts;
   cost: Cost;
@@ -28,32 +36,36 @@ export interface SweepResult {
 
 /**
  * Finds work whose wake-up was lost or whose worker was interrupted, starts it again, and deletes old rows. The cron runs it each
- * minute. `listTasks` and `listPrunes` name its tasks. If there are more than `MAX_SHARDS_PER_RUN` shards, each run sweeps some of them.
- * @param sweepOne sweeps one shard.
+ * minute. `listTasks` and `listPrunes` name its tasks. If there are more than `MAX_DATABASES_PER_RUN` databases, each run sweeps some of them.
+ * @param sweepOne sweeps one database.
  */
 export async function sweep(
   env: Env,
   nowMs: number,
-  sweepOne = (shard: number): Promise<SweepResult> => sweepShard(env, shard, nowMs),
+  sweepOne = (database: number): Promise<SweepResult> => sweepDatabase(env, database, nowMs),
 ): Promise<void> {
-  await measureJob(env, { job: "sweep" }, (meter) => sweepShards(shardsOf(env, nowMs), meter, sweepOne), toJobResult);
+  await measureJob(env, { job: "sweep" }, (meter) => sweepDatabases(databasesOf(env, nowMs), meter, sweepOne), toJobResult);
 }
 
-/** Returns the shards that are swept in this minute. */
-function shardsOf(env: Env, nowMs: number): number[] {
-  const shards = boundShards(env);
-  const runs = Math.ceil(shards.length / MAX_SHARDS_PER_RUN);
+/** Returns the databases that are swept in this minute. */
+function databasesOf(env: Env, nowMs: number): number[] {
+  const databases = boundDatabases(env);
+  const runs = Math.ceil(databases.length / MAX_DATABASES_PER_RUN);
   const turn = Math.floor(nowMs / RUN_MS) % runs;
-  return shards.filter((_, at) => at % runs === turn);
+  return databases.filter((_, at) => at % runs === turn);
 }
 
 /** A database that is unreachable, or not migrated, does not stop the others. */
-async function sweepShards(shards: readonly number[], meter: Meter, sweepOne: (shard: number) => Promise<SweepResult>): Promise<Counts> {
+async function sweepDatabases(
+  databases: readonly number[],
+  meter: Meter,
+  sweepOne: (database: number) => Promise<SweepResult>,
+): Promise<Counts> {
   const totals: Counts = { failed: 0 };
-  const results = await Promise.allSettled(shards.map((shard) => sweepOne(shard)));
+  const results = await Promise.allSettled(databases.map((database) => sweepOne(database)));
   for (const [at, result] of results.entries()) {
     if (result.status === "rejected") {
-      logShardFailure("shard_not_swept", shards[at]!, result.reason);
+      logDatabaseFailure("database_not_swept", databases[at]!, result.reason);
       totals.failed++;
       continue;
     }
@@ -68,24 +80,26 @@ function toJobResult(counts: Counts): JobResult {
 }
 
 /**
- * Sweeps one shard. One round trip finds the work of all tasks and deletes old rows; then each task runs by itself, so that its
+ * Sweeps one database. One round trip finds the work of all tasks and deletes old rows; then each task runs by itself, so that its
  * failure does not stop the others.
  * @throws Error if no statement succeeds, because the database cannot be reached.
  */
-export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<SweepResult> {
+export async function sweepDatabase(env: Env, database: number, nowMs: number): Promise<SweepResult> {
   const meter = new Meter();
-  const db = shardDb(env, shard, meter);
+  const db = wholeDatabase(env, database, meter);
   const tasks = listTasks({ env, meter, db, nowMs });
-  const state = [readSize(db), listShards(db)] as const;
+  const state = [readSize(db), listShards(db), listOwnShards(db)] as const;
   const results = await runGroups(db, [state, ...tasks.map(({ find }) => [find] as const), ...listPrunes(db, nowMs)]);
   const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
   if (failures.length === results.length) throw failures[0];
-  const ofShard = failures.find((reason) => explainShardError(reason) !== undefined);
-  if (ofShard) logShardFailure("shard_not_swept", shard, ofShard);
+  const ofDatabase = failures.find((reason) => explainDatabaseError(reason) !== undefined);
+  if (ofDatabase) logDatabaseFailure("database_not_swept", database, ofDatabase);
   const [first] = results;
   if (first?.status === "fulfilled") {
-    const [size, known] = first.value as [Awaited<(typeof state)[0]>, Awaited<(typeof state)[1]>];
-    warnAboutShard(env, shard, size.meta.size_after, known);
+    const [size, known, own] = first.value as [Awaited<(typeof state)[0]>, Awaited<(typeof state)[1]>, Awaited<(typeof state)[2]>];
+    warnAboutSize(database, size.meta.size_after);
+    warnAboutUnbound(env, known);
+    warnAboutMisplaced(env, database, own);
   }
   const runs = await Promise.all(tasks.map((task, at) => runTask(task, results[at + 1]!)));
   await putOffFailed(db, runs, nowMs);
@@ -135,7 +149,7 @@ async function putOffFailed(db: Database, runs: readonly TaskRun[], nowMs: numbe
   for (const result of results) if (result.status === "rejected") logProblem("sweep_failed", { task: "backoff" }, result.reason);
 }
 
-/** Sweeps a shard in an invocation of its own. */
-export async function sweepInOwnInvocation(shard: number, nowMs: number): Promise<SweepResult> {
-  return exports.ShardSweeper.sweep(shard, nowMs);
+/** Sweeps a database in an invocation of its own. */
+export async function sweepInOwnInvocation(database: number, nowMs: number): Promise<SweepResult> {
+  return exports.DatabaseSweeper.sweep(database, nowMs);
 }

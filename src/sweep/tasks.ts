@@ -11,6 +11,8 @@ import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../k
 import { indexLeads } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
+import { listFormerShards } from "../shard-moves/store.ts";
+import { eraseFormerCopy } from "../shard-moves/moves.ts";
 import { listDeleted } from "../operator/store.ts";
 import { type Database, newOperation } from "../platform/db/client.ts";
 import type { Statement } from "../platform/db/sql.ts";
@@ -29,7 +31,7 @@ import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../w
 import { pruneSent } from "../workspaces/visitor-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
-/** How many rows of each task one run handles in a shard. The next run, a minute later, continues. */
+/** How many rows of each task one run handles in a database. The next run, a minute later, continues. */
 const MAX_PER_RUN = 100;
 /** The limit for leads is larger, because one call indexes all leads of a workspace. */
 const MAX_LEADS_PER_RUN = 1_000;
@@ -41,7 +43,7 @@ const EMAIL_DEDUPLICATION_MS = 7 * 24 * 60 * 60_000;
 /** The limit is larger than the number of rows that a minute adds. Deleting a row costs little. */
 const MAX_PRUNED_PER_RUN = 5_000;
 
-/** A run of the sweep in one shard. */
+/** A run of the sweep in one database. */
 export interface Run {
   env: Env;
   meter: Meter;
@@ -68,7 +70,7 @@ export interface Task {
   work: (found: unknown[]) => Work | Promise<Work>;
 }
 
-/** Lists the tasks of a run in a shard. */
+/** Lists the tasks of a run in a database. */
 export function listTasks(run: Run): Task[] {
   const { env, meter, db, nowMs } = run;
   const operationOn = (workspaceId: string) => newOperation(env, meter, workspaceId, nowMs);
@@ -91,6 +93,9 @@ export function listTasks(run: Run): Task[] {
     }),
     task("erasures", listUnfinishedErasures(db, nowMs - ERASURE_TIMEOUT_MS, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure(operationOn(erasure.workspaceId), erasure) })),
+    ),
+    task("shards", listFormerShards(db, nowMs - DAY_MS, MAX_ERASURES_PER_RUN), (former) =>
+      former.map(({ shard }) => ({ done: eraseFormerCopy(db, shard, nowMs) })),
     ),
     task("webhooks", listLogErasures(db, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: continueLogErasure(db, erasure) })),

@@ -1,7 +1,6 @@
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -104,7 +103,7 @@ async function readSecrets(env: Env, webhookId: string, endpoint: SendableDelive
 }
 
 async function record(run: AttemptRun, delivery: SendableDelivery, result: AttemptResult): Promise<DeliveryRow | undefined> {
-  const db = shardDb(run.env, shardOf(delivery.id), run.meter);
+  const db = dbFor(run.env, delivery.id, run.meter);
   if (result.error === null) {
     const [, , [succeeded]] = await db.batch(recordSuccess(db, delivery, result));
     return succeeded;

@@ -1,8 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
-import { isBoundShard } from "../platform/db/bindings.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
+import { type Database, dbFor, groupByDatabase } from "../platform/db/client.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { SendableDelivery } from "./attempt.ts";
@@ -64,7 +63,7 @@ export async function handleDeliveryBatch(
 /** The delivery that a message names; undefined for a malformed message. */
 function deliveryIdOf(env: Env, { body }: Message<DeliveryMessage | null>): string | undefined {
   const id = body?.deliveryId;
-  return typeof id === "string" && isBoundShard(env, id) ? id : undefined;
+  return typeof id === "string" && hasDatabase(env, id) ? id : undefined;
 }
 
 /** If the sender is interrupted, the delivery stays leased until the lease expires. Then the sweep rescues it. */
@@ -95,8 +94,8 @@ export interface BatchRun {
 export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();
   const lease = { nowMs, untilMs: nowMs + LEASE_MS };
-  const shards = [...Map.groupBy(new Set(ids), shardOf).values()];
-  const claims = await Promise.allSettled(shards.map((shardIds) => claim(run, shardIds, lease)));
+  const groups = groupByDatabase(run.env, new Set(ids), (id) => id, run.meter);
+  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
   const claimed = claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
   await Promise.all([
     sendDeliveryWakeUps(
@@ -109,7 +108,7 @@ export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Pro
       lease,
     ),
   ]);
-  return shards.filter((_, at) => claims[at]!.status === "rejected").flat();
+  return groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : []));
 }
 
 /** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */
@@ -123,13 +122,12 @@ interface Claim {
 type PendingDelivery = Awaited<ReturnType<typeof listPendingDeliveries>>[number];
 
 /**
- * Leases deliveries of one shard in one round trip. A second one cancels those that may not be sent: their endpoint is
+ * Leases deliveries of one database in one round trip. A second one cancels those that may not be sent: their endpoint is
  * disabled or deleted, or the plan no longer includes webhooks.
  */
-async function claim(run: BatchRun, ids: readonly string[], lease: Lease): Promise<Claim> {
-  const db = shardDb(run.env, shardOf(ids[0]!), run.meter);
+async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly string[], lease: Lease): Promise<Claim> {
   const [claimed, pending, payloads] = await db.batch([
-    claimDeliveries(db, ids, run.queue, lease),
+    claimDeliveries(db, ids, queue, lease),
     listPendingDeliveries(db, ids),
     listPayloads(db, ids),
   ]);
@@ -166,8 +164,8 @@ async function sendConcurrently(run: BatchRun, sendable: SendableDelivery[], lea
   const limiter = new EndpointLimiter(sendable, MAX_CONCURRENCY_PER_ENDPOINT);
   const workers = Array.from({ length: Math.min(MAX_CONCURRENCY, sendable.length) }, () => sendOneByOne(run, limiter, lease));
   await Promise.all(workers);
-  const byShard = Map.groupBy(limiter.remaining(), ({ id }) => shardOf(id));
-  await Promise.all([...byShard.values()].map((remaining) => release(run, remaining, limiter, lease)));
+  const groups = groupByDatabase(run.env, limiter.remaining(), ({ id }) => id, run.meter);
+  await Promise.all(groups.map(({ db, rows }) => release({ ...run, db }, rows, limiter, lease)));
 }
 
 /** One worker of the batch. It ends with an attempt that continues in the background, because that connection is still open. */
@@ -178,7 +176,7 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
     const state = await run.send(delivery, MAX_WAIT_MS[run.queue]);
     if (state === "running") {
       limiter.block(delivery);
-      const db = shardDb(run.env, shardOf(delivery.id), run.meter);
+      const db = dbFor(run.env, delivery.id, run.meter);
       await db.batch([markEndpointSlow(db, delivery.webhookId)]);
       return;
     }
@@ -187,9 +185,12 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
 }
 
 /** Releases deliveries that were not sent, and wakes them again: those of slow endpoints on the slow queue. */
-async function release(run: BatchRun, remaining: SendableDelivery[], limiter: EndpointLimiter<SendableDelivery>, lease: Lease) {
-  const { env, meter, queue } = run;
-  const db = shardDb(env, shardOf(remaining[0]!.id), meter);
+async function release(
+  { env, queue, db }: BatchRun & { db: Database },
+  remaining: SendableDelivery[],
+  limiter: EndpointLimiter<SendableDelivery>,
+  lease: Lease,
+) {
   const [released] = await db.batch([releaseDeliveries(db, idsOf(remaining), lease.untilMs)]);
   const isForSlow = ({ webhookId }: { webhookId: string }) => queue === "slow" || limiter.isBlocked(webhookId);
   await Promise.all([

@@ -5,9 +5,8 @@ import { reconnectVisitor } from "../chat/visitor-sockets.ts";
 import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { secretValues } from "../platform/config.ts";
-import { type Database, shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
-import { isKnownShard } from "../platform/db/shards.ts";
+import { isMapped } from "../platform/db/bindings.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
@@ -85,9 +84,9 @@ export function unauthorized(code: ErrorCode, message: string): ApiError {
  * Returns the database of an agent.
  * @throws ApiError not_found if no database can have the agent.
  */
-export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
-  if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw agentNotFound();
-  return shardDb(c.env, shardOf(agentId), c.get("meter"));
+export function agentDb(c: AppContext, agentId: string): Database {
+  if (!isMapped(c.env, agentId)) throw agentNotFound();
+  return dbFor(c.env, agentId, c.get("meter"));
 }
 
 /** @throws ApiError invalid_visitor_token if the token was ended. */
@@ -122,7 +121,7 @@ export async function openAgent<Query extends Statement>(
 ) {
   const nowMs = Date.now();
   const claim = token ? await checkToken(c, token, agentId) : undefined;
-  const db = await agentDb(c, agentId);
+  const db = agentDb(c, agentId);
   const named = claim ?? { agentId, visitorId: "" };
   const { before, after } = await transact(db, {
     before: [query(db, named)],
@@ -148,7 +147,7 @@ export async function openConversation<const Queries extends readonly Statement[
   queries?: (db: Database, claim: VisitorClaim) => Queries,
 ) {
   const claim = c.get("visitor");
-  const db = await agentDb(c, claim.agentId);
+  const db = agentDb(c, claim.agentId);
   const { before: read, after } = await transact(db, {
     before: queries?.(db, claim) ?? ([] as unknown as Queries),
     after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim), findOwnConversation(db, claim, conversationId)],
@@ -166,7 +165,7 @@ export async function openConversation<const Queries extends readonly Statement[
  */
 export async function openVisitor(c: AppContext) {
   const claim = c.get("visitor");
-  const db = await agentDb(c, claim.agentId);
+  const db = agentDb(c, claim.agentId);
   const [conversations, [found], [visitor]] = await db.batch([
     listOwnConversations(db, claim),
     findAgentWithPlan(db, claim.agentId),

@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { isBoundShard } from "../platform/db/bindings.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { hasDatabase } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
@@ -62,8 +61,8 @@ async function checkPreflight(c: AppContext): Promise<void> {
   const agentId = idIn(AGENT_PATH, c.req.path);
   const conversationId = idIn(CONVERSATION_PATH, c.req.path);
   const id = agentId ?? conversationId;
-  if (id === undefined || c.req.header("Origin") === undefined || !isBoundShard(c.env, id)) return;
-  const db = shardDb(c.env, shardOf(id), c.get("meter"));
+  if (id === undefined || c.req.header("Origin") === undefined || !hasDatabase(c.env, id)) return;
+  const db = dbFor(c.env, id, c.get("meter"));
   const [[agent]] = await db.batch([findAllowedOrigins(db, agentId === undefined ? { conversationId: id } : { agentId })]);
   if (agent) checkOrigin(c, agent.allowedOrigins);
 }

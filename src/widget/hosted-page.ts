@@ -7,9 +7,8 @@ import { chooseLanguage, directionOf, WIDGET_LANGUAGES, type WidgetLanguage } fr
 import { toWidgetSettings } from "../agents/widget-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { welcomeMessageOf } from "../agents/messages.ts";
-import { shardDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
-import { isKnownShard } from "../platform/db/shards.ts";
+import { isMapped } from "../platform/db/bindings.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { checking } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -44,8 +43,8 @@ function languageFor(c: AppContext, { language, languages }: AgentRow): WidgetLa
 async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
   limitAddress(c);
   const agentId = uuid().safeParse(c.req.param("agent_id")).data;
-  if (agentId === undefined || !(await isKnownShard(c.env, c.get("meter"), agentId))) return undefined;
-  const db = shardDb(c.env, shardOf(agentId), c.get("meter"));
+  if (agentId === undefined || !isMapped(c.env, agentId)) return undefined;
+  const db = dbFor(c.env, agentId, c.get("meter"));
   const [[agent]] = await db.batch([findAgentWithPlan(db, agentId)]);
   return agent && toWidgetSettings(agent).hosted_page.enabled ? agent : undefined;
 }

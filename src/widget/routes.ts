@@ -56,7 +56,7 @@ const getSettings = createRoute({
 
 widgetRoutes.openapi(getSettings, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
-  const db = await agentDb(c, agentId);
+  const db = agentDb(c, agentId);
   const [[found]] = await db.batch([findAgentWithPlan(db, agentId)]);
   return c.json(toSettings(requireAgent(c, found).agent), 200);
 });

@@ -1,7 +1,8 @@
 import { newOperation } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
+import { databaseOf } from "../platform/db/shard-map.ts";
 import { shardOf } from "../platform/db/ids.ts";
-import { movedError } from "../platform/db/shard-binding.ts";
+import { movedError } from "../platform/db/database-errors.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -51,7 +52,7 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
     listRevokedKeys(db, workspaceId),
   ]);
   if (!row) return null;
-  if (row.jurisdiction !== jurisdictionFor(env, workspaceId)) throw movedError(shardOf(row.id), row.jurisdiction);
+  if (row.jurisdiction !== jurisdictionFor(env, workspaceId)) throw movedError(databaseOf(env, shardOf(row.id))!, row.jurisdiction);
   const { id, name, slug, plan } = row;
   const keysByHash = [...active, ...revoked].map((row): [string, KnownKey] => {
     const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };

@@ -147,7 +147,7 @@ describe("an import", () => {
     expect(await refusalOf(withHeader({ schema: "0123456789abcdef" }))).toMatch(/^422 .*with the version of the service that exported it/);
     expect(await refusalOf(withHeader({ format: 2 }))).toMatch(/^422 .*header.format/);
     const elsewhere = { ...file, header: { ...file.header, workspace_id: newId(7, Date.now()) } };
-    expect(await refusalOf(sendRecords(elsewhere, []))).toMatch(/^422 .*belongs to shard 7.*DB_7/);
+    expect(await refusalOf(sendRecords(elsewhere, []))).toMatch(/^422 .*belongs to shard 7.*SHARD_MAP/);
   });
 
   test("knowledge that matches no table is refused", async () => {

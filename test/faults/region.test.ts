@@ -3,8 +3,8 @@ import { afterAll, expect } from "vitest";
 import { createAgent, createWorkspace } from "../harness.ts";
 import { sendUntilAnswered, withEachFault } from "./scenario.ts";
 
-Reflect.set(env, "SHARD_REGIONS", "0=weur, 1=weur");
-afterAll(() => Reflect.set(env, "SHARD_REGIONS", ""));
+Reflect.set(env, "DATABASE_REGIONS", "0=weur, 1=weur");
+afterAll(() => Reflect.set(env, "DATABASE_REGIONS", ""));
 
 await withEachFault("a question from far away", {
   only: /^ENTRY/,

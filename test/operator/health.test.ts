@@ -94,7 +94,7 @@ test("the deep health check is 503 while anything is not ok, and the plain one a
 test("nothing waits: ok, with every database, queue and kind of work", async () => {
   const { status, body } = await healthWith();
   expect([status, body.status]).toEqual([200, "ok"]);
-  expect(body.databases).toEqual([0, 1].map((shard) => ({ shard, ok: true, duration_ms: expect.any(Number) })));
+  expect(body.databases).toEqual(["DB", "DB_1"].map((binding) => ({ binding, ok: true, duration_ms: expect.any(Number) })));
   const produced = new Set([...wrangler.matchAll(/^ *\{ binding = "(\w+)", queue = "[\w-]+" \}/gm)].map(([, name]) => name));
   expect(new Set(body.queues.map(({ queue }: any) => queue))).toEqual(produced);
   expect(body.queues).toHaveLength(6);

@@ -1,17 +1,23 @@
+import { bindingName, databaseOf, MAX_DATABASES } from "./shard-map.ts";
 import { shardOf } from "./ids.ts";
-import { bindingName, MAX_SHARDS } from "./shard-binding.ts";
 
-/** The shards whose databases are bound. Their numbers may have gaps. */
-export function boundShards(env: Env): number[] {
-  return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
+/** The databases that are bound, by number. Their numbers may have gaps. */
+export function boundDatabases(env: Env): number[] {
+  return Array.from({ length: MAX_DATABASES }, (_, database) => database).filter((database) => bindingOf(env, database) !== undefined);
 }
 
-/** Whether the id's shard is bound. */
-export function isBoundShard(env: Env, id: string): boolean {
-  return bindingOf(env, shardOf(id)) !== undefined;
+/** The binding of a database, if it is bound. */
+export function bindingOf(env: Env, database: number): D1Database | undefined {
+  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(database)];
 }
 
-/** The database of a shard, where one is bound. */
-export function bindingOf(env: Env, shard: number): D1Database | undefined {
-  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
+/** Whether the database of a record is bound. */
+export function hasDatabase(env: Env, id: string): boolean {
+  const database = databaseOf(env, shardOf(id));
+  return database !== undefined && bindingOf(env, database) !== undefined;
+}
+
+/** Whether the map has a database for a record, bound or not. */
+export function isMapped(env: Env, id: string): boolean {
+  return databaseOf(env, shardOf(id)) !== undefined;
 }

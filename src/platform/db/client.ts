@@ -1,8 +1,9 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { bindingOf } from "./bindings.ts";
+import { unboundDatabaseError } from "./database-errors.ts";
 import { newId, shardOf } from "./ids.ts";
-import { unboundShardError } from "./shard-binding.ts";
+import { placeOf, runWhereServed } from "./placement.ts";
 
 export type Database = DrizzleD1Database;
 
@@ -21,45 +22,76 @@ export interface Operation {
 
 /**
  * Creates the context of an operation on a workspace. Requests use `operationOf` (`src/workspaces/checks.ts`).
- * @throws Fault when the shard of the workspace is not bound; `explainShardError` explains it.
+ * @throws Fault when the map has no bound database for the workspace; `explainDatabaseError` explains it.
  */
 export function newOperation(env: Env, meter: Meter, workspaceId: string, nowMs = Date.now()): Operation {
   const shard = shardOf(workspaceId);
-  return { env, meter, workspaceId, db: shardDb(env, shard, meter), nowMs, newId: () => newId(shard, nowMs) };
+  return { env, meter, workspaceId, db: dbFor(env, workspaceId, meter), nowMs, newId: () => newId(shard, nowMs) };
 }
 
 /**
- * A shard's database.
+ * The database of a record, by its id.
+ * @throws Fault when the map has no bound database for it.
+ */
+export function dbFor(env: Env, id: string, meter: Meter): Database {
+  return dbOfShards(env, [shardOf(id)], meter);
+}
+
+/** Groups records by the database that they are in, so that one batch serves each group. */
+export function groupByDatabase<Row>(
+  env: Env,
+  rows: Iterable<Row>,
+  idOf: (row: Row) => string,
+  meter: Meter,
+): { db: Database; rows: Row[] }[] {
+  const groups = Map.groupBy(rows, (row) => placeOf(env, shardOf(idOf(row))));
+  return [...groups.values()].map((group) => {
+    const shards = [...new Set(group.map((row) => shardOf(idOf(row))))];
+    return { db: dbOfShards(env, shards, meter), rows: group };
+  });
+}
+
+function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database {
+  const database = placeOf(env, shards[0]!);
+  if (!bindingOf(env, database)) throw unboundDatabaseError(database);
+  return metered((build) => runWhereServed(env, shards, build), meter);
+}
+
+/**
+ * A whole database, by its number. It may hold former or incomplete copies of shards, which only `isServedHere` tells apart.
  * @throws Fault when it is not bound.
  */
-export function shardDb(env: Env, shard: number, meter: Meter): Database {
-  const database = bindingOf(env, shard);
-  if (!database) throw unboundShardError(shard);
-  return metered(database, meter);
+export function wholeDatabase(env: Env, database: number, meter: Meter): Database {
+  const binding = bindingOf(env, database);
+  if (!binding) throw unboundDatabaseError(database);
+  return metered((build) => binding.batch(build(binding)), meter);
 }
 
-/** The database of the directories across workspaces, shard 0. */
+/** The database of the directories across workspaces, DB. */
 export function directoryDb(env: Env, meter: Meter): Database {
-  return metered(env.DB, meter);
+  return wholeDatabase(env, 0, meter);
 }
 
-/** Counts each round trip of a binding. */
-function metered(database: D1Database, meter: Meter): Database {
-  return drizzle(new MeteredDatabase(database, meter) as unknown as D1Database);
+/** Runs statements, which it makes for the database that it chooses, as one batch. */
+type Run = (build: (binding: D1Database) => D1PreparedStatement[]) => Promise<D1Result[]>;
+
+/** A database whose round trips are counted. */
+function metered(run: Run, meter: Meter): Database {
+  return drizzle(new MeteredDatabase(run, meter) as unknown as D1Database);
 }
 
 class MeteredDatabase {
   constructor(
-    private readonly inner: D1Database,
+    private readonly run: Run,
     private readonly meter: Meter,
   ) {}
 
   prepare(query: string): MeteredStatement {
-    return new MeteredStatement(this.inner.prepare(query), this.meter);
+    return new MeteredStatement(this, query);
   }
 
   async batch(statements: MeteredStatement[]): Promise<D1Result[]> {
-    const results = await this.inner.batch(statements.map((statement) => statement.inner));
+    const results = await this.run((binding) => statements.map((statement) => statement.prepareIn(binding)));
     this.meter.countD1Trip(results);
     return results;
   }
@@ -67,28 +99,30 @@ class MeteredDatabase {
 
 class MeteredStatement {
   constructor(
-    readonly inner: D1PreparedStatement,
-    private readonly meter: Meter,
+    private readonly database: MeteredDatabase,
+    private readonly query: string,
+    private readonly values: readonly unknown[] = [],
   ) {}
 
   bind(...values: unknown[]): MeteredStatement {
-    return new MeteredStatement(this.inner.bind(...values), this.meter);
+    return new MeteredStatement(this.database, this.query, values);
+  }
+
+  prepareIn(binding: D1Database): D1PreparedStatement {
+    return binding.prepare(this.query).bind(...this.values);
   }
 
   async all(): Promise<D1Result> {
-    const result = await this.inner.all();
-    this.meter.countD1Trip([result]);
-    return result;
+    const [result] = await this.database.batch([this]);
+    return result!;
   }
 
-  async run(): Promise<D1Result> {
-    const result = await this.inner.run();
-    this.meter.countD1Trip([result]);
-    return result;
+  run(): Promise<D1Result> {
+    return this.all();
   }
 
   async raw(): Promise<unknown[]> {
-    this.meter.countD1Trip([]);
-    return this.inner.raw();
+    const { results } = await this.all();
+    return results.map((row) => Object.values(row as object));
   }
 }

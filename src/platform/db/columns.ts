@@ -5,6 +5,9 @@
 export const PLAN_NAMES = ["free", "starter", "pro", "enterprise"] as const;
 export type Plan = (typeof PLAN_NAMES)[number];
 
+/** The states of a logical shard in a database that it moves from or to. */
+export const SHARD_STATES = ["copying", "held", "left", "arriving", "here"] as const;
+
 export const AGENT_STATUSES = ["active", "paused"] as const;
 
 /** The channel on which a conversation takes place. */

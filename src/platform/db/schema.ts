@@ -22,6 +22,7 @@ import {
   RESOLVERS,
   type Retention,
   SCHEDULES,
+  SHARD_STATES,
   SOURCE_STATUSES,
   SOURCE_TYPES,
   type StoredTool,
@@ -32,7 +33,7 @@ import { JURISDICTIONS } from "./regions.ts";
 
 /*
  * All tables. Common rules:
- * - ids are UUIDv7 text whose last byte is the workspace's shard; times are Unix milliseconds;
+ * - ids are UUIDv7 text whose last byte is the workspace's logical shard; times are Unix milliseconds;
  * - a workspace's table has a `workspace_id`, and an index that begins with it for each list;
  * - there are no foreign keys: a workspace is erased table by table in bounded steps, and each write checks the ids it uses;
  * - triggers maintain `*_count` columns and `usage_periods` (migrations/0001_triggers.sql), so that a row
@@ -56,9 +57,9 @@ const partialIndex = (name: string, [first, ...rest]: [SQLiteColumn, ...SQLiteCo
     .on(first, ...rest)
     .where(condition);
 
-// --- Across workspaces: only in shard 0 -----------------------------------------------------------------------------
+// --- Across workspaces: only in DB ----------------------------------------------------------------------------------
 
-/** How many workspaces each shard holds. */
+/** How many workspaces each logical shard holds. */
 export const shards = sqliteTable("shards", { shard: integer("shard").primaryKey(), workspacesCount: count("workspaces_count") });
 
 export const workspaceDirectory = sqliteTable(
@@ -73,7 +74,7 @@ export const emailDirectory = sqliteTable(
   (t) => [index("email_directory_workspace").on(t.workspaceId, t.agentId)],
 );
 
-// --- Across the workspaces of a shard -------------------------------------------------------------------------------
+// --- Across the workspaces of a database ----------------------------------------------------------------------------
 
 /** Work of the sweep that failed, see platform/db/waiting.ts. */
 export const sweepBackoffs = sqliteTable(
@@ -86,6 +87,47 @@ export const sweepBackoffs = sqliteTable(
     retryAt: integer("retry_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.task, t.key] }), index("sweep_backoffs_retry").on(t.retryAt)],
+);
+
+/** The moves of logical shards from or to this database, see platform/db/placement.ts. */
+export const shardMoves = sqliteTable("shard_moves", {
+  /** The shard as two hexadecimal digits, as identifiers end. */
+  shard: text("shard").primaryKey(),
+  /** In the former database `copying`, `held`, then `left`; in the new one `arriving`, then `here`. */
+  state: text("state", { enum: SHARD_STATES }).notNull(),
+  /** The number of the other database of the move. */
+  other: integer("other").notNull(),
+  /** In the former database: until when writes are held, when the shard left, and when its rows were erased. */
+  heldUntil: integer("held_until"),
+  leftAt: integer("left_at"),
+  erasedAt: integer("erased_at"),
+});
+
+/** The copying of shards into this database, of which there is one at a time. */
+export const shardCopies = sqliteTable("shard_copies", {
+  /** The number of the former database. */
+  source: integer("source").primaryKey(),
+  /** The shards, as a range such as `64-127`. */
+  shards: text("shards").notNull(),
+  /** How far the comparison of both copies is, as JSON. */
+  progress: text("progress").notNull(),
+  /** How many batches were written. A batch that was made before the previous one was written is refused. */
+  batches: count("batches"),
+  startedAt: integer("started_at").notNull(),
+});
+
+/** Rows of a shard that changed in its former database while it was copied, and are to be copied again. */
+export const shardChanges = sqliteTable(
+  "shard_changes",
+  {
+    /** A number that is never given again, so that a row that changes while it is copied is not taken for copied. */
+    number: integer("number").primaryKey({ autoIncrement: true }),
+    shard: text("shard").notNull(),
+    table: text("table_name").notNull(),
+    /** The primary key of the row, as a JSON list. */
+    key: text("key").notNull(),
+  },
+  (t) => [uniqueIndex("shard_changes_row").on(t.shard, t.table, t.key)],
 );
 
 /** The audit log of operators. It is kept longer than the workspaces in it, so it holds only ids and names of fields. */

@@ -1,99 +1,99 @@
-import { and, eq, gt, sql } from "drizzle-orm";
+import { gt, sql } from "drizzle-orm";
 import { logProblem } from "../telemetry/log.ts";
 import type { Meter } from "../telemetry/meter.ts";
-import { boundShards, isBoundShard } from "./bindings.ts";
-import { type Database, directoryDb, shardDb } from "./client.ts";
-import { shardOf } from "./ids.ts";
-import { shards, workspaces } from "./schema.ts";
-import { explainShardError } from "./shard-binding.ts";
+import { bindingOf } from "./bindings.ts";
+import { type Database, wholeDatabase } from "./client.ts";
+import { explainDatabaseError } from "./database-errors.ts";
+import { shardMoves, shards, workspaces } from "./schema.ts";
+import { bindingName, databaseOf } from "./shard-map.ts";
 
 /**
  * A larger database gets no new workspaces. D1's limit is 10 GB; the rest is for the growth of existing workspaces, a quarter
  * of a million conversations at 8 KB each.
  */
-export const FULL_SHARD_BYTES = 8_000_000_000;
+export const FULL_DATABASE_BYTES = 8_000_000_000;
 
-export interface ShardState {
+/** How many workspaces a logical shard holds. */
+interface ShardCount {
   shard: number;
   workspacesCount: number;
-  sizeBytes: number;
 }
 
-/** The shard for a new workspace: the one with the fewest workspaces, then the lowest number. Undefined if all are full or closed. */
-export function chooseShard(states: readonly ShardState[], closed: ReadonlySet<number>): number | undefined {
-  const open = states.filter(({ shard, sizeBytes }) => sizeBytes < FULL_SHARD_BYTES && !closed.has(shard));
-  return open.toSorted((a, b) => a.workspacesCount - b.workspacesCount || a.shard - b.shard)[0]?.shard;
+/** The shard for a new workspace: one of those with the fewest workspaces, at random. Undefined if there is none to choose from. */
+export function chooseShard(open: readonly number[], counts: readonly ShardCount[]): number | undefined {
+  const countOf = new Map(counts.map(({ shard, workspacesCount }) => [shard, workspacesCount]));
+  const fewest = Math.min(...open.map((shard) => countOf.get(shard) ?? 0));
+  const emptiest = open.filter((shard) => (countOf.get(shard) ?? 0) === fewest);
+  return emptiest[Math.floor(Math.random() * emptiest.length)];
 }
 
-/** The state of these shards, by one parallel query to each. A shard that fails or lacks migrations is left out and logged. */
-export async function listShardStates(
-  env: Env,
-  meter: Meter,
-  shards: readonly number[],
-  counts: readonly { shard: number; workspacesCount: number }[],
-) {
-  const states = shards.map(async (shard): Promise<ShardState[]> => {
+/**
+ * Those of these databases that have room for new workspaces, by one parallel query to each. A database that fails or lacks migrations is left
+ * out and logged.
+ */
+export async function listOpenDatabases(env: Env, meter: Meter, databases: readonly number[]): Promise<number[]> {
+  const isOpen = databases.map(async (database) => {
     try {
-      const db = shardDb(env, shard, meter);
+      const db = wholeDatabase(env, database, meter);
       const [size] = await db.batch([readSize(db), readColumns(db)]);
-      const workspacesCount = counts.find((count) => count.shard === shard)?.workspacesCount ?? 0;
-      return [{ shard, workspacesCount, sizeBytes: size.meta.size_after }];
+      return size.meta.size_after < FULL_DATABASE_BYTES;
     } catch (error) {
-      logShardFailure("shard_left_out", shard, error);
-      return [];
+      logDatabaseFailure("database_left_out", database, error);
+      return false;
     }
   });
-  return (await Promise.all(states)).flat();
+  const answers = await Promise.all(isOpen);
+  return databases.filter((_, at) => answers[at]);
 }
 
-/** The shards that are bound or hold workspaces, in order. */
-export async function listKnownShards(env: Env, meter: Meter): Promise<number[]> {
-  const directory = directoryDb(env, meter);
-  const [counts] = await directory.batch([listShards(directory)]);
-  const used = counts.filter(({ workspacesCount }) => workspacesCount > 0).map(({ shard }) => shard);
-  return [...new Set([...boundShards(env), ...used])].toSorted((a, b) => a - b);
+/** Logs an error of a database, with what the operator must repair if that is known. */
+export function logDatabaseFailure(event: string, database: number, error: unknown): void {
+  const detail = explainDatabaseError(error);
+  const binding = bindingName(database);
+  if (detail === undefined) logProblem(event, { database: binding }, error);
+  else logProblem(event, { database: binding, detail });
 }
 
-/** Whether an id can belong to a record: its shard is bound, or still holds workspaces. */
-export async function isKnownShard(env: Env, meter: Meter, id: string): Promise<boolean> {
-  if (isBoundShard(env, id)) return true;
-  const directory = directoryDb(env, meter);
-  const [used] = await directory.batch([findUsedShard(directory, shardOf(id))]);
-  return used.length > 0;
+/** Logs that a database is nearly full. */
+export function warnAboutSize(database: number, sizeBytes: number): void {
+  if (sizeBytes < FULL_DATABASE_BYTES) return;
+  const detail = "It gets no new workspaces: move some of its shards to another database, and set retention for the largest workspaces.";
+  logProblem("database_full", { database: bindingName(database), size_bytes: sizeBytes, detail });
 }
 
-/** Logs an error of a shard, with what the operator must repair if that is known. */
-export function logShardFailure(event: string, shard: number, error: unknown): void {
-  const detail = explainShardError(error);
-  if (detail === undefined) logProblem(event, { shard }, error);
-  else logProblem(event, { shard, detail });
-}
-
-/** Logs that a shard is nearly full, and which shards hold workspaces but are not bound. */
-export function warnAboutShard(env: Env, shard: number, sizeBytes: number, known: Awaited<ReturnType<typeof listShards>>): void {
-  if (sizeBytes >= FULL_SHARD_BYTES) {
-    const detail = "It gets no new workspaces: bind another database, and set retention for the largest workspaces.";
-    logProblem("shard_full", { shard, size_bytes: sizeBytes, detail });
-  }
-  const bound = new Set(boundShards(env));
-  for (const { shard: missing, workspacesCount } of known) {
-    if (workspacesCount === 0 || bound.has(missing)) continue;
-    const detail = `Bind its database as DB_${missing}: its workspaces are unreachable until then.`;
-    logProblem("shard_unbound", { shard: missing, workspaces: workspacesCount, detail });
+/** Logs which shards hold workspaces, but have no database that is bound. */
+export function warnAboutUnbound(env: Env, used: readonly ShardCount[]): void {
+  const unbound = used.filter(({ shard }) => bindingOf(env, databaseOf(env, shard) ?? -1) === undefined);
+  for (const [database, counts] of Map.groupBy(unbound, ({ shard }) => databaseOf(env, shard))) {
+    const detail =
+      database === undefined
+        ? `Add the shards ${counts.map(({ shard }) => shard).join(", ")} to SHARD_MAP: their workspaces are unreachable until then.`
+        : `Bind its database as ${bindingName(database)}: its workspaces are unreachable until then.`;
+    const count = counts.reduce((sum, { workspacesCount }) => sum + workspacesCount, 0);
+    logProblem("database_unbound", { database: database === undefined ? null : bindingName(database), workspaces: count, detail });
   }
 }
 
-/** How many workspaces each shard holds, from the directory; a shard without workspaces may have no row. */
+/** Logs which shards have workspaces in a database that the map does not assign to it, and that did not move there. */
+export function warnAboutMisplaced(env: Env, database: number, own: readonly { shard: string }[]): void {
+  const misplaced = own.map(({ shard }) => Number.parseInt(shard, 16)).filter((shard) => databaseOf(env, shard) !== database);
+  if (misplaced.length === 0) return;
+  const detail = `It holds workspaces of the shards ${misplaced.join(", ")}, which SHARD_MAP gives to another one. Assign them to ${bindingName(database)}.`;
+  logProblem("shards_misplaced", { database: bindingName(database), detail });
+}
+
+/** Lists the shards of the workspaces in a database, except those that ever moved from or to it. */
+export function listOwnShards(db: Database) {
+  const shard = sql<string>`substr(${workspaces.id}, -2)`;
+  return db
+    .selectDistinct({ shard: shard.as("shard") })
+    .from(workspaces)
+    .where(sql`${shard} NOT IN (SELECT ${shardMoves.shard} FROM ${shardMoves})`);
+}
+
+/** How many workspaces each logical shard holds, from the directory; a shard without workspaces may have no row. */
 export function listShards(directory: Database) {
-  return directory.select().from(shards);
-}
-
-/** The shard's row in the directory, if it holds workspaces. */
-export function findUsedShard(directory: Database, shard: number) {
-  return directory
-    .select()
-    .from(shards)
-    .where(and(eq(shards.shard, shard), gt(shards.workspacesCount, 0)));
+  return directory.select().from(shards).where(gt(shards.workspacesCount, 0));
 }
 
 /** A trivial query: its result's `meta.size_after` is the size of the database. */
@@ -103,5 +103,8 @@ export function readSize(db: Database) {
 
 /** Fails if migrations are missing, since it names all columns of `workspaces`. */
 export function readColumns(db: Database) {
-  return db.select().from(workspaces).where(eq(workspaces.id, ""));
+  return db
+    .select()
+    .from(workspaces)
+    .where(sql`${workspaces.id} = ''`);
 }

@@ -1,6 +1,7 @@
 import { and, gt, lte, not, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
+import { isServedHere } from "./placement.ts";
 import * as schema from "./schema.ts";
 
 /*
@@ -60,7 +61,8 @@ function waiting(table: SQLiteTable & { workspaceId: SQLiteColumn }, dueAt: SQLi
 
 /**
  * SQL condition: the row is among the next `limit` of the waiting rows: the oldest of each workspace, then the second oldest of
- * each, and so on. It reads only an index, and for each workspace only the rows that it may return.
+ * each, and so on. It reads only an index, and for each workspace only the rows that it may return. Copies of shards that are served by
+ * another database, or whose writes are held, do not count.
  * @param where which of the rows of the index wait.
  * @param order of the rows of one turn. It is random by default, so that no workspace is always left out if there are more than `limit`.
  */
@@ -75,7 +77,7 @@ export function isNextInTurn(rows: WaitingRows, where: SQL | undefined, limit: n
     tenants (id) AS (${next} UNION ALL SELECT (${next} AND ${workspaceId} > tenants.id) FROM tenants WHERE tenants.id IS NOT NULL),
     turns AS (
       SELECT ${table}.rowid AS waiting, ${dueAt} AS due_at, row_number() OVER (PARTITION BY ${workspaceId} ORDER BY ${dueAt}) AS turn
-      FROM tenants CROSS JOIN ${table} ON ${table}.rowid IN (${oldest}))
+      FROM tenants CROSS JOIN ${table} ON ${table}.rowid IN (${oldest}) WHERE ${isServedHere(sql`tenants.id`)})
     SELECT waiting FROM turns ORDER BY turn, ${order} LIMIT ${limit})`;
 }
 

@@ -1,5 +1,5 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
-import { explainShardError } from "../db/shard-binding.ts";
+import { explainDatabaseError, HELD } from "../db/database-errors.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
@@ -44,9 +44,9 @@ export function toApiError(c: AppContext, error: unknown): ApiError {
     const message = "A stored secret that this request needs cannot be read at the moment. Nothing was changed. Try again later.";
     return unavailable(message, OPERATOR_RETRY_SECONDS);
   }
-  const shardProblem = explainShardError(error);
-  if (shardProblem !== undefined) {
-    logProblem("shard_fault", { request_id: c.get("requestId"), detail: shardProblem });
+  const problem = explainDatabaseError(error);
+  if (problem !== undefined) {
+    logProblem("database_fault", { request_id: c.get("requestId"), detail: problem });
     return unavailable(
       "The service cannot reach this workspace's data at the moment. Its log says what is missing.",
       OPERATOR_RETRY_SECONDS,
@@ -73,6 +73,8 @@ const TRANSIENT = [
   /\btransient issue on remote node\b/,
   /\bclient disconnected\b/,
   /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
+  // A shard is at the end of its move, or has just moved.
+  new RegExp(`\\b(?:${HELD}|shard_left|shard_arriving)\\b`),
   // The message of `withTimeout`.
   / took longer than \d+ ms$/,
 ];

@@ -280,8 +280,13 @@ function scansOf(plan: string[]): string[] {
 
 /** Scans that are meant, each with its reason. */
 const MEANT_SCANS: Record<string, string[]> = {
-  // It has one row per shard.
+  // They have at most one row per shard.
   "platform/db/shards.listShards": ["SCAN shards"],
+  "shard-moves/store.listFormerShards": ["SCAN shard_moves"],
+  // These read the ids of a database's workspaces, of which there are thousands at most, or of its audit log, which is bounded.
+  "platform/db/shards.listOwnShards": ["SCAN workspaces USING COVERING INDEX sqlite_autoindex_workspaces_1"],
+  "shard-moves/store.findWorkspaceOfShard": ["SCAN workspaces USING COVERING INDEX sqlite_autoindex_workspaces_1"],
+  "shard-moves/store.eraseOtherRows": ["SCAN operator_audit", "SCAN workspace_imports"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
   // It never holds a row.
@@ -295,6 +300,7 @@ const TURNS = [SORT];
 
 /** Sorts that are meant, each with its reason. The two sides of a union are sorted too, so that nothing comes twice. */
 const MEANT_SORTS: Record<string, string[]> = {
+  "platform/db/shards.listOwnShards": ["USE TEMP B-TREE FOR DISTINCT"],
   // The counters of sixteen days by their names.
   "analytics/store.createMissingSpans": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.

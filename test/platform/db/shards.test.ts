@@ -5,7 +5,7 @@ import { receiveMail } from "../../../src/email/inbound.ts";
 import { addWorkspace } from "../../../src/operator/workspaces.ts";
 import { configProblems } from "../../../src/platform/config.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
-import { FULL_SHARD_BYTES, chooseShard } from "../../../src/platform/db/shards.ts";
+import { chooseShard, FULL_DATABASE_BYTES } from "../../../src/platform/db/shards.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import {
@@ -35,20 +35,20 @@ afterEach(() => vi.restoreAllMocks());
 
 const eventsOf = (name: string) => errors.filter(({ event }) => event === name);
 
-/** Adds the spare database as a shard, as a deployment with one more binding does. */
-async function addShard(): Promise<void> {
+/** Adds the spare database with a shard, as a deployment with one more binding does. */
+async function addDatabase(): Promise<void> {
   await applyD1Migrations(env.SPARE, env.TEST_MIGRATIONS);
-  bindings["DB_2"] = env.SPARE;
+  Object.assign(env, { DB_2: env.SPARE, SHARD_MAP: "0=DB, 1=DB_1, 2=DB_2" });
 }
 
-/** Runs something while a shard has another database, or none. */
-async function withShard<Result>(shard: number, database: D1Database | undefined, run: () => Promise<Result>): Promise<Result> {
-  const own = bindings[`DB_${shard}`];
-  bindings[`DB_${shard}`] = database;
+/** Runs something while another database, or none, is bound as DB_1. */
+async function withDatabase<Result>(database: D1Database | undefined, run: () => Promise<Result>): Promise<Result> {
+  const own = bindings["DB_1"];
+  bindings["DB_1"] = database;
   try {
     return await run();
   } finally {
-    bindings[`DB_${shard}`] = own;
+    bindings["DB_1"] = own;
   }
 }
 
@@ -83,20 +83,20 @@ async function converse(workspace: Workspace) {
   return { agent, conversation };
 }
 
-test("when a third shard is added to two full ones, new workspaces go there and existing ones stay", async () => {
+test("when a third database is added to two full ones, new workspaces go there and existing ones stay", async () => {
   const old: Workspace[] = [];
   for (let at = 0; at < 6; at++) old.push(await createWorkspace());
   expect(old.map(({ id }) => shardOf(id)).toSorted()).toEqual([0, 0, 0, 1, 1, 1]);
   const before = await converse(old[0]!);
   const held = [await snapshot(env.DB), await snapshot(env.DB_1)];
-  await addShard();
+  await addDatabase();
   const fresh: Workspace[] = [];
   for (let at = 0; at < 3; at++) fresh.push(await createWorkspace());
   expect(fresh.map(({ id }) => shardOf(id))).toEqual([2, 2, 2]);
   const { agent, conversation } = await converse(fresh[0]!);
   for (const id of [agent.id, conversation.id, conversation.visitor.id]) expect(shardOf(id)).toBe(2);
   expect(conversation.status).toBe("ai_handled");
-  // The other databases were not written to, except for the directory in shard 0.
+  // The other databases were not written to, except for the directory in DB.
   expect([await snapshot(env.DB), await snapshot(env.DB_1)]).toEqual(held);
   expect((await old[0]!.call("GET", `/conversations/${before.conversation.id}`)).body).toEqual(before.conversation);
   // Once it has as many as the others, they take turns again.
@@ -104,8 +104,8 @@ test("when a third shard is added to two full ones, new workspaces go there and 
   expect(next.map(({ id }) => shardOf(id)).toSorted()).toEqual([0, 1, 2]);
 });
 
-test("lists, the sweep, erasures and the directory cover all three shards", async () => {
-  await addShard();
+test("lists, the sweep, erasures and the directory cover all three databases", async () => {
+  await addDatabase();
   const made = [await createWorkspaceOn(0), await createWorkspaceOn(1), await createWorkspaceOn(2)];
   const listed = await operate("GET", "/workspaces?limit=100");
   for (const { id } of made) expect(listed.data.map((row: { id: string }) => row.id)).toContain(id);
@@ -133,47 +133,58 @@ test("lists, the sweep, erasures and the directory cover all three shards", asyn
   expect(await env.DB.prepare("SELECT count(*) AS n FROM email_directory WHERE workspace_id = ?").bind(third.id).first("n")).toBe(0);
 });
 
-test("the chosen shard is the one with the fewest workspaces among those with room", () => {
-  const state = (shard: number, workspacesCount: number, sizeBytes = 0) => ({ shard, workspacesCount, sizeBytes });
-  const none = new Set<number>();
-  expect(chooseShard([state(0, 2), state(1, 1), state(2, 1)], none)).toBe(1);
-  expect(chooseShard([state(0, 5), state(1, 1, FULL_SHARD_BYTES)], none)).toBe(0);
-  expect(chooseShard([state(0, 5), state(1, 1, FULL_SHARD_BYTES - 1)], none)).toBe(1);
-  expect(chooseShard([state(0, 5), state(1, 1)], new Set([1]))).toBe(0);
-  expect(chooseShard([state(0, 5, FULL_SHARD_BYTES), state(1, 1)], new Set([1]))).toBeUndefined();
-  expect(chooseShard([], none)).toBeUndefined();
+test("the chosen shard is one of those with the fewest workspaces", () => {
+  const counts = [2, 1, 1, 5].map((workspacesCount, shard) => ({ shard, workspacesCount }));
+  for (let at = 0; at < 20; at++) expect([1, 2]).toContain(chooseShard([0, 1, 2, 3], counts));
+  expect(chooseShard([0, 3], counts)).toBe(0);
+  // A shard without workspaces has no count.
+  expect(chooseShard([0, 1, 9], counts)).toBe(9);
+  expect(chooseShard([], counts)).toBeUndefined();
+});
+
+test("new workspaces are spread evenly over all 256 shards of a database", async () => {
+  const counts = new Map<number, number>();
+  const shards = Array.from({ length: 256 }, (_, shard) => shard);
+  for (let at = 0; at < 3 * 256; at++) {
+    const chosen = chooseShard(
+      shards,
+      [...counts].map(([shard, workspacesCount]) => ({ shard, workspacesCount })),
+    )!;
+    counts.set(chosen, (counts.get(chosen) ?? 0) + 1);
+  }
+  expect([counts.size, new Set(counts.values())]).toEqual([256, new Set([3])]);
 });
 
 const NEW = () => ({ name: "Acme", slug: crypto.randomUUID(), plan: "free" as const });
 const addTo = async (changes: Record<string, unknown>) => addWorkspace(envWith(changes), new Meter(), BY, NEW());
 const BY = { actor: "token/0", operation: "createWorkspace", requestId: "" };
 
-test("a nearly full shard gets no new workspaces, and the sweep logs it", async () => {
-  await addShard();
-  const full = { DB_1: sized(env.DB_1, FULL_SHARD_BYTES), DB_2: sized(env.SPARE, FULL_SHARD_BYTES) };
+test("a nearly full database gets no new workspaces, and the sweep logs it", async () => {
+  await addDatabase();
+  const full = { DB_1: sized(env.DB_1, FULL_DATABASE_BYTES), DB_2: sized(env.SPARE, FULL_DATABASE_BYTES) };
   for (let at = 0; at < 3; at++) {
     const added = await addTo(full);
     expect(added.outcome === "added" && shardOf(added.workspace.id)).toBe(0);
   }
   await sweep(envWith(full), Date.now());
-  expect(eventsOf("shard_full").map(({ shard }) => shard)).toEqual([1, 2]);
-  await expect(addTo({ ...full, DB: sized(env.DB, FULL_SHARD_BYTES) })).resolves.toEqual({ outcome: "no_room" });
+  expect(eventsOf("database_full").map(({ database }) => database)).toEqual(["DB_1", "DB_2"]);
+  await expect(addTo({ ...full, DB: sized(env.DB, FULL_DATABASE_BYTES) })).resolves.toEqual({ outcome: "no_room" });
 });
 
-test("a closed shard gets no new workspaces; with all closed, the error says what to do", async () => {
-  await addShard();
-  const added = await addTo({ CLOSED_SHARDS: "0, 2" });
+test("a closed database gets no new workspaces; with all closed, the error says what to do", async () => {
+  await addDatabase();
+  const added = await addTo({ CLOSED_DATABASES: "0, 2" });
   expect(added.outcome === "added" && shardOf(added.workspace.id)).toBe(1);
-  (bindings as Record<string, unknown>)["CLOSED_SHARDS"] = "0,1,2";
+  (bindings as Record<string, unknown>)["CLOSED_DATABASES"] = "0,1,2";
   const answer = await send("POST", "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN, body: NEW() });
-  (bindings as Record<string, unknown>)["CLOSED_SHARDS"] = "";
+  (bindings as Record<string, unknown>)["CLOSED_DATABASES"] = "";
   expect([answer.status, answer.body.error.code, answer.headers.get("Retry-After")]).toEqual([503, "unavailable", "60"]);
   expect(answer.body.error.message).toContain("Bind another one");
 });
 
-test.for(["x", "1.5", "-1", "256", "0;1"])("CLOSED_SHARDS as %s is refused by name", (value) => {
-  expect(configProblems(envWith({ CLOSED_SHARDS: value })).join()).toContain("CLOSED_SHARDS");
-  expect(configProblems(envWith({ CLOSED_SHARDS: " 0, 255 " }))).toEqual([]);
+test.for(["x", "1.5", "-1", "256", "0;1"])("CLOSED_DATABASES as %s is refused by name", (value) => {
+  expect(configProblems(envWith({ CLOSED_DATABASES: value })).join()).toContain("CLOSED_DATABASES");
+  expect(configProblems(envWith({ CLOSED_DATABASES: " 0, 255 " }))).toEqual([]);
 });
 
 test("a removed binding causes 503 for its workspaces alone, and the log names it", async () => {
@@ -184,7 +195,7 @@ test("a removed binding causes 503 for its workspaces alone, and the log names i
   // A key whose gate has not read its workspace yet.
   const cold = await createWorkspaceOn(1);
   await evict(env.GATE.getByName(cold.id));
-  await withShard(1, undefined, async () => {
+  await withDatabase(undefined, async () => {
     const asOperator = { token: env.OPERATOR_TOKEN };
     const poll = `/widget/v1/conversations/${visited.body.conversation_id}/messages`;
     const answers = [
@@ -202,30 +213,30 @@ test("a removed binding causes 503 for its workspaces alone, and the log names i
       expect([body.error.code, headers.get("Retry-After")]).toEqual(["unavailable", "60"]);
       expect(JSON.stringify(body)).not.toContain("DB_1");
     }
-    expect(eventsOf("shard_fault")).toHaveLength(answers.length);
-    for (const { detail } of eventsOf("shard_fault")) expect(detail).toContain("bind it as DB_1");
+    expect(eventsOf("database_fault")).toHaveLength(answers.length);
+    for (const { detail } of eventsOf("database_fault")) expect(detail).toContain("bound as DB_1");
     expect((await kept.call("GET", "/conversations")).status).toBe(200);
     // A mail is neither taken nor sent back: its sender's server tries again.
     const raw = new Response(`From: ann@example.org\r\nTo: ${address}\r\nMessage-ID: <1@example.org>\r\n\r\nHello`).body!;
     const mail = { from: "ann@example.org", to: address, raw, rawSize: 100, headers: new Headers(), setReject: vi.fn() };
-    await expect(receiveMail(mail as unknown as ForwardableEmailMessage, env)).rejects.toThrow("bind it as DB_1");
+    await expect(receiveMail(mail as unknown as ForwardableEmailMessage, env)).rejects.toThrow("bound as DB_1");
     expect(mail.setReject).not.toHaveBeenCalled();
     const { body: added } = await send("POST", "/operator/v1/workspaces", { ...asOperator, body: NEW() });
     expect([0, 2]).toContain(shardOf(added.id));
     await sweep(env, Date.now());
-    expect(eventsOf("shard_unbound")).toMatchObject([{ shard: 1, detail: expect.stringContaining("DB_1") }]);
+    expect(eventsOf("database_unbound")).toMatchObject([{ database: "DB_1", detail: expect.stringContaining("DB_1") }]);
   });
   expect((await lost.call("GET", "/conversations")).status).toBe(200);
   expect((await cold.call("GET", "/me")).status).toBe(200);
 });
 
-test("an id of a shard that never existed is not found", async () => {
+test("an id of a shard that the map leaves out is not found", async () => {
   const id = `${crypto.randomUUID().slice(0, -2)}fe`;
   expect((await send("GET", `/widget/v1/agents/${id}`)).status).toBe(404);
   expect((await send("GET", `/operator/v1/workspaces/${id}`, { token: env.OPERATOR_TOKEN })).status).toBe(404);
 });
 
-test("a shard that lacks migrations gets no new workspaces, causes 503, and does not stop the sweep of others", async () => {
+test("a database that lacks migrations gets no new workspaces, causes 503, and does not stop the sweep of others", async () => {
   const lost = await createWorkspaceOn(1);
   const source = async (workspace: Workspace) => {
     const agent = await createAgent(workspace, { name: "Reader" });
@@ -234,20 +245,20 @@ test("a shard that lacks migrations gets no new workspaces, causes 503, and does
   const waiting = await source(await createWorkspaceOn(0));
   // A database to which the newest migration has not been applied.
   await env.SPARE.batch([env.SPARE.prepare("DROP TABLE IF EXISTS sources"), env.SPARE.prepare("DROP TABLE IF EXISTS workspaces")]);
-  await withShard(1, env.SPARE, async () => {
+  await withDatabase(env.SPARE, async () => {
     const answer = await lost.call("GET", "/agents/018f0000-0000-7000-8000-000000000001/sources");
     const list = await send("GET", "/operator/v1/workspaces?limit=100", { token: env.OPERATOR_TOKEN });
     expect([answer.status, list.status]).toEqual([503, 503]);
-    expect(eventsOf("shard_fault")[0]!["detail"]).toContain("wrangler d1 migrations apply");
+    expect(eventsOf("database_fault")[0]!["detail"]).toContain("wrangler d1 migrations apply");
     const added = await addTo({ DB_2: undefined });
     expect(added.outcome === "added" && shardOf(added.workspace.id)).toBe(0);
-    expect(eventsOf("shard_left_out")).toMatchObject([{ shard: 1, detail: expect.stringContaining("migrations") }]);
+    expect(eventsOf("database_left_out")).toMatchObject([{ database: "DB_1", detail: expect.stringContaining("migrations") }]);
     const sent: string[] = [];
     const INGESTION_QUEUE = {
       sendBatch: async (messages: { body: { sourceId: string } }[]) => void sent.push(...messages.map(({ body }) => body.sourceId)),
     };
     await sweep(envWith({ INGESTION_QUEUE, DB_2: undefined }), Date.now() + 2 * MINUTE);
     expect(sent).toContain(waiting);
-    expect(eventsOf("shard_not_swept")).toMatchObject([{ shard: 1, detail: expect.stringContaining("migrations") }]);
+    expect(eventsOf("database_not_swept")).toMatchObject([{ database: "DB_1", detail: expect.stringContaining("migrations") }]);
   });
 });

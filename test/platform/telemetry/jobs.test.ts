@@ -159,7 +159,7 @@ test("the sweep reports what it found; a failing shard does not stop it", async 
   const watched = await watch(() => sweep(envWith(down), nowMs));
   expect(jobIn(watched, "sweep")).toMatchObject({ outcome: "partly_failed", failed: 1 });
   expect(jobIn(watched, "sweep")["sources"]).toBeGreaterThanOrEqual(1);
-  expect(watched.lines).toContainEqual(expect.objectContaining({ event: "shard_not_swept", detail: "D1_ERROR: it is down" }));
+  expect(watched.lines).toContainEqual(expect.objectContaining({ event: "database_not_swept", detail: "D1_ERROR: it is down" }));
 });
 
 test("inbound and outbound mails are reported", async () => {

@@ -265,7 +265,7 @@ test("in the whole life of a workspace nothing of a person and no secret is in t
     "job,erasure,true",
     "dead_letter,,false",
     "model_failure,,false",
-    "shard_not_swept,,false",
+    "database_not_swept,,false",
   ]) {
     expect([...kinds]).toContain(kind);
   }

@@ -1,0 +1,90 @@
+import { type Column, type SQL, sql } from "drizzle-orm";
+import { bindingOf } from "./bindings.ts";
+import { shardMoves } from "./schema.ts";
+import { databaseOf } from "./shard-map.ts";
+import { unboundDatabaseError, unmappedShardError } from "./database-errors.ts";
+
+/*
+ * Finds the database of a logical shard while shards move between databases.
+ *
+ * The map of the configuration says where a shard is, unless the shard has moved since. A row of `shard_moves` in either database
+ * says so: `left` in the former one, and `arriving` in the new one until the move is complete. The first statement of every batch is a
+ * guard that reads this row, in the transaction of the batch, and fails where the shard is not served. The batch is then run in the
+ * other database. So no batch reads or writes a former copy, however old the configuration of its isolate is.
+ */
+
+/** Where an isolate last found shards that are not where the map says. The guard corrects an entry that is out of date. */
+const found = new Map<number, Place>();
+
+/** A place to look for a shard. */
+interface Place {
+  database: number;
+  /** Whether the former database said that the shard has left for this one, so that it is complete here even if it is marked as arriving. */
+  isConfirmed: boolean;
+}
+
+/** How often a batch follows a shard: from an outdated place to the map's, and from there to the shard's. */
+const MAX_FOLLOWS = 3;
+
+/** Fails if one of the shards is not served by this database. The message names the other database. */
+const GUARD = `SELECT json_extract('{}', 'shard_' || state || ' ' || shard || ' ' || other) FROM shard_moves
+  WHERE shard IN (SELECT value FROM json_each(?1)) AND (state = 'left' OR state = 'arriving' AND ?2 = 0)`;
+const ELSEWHERE = /shard_(left|arriving) ([0-9a-f]{2}) (\d+)/;
+
+/**
+ * SQL condition: the shard of this workspace is served by this database, and its writes are not held. Statements on the rows of all
+ * workspaces of a database need it, because the database may hold copies of shards that another one serves.
+ */
+export function isServedHere(workspaceId: Column | SQL): SQL {
+  return sql`NOT EXISTS (SELECT 1 FROM ${shardMoves} moved WHERE moved.shard = substr(${workspaceId}, -2)
+    AND (moved.state IN ('left', 'arriving') OR moved.state = 'held' AND moved.held_until > unixepoch() * 1000))`;
+}
+
+/** A logical shard as text, as the identifiers of its records end. */
+export function shardCode(shard: number): string {
+  return shard.toString(16).padStart(2, "0");
+}
+
+/**
+ * The database in which a shard was last found, otherwise that of the map.
+ * @throws Fault if the map leaves the shard out.
+ */
+export function placeOf(env: Env, shard: number): number {
+  return lookUp(env, shard).database;
+}
+
+function lookUp(env: Env, shard: number): Place {
+  const place = found.get(shard);
+  if (place && bindingOf(env, place.database)) return place;
+  const database = databaseOf(env, shard);
+  if (database === undefined) throw unmappedShardError(shard);
+  return { database, isConfirmed: false };
+}
+
+/**
+ * Runs a batch in the database that serves these shards, which were all found in the same one.
+ * @param build makes the statements for a database.
+ * @throws Fault if the database is not bound. Error if one of several shards has moved: grouped again, they are found.
+ */
+export async function runWhereServed(
+  env: Env,
+  shards: readonly number[],
+  build: (binding: D1Database) => D1PreparedStatement[],
+): Promise<D1Result[]> {
+  const codes = JSON.stringify(shards.map(shardCode));
+  for (let follows = 0; ; follows++) {
+    const { database, isConfirmed } = lookUp(env, shards[0]!);
+    const binding = bindingOf(env, database);
+    if (!binding) throw unboundDatabaseError(database);
+    try {
+      const guard = binding.prepare(GUARD).bind(codes, Number(isConfirmed));
+      const [, ...results] = await binding.batch([guard, ...build(binding)]);
+      return results;
+    } catch (error) {
+      const [, state, code, other] = ELSEWHERE.exec(String(error)) ?? [];
+      if (state === undefined) throw error;
+      found.set(Number.parseInt(code!, 16), { database: Number(other), isConfirmed: state === "left" });
+      if (shards.length > 1 || follows === MAX_FOLLOWS) throw error;
+    }
+  }
+}
