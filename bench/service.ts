@@ -29,6 +29,8 @@ export interface Build {
   script: string;
   /** Whether the worker may load the sentence encoder. */
   hasEncoder?: boolean;
+  /** Whether a second database is bound, as DB_1. */
+  hasSecondDatabase?: boolean;
 }
 
 /** A worker that answers on a socket of its own, because Miniflare's entry worker answers at most 4,000 requests/s. */
@@ -36,7 +38,7 @@ export interface RunningWorker {
   port: number;
   /** Receives each line that the worker logs, while it is set. */
   onLog: ((line: string) => void) | undefined;
-  /** Returns the size of shard 0's database. */
+  /** Returns the size of the database DB. */
   databaseBytes: () => Promise<number>;
   /** Runs the cron handler once. */
   sweep: () => Promise<void>;
@@ -135,6 +137,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   await miniflare.ready;
   const db = await miniflare.getD1Database("DB", name);
   await migrate(db);
+  if (build.hasSecondDatabase) await migrate(await miniflare.getD1Database("DB_1", name));
   const databaseBytes = async () => (await db.prepare("SELECT 1").run()).meta.size_after;
   const worker = await miniflare.getWorker(name);
   const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
@@ -152,6 +155,7 @@ async function optionsOf(build: Build, bindings: Record<string, string>) {
   const imported = [...chunks, ...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin"), ...modulesOf("CompiledWasm", ".wasm")];
   return {
     ...workerOptions,
+    ...(build.hasSecondDatabase && { d1Databases: Object.assign({}, workerOptions.d1Databases, { DB_1: "database-1" }) }),
     ...(build.hasEncoder && { serviceBindings: { ASSETS: { disk: { path: ROOT } } } }),
     bindings: Object.assign({}, workerOptions.bindings, bindings),
     modulesRoot: build.directory,

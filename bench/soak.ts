@@ -12,16 +12,19 @@ import { check, type Finding, RECORD_EVENTS } from "./soak/check.ts";
 import { SoakClient } from "./soak/client.ts";
 import { KillableService } from "./soak/killable-service.ts";
 import { type Deed, Load, type Target } from "./soak/load.ts";
+import { Splitting } from "./soak/split.ts";
 import { type Receiver, startReceiver } from "./stand-ins/receiver.ts";
 
 const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under load, and checks that nothing acknowledged is lost or doubled.
 
   --kills N    how often it is killed (20); about five seconds each, and a few minutes at the end
+  --split      moves all shards between two databases meanwhile, to and fro
   --state DIR  keeps the service's storage in a folder
   --json FILE  also writes the figures to a file`;
 
 const FLAGS = {
   kills: { type: "string", default: "20" },
+  split: { type: "boolean", default: false },
   state: { type: "string" },
   json: { type: "string" },
   help: { type: "boolean", short: "h" },
@@ -37,18 +40,25 @@ const SETTLE_MS = 10 * 60_000;
 const SETTLE_CHECK_MS = 15_000;
 
 /** Runs the load with so many kills, lets the service finish what it has accepted, and checks everything. */
-async function soak(state: string, kills: number): Promise<[Report, Finding[]]> {
+async function soak(state: string, kills: number, isSplit: boolean): Promise<[Report, Finding[]]> {
   const secrets = createSecrets();
-  const service = new KillableService(await buildService(), { ...secrets, ALLOW_PRIVATE_TARGETS: "true" }, state);
+  const service = new KillableService(
+    { ...(await buildService()), hasSecondDatabase: isSplit },
+    { ...secrets, ALLOW_PRIVATE_TARGETS: "true" },
+    state,
+  );
   const receiver = await startReceiver();
   try {
     service.start();
     const target = await prepare(service, secrets.OPERATOR_TOKEN, receiver);
     const load = new Load(target);
+    const splitting = new Splitting(new SoakClient(service, { Authorization: `Bearer ${secrets.OPERATOR_TOKEN}` }));
     const { result: whileStarting, ms } = await timed(async () => {
       load.start();
+      if (isSplit) splitting.start();
       const starting = await killAgainAndAgain(service, kills, load);
       await load.stop();
+      await splitting.stop();
       return starting;
     });
     console.error("Waiting for what was interrupted …");
@@ -58,6 +68,7 @@ async function soak(state: string, kills: number): Promise<[Report, Finding[]]> 
     const notes = [
       `${kills} kills of the whole process group in ${(ms / 1000).toFixed(0)} s, ${whileStarting} of them while it was starting.`,
       `${events} events came, ${deliveries - events} of them more than once. Everything was finished ${(settleMs / 1000).toFixed(0)} s after the load.`,
+      ...(isSplit ? [`All shards moved ${splitting.moves} times to the other database.`] : []),
       ...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`),
     ];
     return [{ tables: [tableOf(load.deeds, events, findings)], notes }, findings];
@@ -139,7 +150,7 @@ async function main(): Promise<number | void> {
   const directory = useTemporaryFolder();
   const state = resolve(flags.state ?? join(directory, "state"));
   mkdirSync(state, { recursive: true });
-  const [report, findings] = await soak(state, kills);
+  const [report, findings] = await soak(state, kills, flags.split);
   await publishReport(report, flags.json);
   return findings.length === 0 ? 0 : 1;
 }

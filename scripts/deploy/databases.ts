@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { jurisdictionOf, type Region } from "../../src/platform/db/regions.ts";
+import { databaseNumber, databaseOf } from "../../src/platform/db/shard-map.ts";
 import { UserError } from "../shared/cli.ts";
 import { required } from "./api.ts";
 import { type Deployment, ensure, type Step } from "./deployment.ts";
@@ -14,7 +15,7 @@ export interface Database {
   jurisdiction?: string | null;
 }
 
-/** Every shard's database. wrangler finds each by its name, so the configuration holds no ids. */
+/** Every database. wrangler finds each by its name, so the configuration holds no ids. */
 export const databases: Step = {
   title: "D1 databases",
   next: "A token needs the permission D1: Edit.",
@@ -58,7 +59,7 @@ export function isBound({ name, uuid }: Database, bound: DatabaseBinding): boole
   return bound.id === undefined ? name === bound.name : uuid === bound.id;
 }
 
-/** Brings every shard's schema up to date, before the code that needs it. */
+/** Brings every database's schema up to date, before the code that needs it. */
 export const migrations: Step = {
   title: "Migrations",
   next: "Those that were applied stay applied. If one fails by itself, its SQL and what the database holds do not fit.",
@@ -70,6 +71,28 @@ export const migrations: Step = {
         options.dryRun ? `would apply what is missing of ${files.length}, up to ${files.at(-1)}` : await apply(wrangler, database),
       );
     }
+  },
+};
+
+/** The shards of the workspaces in a database, except those that ever moved from or to it, which are found wherever they are. */
+const OWN_SHARDS = "SELECT DISTINCT substr(id, -2) AS shard FROM workspaces WHERE substr(id, -2) NOT IN (SELECT shard FROM shard_moves)";
+
+/** Refuses a map that gives a shard to another database than the one that holds its workspaces, which would not be found there. */
+export const shards: Step = {
+  title: "Logical shards",
+  next: "Nothing was deployed. Correct SHARD_MAP in the configuration.",
+  run: async ({ options, project, wrangler, say }) => {
+    // One database holds every shard, or the check of the configuration refuses the map.
+    if (options.dryRun || project.databases.length === 1) return;
+    for (const { binding } of project.databases) {
+      const held = (await query(wrangler, binding, OWN_SHARDS)).map(({ shard }) => Number.parseInt(String(shard), 16));
+      const misplaced = held.filter((shard) => databaseOf(project.vars, shard) !== databaseNumber(binding));
+      if (misplaced.length === 0) continue;
+      throw new UserError(
+        `${binding} holds workspaces of the shards ${misplaced.join(", ")}, which SHARD_MAP gives to another database. Assign them to ${binding}; \`npm run shards\` moves them.`,
+      );
+    }
+    say("SHARD_MAP", "each shard is where its workspaces are");
   },
 };
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseEnv } from "node:util";
 import { ROOT } from "../shared/cli.ts";
-import { databases, migrations } from "./databases.ts";
-import { createHarness, EXISTING_SECRETS, SECOND_SHARD, simulateEarlierDeployment } from "./harness.ts";
+import { databases, migrations, shards } from "./databases.ts";
+import { createHarness, EXISTING_SECRETS, SECOND_DATABASE, simulateEarlierDeployment } from "./harness.ts";
 import { vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { deploy } from "./steps.ts";
@@ -73,7 +73,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     simulateEarlierDeployment(cloudflare);
     cloudflare.workers.bindings = undefined;
     cloudflare.down = /^PUT workers\/scripts\/small$/;
-    appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
+    appendFileSync(join(directory, "wrangler.toml"), SECOND_DATABASE);
     const broken = await run(databases, secrets, deploy);
     assert.match(broken.failure!, /^Deploy failed: .*wrangler deploy[\s\S]*Workers Scripts: Edit[\s\S]*run the same command again/);
     assert.match(broken.output, /DB_1: small-1: created\n/);
@@ -128,14 +128,36 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.doesNotMatch((await run(secrets)).output, /made|set/);
   });
 
-  void test("a shard that was added gets its database and its schema, and the others stay", async (t) => {
+  void test("a database that was added is created with its schema, and the others stay", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
-    appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
+    appendFileSync(join(directory, "wrangler.toml"), SECOND_DATABASE);
     const { output } = await run(databases, migrations);
     assert.deepEqual(cloudflare.changes(), ["POST d1/database", "POST d1/database/…/query"]);
     assert.ok(cloudflare.d1.tables("small-1").includes("notes"));
     assert.match(output, /DB: up to date\nDB_1: applied, up to 0000_notes\.sql\n/);
+  });
+
+  void test("a map that gives a shard to another database than that of its workspaces is refused", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    appendFileSync(join(directory, "wrangler.toml"), SECOND_DATABASE);
+    writeFileSync(
+      join(directory, "migrations/0001_shards.sql"),
+      "CREATE TABLE workspaces (id TEXT);\nCREATE TABLE shard_moves (shard TEXT);\n",
+    );
+    assert.match((await run(databases, migrations, shards)).output, /each shard is where its workspaces are/);
+    const id = (shard: string) => `018f0000-0000-7000-8000-0000000000${shard}`;
+    cloudflare.d1.find("small-1").sqlite.exec(`INSERT INTO workspaces VALUES ('${id("01")}'), ('${id("40")}')`);
+    cloudflare.d1.find("small-1").sqlite.exec("INSERT INTO shard_moves VALUES ('40')");
+    assert.match((await run(shards)).failure!, /DB_1 holds workspaces of the shards 1, which SHARD_MAP gives to another database/);
+    const config = join(directory, "wrangler.toml");
+    const mapped = readFileSync(config, "utf8").replace(
+      "[env.production.vars]",
+      '[env.production.vars]\nSHARD_MAP = "0=DB, 1=DB_1, 2-255=DB"',
+    );
+    writeFileSync(config, mapped);
+    assert.equal((await run(shards)).failure, undefined);
   });
 
   void test("a database is created in its region, and one that exists in another jurisdiction is refused", async (t) => {
@@ -145,7 +167,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
       const vars = `[env.production.vars]\nDATABASE_REGIONS = "${text}"`;
       writeFileSync(config, readFileSync(config, "utf8").replace(/\[env\.production\.vars\](?:\nDATABASE_REGIONS.*)?/, vars));
     };
-    const more = (shard: number) => SECOND_SHARD.replace("DB_1", `DB_${shard}`).replace("small-1", `small-${shard}`);
+    const more = (database: number) => SECOND_DATABASE.replace("DB_1", `DB_${database}`).replace("small-1", `small-${database}`);
     appendFileSync(config, more(1) + more(2));
     regions("0=weur, 1=eu, 2=sam");
     const { failure, output } = await run(databases);
@@ -212,6 +234,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
       "Queues",
       "D1 databases",
       "Migrations",
+      "Logical shards",
       "Deploy",
       "Smoke test",
     ]);

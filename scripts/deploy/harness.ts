@@ -86,7 +86,7 @@ export function writeSmallProject(t: TestContext): string {
 }
 
 /** What binds another database to the small project. */
-export const SECOND_SHARD = `
+export const SECOND_DATABASE = `
 [[env.production.d1_databases]]
 binding = "DB_1"
 database_name = "small-1"

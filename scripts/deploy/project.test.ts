@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { VARIABLE_NAMES } from "../../src/platform/config.ts";
 import { ROOT } from "../shared/cli.ts";
-import { SECOND_SHARD, SMALL_PROJECT, writeSmallProject } from "./harness.ts";
+import { SECOND_DATABASE, SMALL_PROJECT, writeSmallProject } from "./harness.ts";
 import { readProject } from "./project.ts";
 import { activeMs } from "./wrangler.ts";
 
@@ -47,23 +47,23 @@ void test("the Worker is uploaded as it was built, with all its modules; another
   assert.throws(() => readProject({ config, env: "production" }), /leaves modules out/);
 });
 
-void test("shards are bound by number, some of which may be missing, and each has a name", (t) => {
-  const shards = (...bindings: string[]) =>
+void test("databases are bound by number, some of which may be missing, and each has a name", (t) => {
+  const databases = (...bindings: string[]) =>
     bindings.map((binding) => `\n[[env.production.d1_databases]]\nbinding = "${binding}"\n`).join("");
-  assert.equal(readProject(withMore(t, SECOND_SHARD)).databases.length, 2);
-  const gap = readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", "DB_255"))).databases;
+  assert.equal(readProject(withMore(t, SECOND_DATABASE)).databases.length, 2);
+  const gap = readProject(withMore(t, SECOND_DATABASE.replaceAll("DB_1", "DB_255"))).databases;
   assert.deepEqual(
     gap.map(({ binding }) => binding),
     ["DB", "DB_255"],
   );
   for (const name of ["DB_0", "DB_01", "DB_256", "DB1", "OTHER"]) {
-    assert.throws(() => readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", name))), new RegExp(`${name} is no name of a database`));
+    assert.throws(() => readProject(withMore(t, SECOND_DATABASE.replaceAll("DB_1", name))), new RegExp(`${name} is no name of a database`));
   }
-  assert.throws(() => readProject(withMore(t, shards("DB_1"))), /DB_1 has no database_name/);
+  assert.throws(() => readProject(withMore(t, databases("DB_1"))), /DB_1 has no database_name/);
 });
 
 void test("a placeholder for an id is an error, a real one is used", (t) => {
-  const withId = (id: string) => `${SECOND_SHARD}database_id = "${id}"\n`;
+  const withId = (id: string) => `${SECOND_DATABASE}database_id = "${id}"\n`;
   assert.throws(() => readProject(withMore(t, withId("<the id of your database>"))), /database_id of DB_1 is a placeholder/);
   const id = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
   assert.equal(readProject(withMore(t, withId(id))).databases[1]?.id, id);

@@ -4,15 +4,13 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { configProblems, databaseRegions } from "../../src/platform/config.ts";
 import type { Region } from "../../src/platform/db/regions.ts";
-import { bindingName, MAX_DATABASES } from "../../src/platform/db/shard-map.ts";
+import { bindingName, databaseNumber, mappedDatabases, MAX_DATABASES } from "../../src/platform/db/shard-map.ts";
 import { ROOT, UserError } from "../shared/cli.ts";
 import { prebuilt } from "../worker.ts";
 
 /** The folder of the build that is uploaded, which no session of `npm run dev` changes. */
 export const DEPLOYED = "dist/deployed";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** The numbers of the shards by their bindings. A configuration may leave numbers out. */
-const SHARDS = new Map(Array.from({ length: MAX_DATABASES }, (_, shard) => [bindingName(shard), shard]));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
@@ -88,11 +86,6 @@ interface RawDatabase {
   database_id?: unknown;
   migrations_dir?: string;
   migrations_table?: string;
-}
-
-/** The number of the shard that a binding of the configuration names; undefined if it names none. */
-export function databaseNumber(binding: string): number | undefined {
-  return SHARDS.get(binding);
 }
 
 /**
@@ -179,13 +172,24 @@ function findProblems(project: Project): string[] {
     ...(databases.some(({ binding }) => binding === bindingName(0))
       ? []
       : ["No D1 database is bound as DB: it holds what crosses workspaces."]),
+    ...unboundProblems(project),
     ...(dimensions > 0 ? [] : ["OPENAI_EMBEDDING_DIMENSIONS is not set: the Vectorize index is made with it. Set it to the model's."]),
   ];
 }
 
+/** The databases that SHARD_MAP names, but that are not bound. */
+function unboundProblems({ databases, vars }: Project): string[] {
+  const unbound = mappedDatabases(vars)
+    .map(bindingName)
+    .filter((name) => !databases.some(({ binding }) => binding === name));
+  return unbound.map((name) => `SHARD_MAP names ${name}, which is not bound. Bind it, or take it out of SHARD_MAP.`);
+}
+
 function databaseProblems({ binding, name, id, migrations }: DatabaseBinding): string[] {
   return [
-    ...(SHARDS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_DATABASES - 1}.`]),
+    ...(databaseNumber(binding) !== undefined
+      ? []
+      : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_DATABASES - 1}.`]),
     ...(name === "" ? [`${binding} has no database_name: databases are found and made by it.`] : []),
     ...(id === undefined || UUID.test(id) ? [] : [`The database_id of ${binding} is a placeholder. Take it out: it is found by its name.`]),
     ...(migrations.length > 0 ? [] : [`The migrations_dir of ${binding} holds no migrations.`]),

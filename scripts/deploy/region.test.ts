@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { databases } from "./databases.ts";
 import { parseOptions } from "./deployment.ts";
-import { createHarness, SECOND_SHARD, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
+import { createHarness, SECOND_DATABASE, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
 import { readProject } from "./project.ts";
 import { region } from "./region.ts";
 
@@ -36,7 +36,7 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
   void test("the chosen region is written into the configuration, and all databases are made there", async (t) => {
     const { cloudflare, directory, run, runWith } = await createHarness(t);
     const config = join(directory, "wrangler.toml");
-    appendFileSync(config, SECOND_SHARD);
+    appendFileSync(config, SECOND_DATABASE);
     const before = readFileSync(config, "utf8");
     const dry = await runWith(["--region=eu", "--dry-run"], region, databases);
     assert.match(dry.output, /^eu: would write DATABASE_REGIONS = "0=eu, 1=eu" into .*\nDB: small-0 in eu: would create\n/);
@@ -54,7 +54,7 @@ void describe("the region of a deployment", { concurrency: 2 }, () => {
     const { directory, runWith } = await createHarness(t);
     const config = join(directory, "wrangler.toml");
     const vars = '[env.production.vars]\n# The regions.\nDATABASE_REGIONS = "1=enam"';
-    writeFileSync(config, SMALL_PROJECT["wrangler.toml"].replace("[env.production.vars]", vars) + SECOND_SHARD);
+    writeFileSync(config, SMALL_PROJECT["wrangler.toml"].replace("[env.production.vars]", vars) + SECOND_DATABASE);
     assert.equal((await runWith(["--region=weur"], region)).failure, undefined);
     assert.match(readFileSync(config, "utf8"), /# The regions\.\nDATABASE_REGIONS = "0=weur, 1=enam"\n/);
     const { databases: made } = readProject({ config, env: "production" });

@@ -1,11 +1,11 @@
 import { JURISDICTIONS, REGIONS, type Region } from "../../src/platform/db/regions.ts";
-import { bindingName } from "../../src/platform/db/shard-map.ts";
+import { bindingName, databaseNumber } from "../../src/platform/db/shard-map.ts";
 import { UserError } from "../shared/cli.ts";
 import { rawConfigOf, rewriteConfigTo, shown } from "./config-file.ts";
 import { type Database, isBound } from "./databases.ts";
 import { type Deployment, isOnCi, type Step } from "./deployment.ts";
 import { withVariable } from "./environment-text.ts";
-import { type Project, readProject, databaseNumber } from "./project.ts";
+import { type Project, readProject } from "./project.ts";
 
 const LOCATIONS = REGIONS.filter((region) => !JURISDICTIONS.some((jurisdiction) => jurisdiction === region));
 

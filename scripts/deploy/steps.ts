@@ -8,7 +8,7 @@ import { DEPLOYED } from "./project.ts";
 import { CloudflareApi } from "./api.ts";
 import { metricsRemedy } from "./check-account.ts";
 import { check } from "./check.ts";
-import { databases, migrations } from "./databases.ts";
+import { databases, migrations, shards } from "./databases.ts";
 import { type Deployment, type Options, type Step, WAIT_SECONDS } from "./deployment.ts";
 import { removal } from "./remove.ts";
 import { answerFromText } from "./question.ts";
@@ -178,7 +178,7 @@ async function ask(url: URL): Promise<string> {
 export function stepsFor({ check: isCheck, remove: isRemoval }: Options): readonly Step[] {
   if (isRemoval) return [account, removal];
   if (isCheck) return [account, region, check];
-  return [account, region, check, secrets, build, vectors, queues, databases, migrations, deploy, smoke];
+  return [account, region, check, secrets, build, vectors, queues, databases, migrations, shards, deploy, smoke];
 }
 
 /** Runs steps up to the first that fails. Returns what failed and what to do, or undefined if all succeeded. */

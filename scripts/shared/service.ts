@@ -16,7 +16,7 @@ export interface Answer {
   body: unknown;
 }
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** A client with the credentials of one caller. */
 export interface Client {

@@ -22,6 +22,7 @@ import {
   listMoves,
   markArriving,
   markCopying,
+  saveProgress,
   markErased,
   type MoveRow,
 } from "./store.ts";
@@ -42,8 +43,8 @@ import {
  * refused.
  */
 
-/** After this time a step ends, so that a caller sees the progress. */
-const STEP_MS = 3_000;
+/** After this time a step ends: a caller sees the progress, and an interruption costs no more than this. */
+const STEP_MS = 1_000;
 
 /**
  * Starts to move logical shards into a database, or continues a move that was started with the same shards.
@@ -55,8 +56,7 @@ export async function startMove(env: Env, range: string, targetNumber: number, n
   const under = await findMove(env, targetNumber);
   if (under && under.copy.shards !== range)
     throw new MoveError(`The shards ${under.copy.shards} are being moved to ${bindingName(targetNumber)}. Continue or cancel that first.`);
-  if (under) return;
-  const sourceNumber = await locateAll(env, shards, targetNumber);
+  const sourceNumber = under?.copy.source ?? (await locateAll(env, shards, targetNumber));
   const regions = databaseRegions(env);
   if (regions.get(sourceNumber) !== regions.get(targetNumber)) {
     const [from, to] = [sourceNumber, targetNumber].map(bindingName);
@@ -64,6 +64,7 @@ export async function startMove(env: Env, range: string, targetNumber: number, n
       `${from} and ${to} are in different regions, and the objects of workspaces stay in theirs. Choose a database of the same region.`,
     );
   }
+  // Both parts change nothing when they are repeated, since the request may be interrupted between them.
   await target.batch([
     createCopy(target, { source: sourceNumber, shards: range, progress: JSON.stringify(START), startedAt: nowMs }),
     markArriving(target, shards, sourceNumber),
@@ -106,7 +107,7 @@ export function locate(env: Env, shard: number, moves: ReadonlyMap<number, reado
 
 async function findMove(env: Env, targetNumber: number): Promise<Move | undefined> {
   const target = requireDatabase(env, targetNumber);
-  const copy = await findCopy(target).first<CopyRow>();
+  const [copy] = await rowsOf<CopyRow>(findCopy(target));
   if (!copy) return undefined;
   return { copy, source: requireDatabase(env, copy.source), target, targetNumber, shards: readShards(copy.shards)! };
 }
@@ -163,7 +164,7 @@ function stateOf(moves: readonly MoveRow[], shard: number): MoveRow["state"] | u
 }
 
 /**
- * Does the next part of a move, for a few seconds. Call it until the move is done.
+ * Does the next part of a move, for about a second. Call it until the move is done.
  * @returns the state after it; undefined if no shards are being moved into the database.
  * @throws MoveError if the copies keep differing.
  */
@@ -201,7 +202,7 @@ async function advance(move: Move, now: () => number): Promise<boolean> {
 /**
  * Marks shards as arrived whose switch was interrupted after they had left.
  * @returns the shards that have not left yet.
- * @throws MoveError if the move was cancelled.
+ * @throws MoveError if the start of the move was interrupted, or it was cancelled.
  */
 async function settle({ source, target, shards }: Move): Promise<number[]> {
   const [left, arrived] = await Promise.all([rowsOf<MoveRow>(listMoves(source)), rowsOf<MoveRow>(listMoves(target))]);
@@ -209,8 +210,9 @@ async function settle({ source, target, shards }: Move): Promise<number[]> {
   const unsettled = gone.filter((shard) => stateOf(arrived, shard) === "arriving");
   for (const shard of unsettled) await changeState(target, shard, ["arriving"], { state: "here" }).run();
   const remaining = shards.filter((shard) => !gone.includes(shard));
-  if (remaining.some((shard) => stateOf(left, shard) === "here"))
-    throw new MoveError("The move was cancelled. Finish cancelling it first.");
+  const states = remaining.map((shard) => stateOf(left, shard));
+  if (!states.every((state) => state === "copying" || state === "held"))
+    throw new MoveError("The start of the move was interrupted, or the move was cancelled. Start it again, or finish cancelling it.");
   return remaining;
 }
 
@@ -231,6 +233,8 @@ export async function cancelMove(env: Env, meter: Meter, targetNumber: number, n
   const move = await findMove(env, targetNumber);
   if (!move) return undefined;
   const { source, target, shards } = move;
+  // If the move is started again, both copies are compared from the start.
+  await saveProgress(target, move.copy.source, JSON.stringify(START)).run();
   for (const shard of shards) await changeState(source, shard, ["copying", "held"], { state: "here", held_until: null }).run();
   const [states, arrived] = await Promise.all([rowsOf<MoveRow>(listMoves(source)), rowsOf<MoveRow>(listMoves(target))]);
   const stayed = shards.filter((shard) => stateOf(states, shard) === "here");

@@ -91,7 +91,7 @@ const start = createRoute({
   method: "put",
   path: "/databases/{binding}/shard-move",
   summary: "Start to move logical shards to a database",
-  description: "Repeating it with the same shards changes nothing. `POST` does the work, a few seconds of it with each call.",
+  description: "Repeating it with the same shards changes nothing. `POST` does the work, about a second of it with each call.",
   request: {
     params: bindingParam,
     body: jsonBody(

@@ -1,40 +1,263 @@
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createAgent, createWorkspaceOn, learn, operate, type Workspace } from "../harness.ts";
+import { afterAll, expect, test } from "vitest";
+import { cancelMove, continueMove, startMove } from "../../src/shard-moves/moves.ts";
+import { MOVED_TABLES } from "../../src/shard-moves/store.ts";
+import { readShards } from "../../src/platform/db/shard-map.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { createAgent, createWorkspaceOn, learn, listen, newAddress, operate, send, type Workspace } from "../harness.ts";
 
-const SHARD = 5;
 const before = { ...env };
+Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-25=DB" });
+afterAll(() => void Object.assign(env, before));
 
-beforeEach(() => void Object.assign(env, { SHARD_MAP: `0=DB, 1=DB_1, ${SHARD}=DB` }));
-afterEach(() => void Object.assign(env, before));
+const DAY_MS = 24 * 60 * 60_000;
+/** Each test has a shard of its own, in DB. */
+let lastShard = 9;
 
-/** Moves shards, with every step. */
-async function move(shards: string, to: string): Promise<any> {
-  await operate("PUT", `/databases/${to}/shard-move`, { shards });
+async function prepare() {
+  const shard = ++lastShard;
+  const workspace = await createWorkspaceOn(shard);
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await learn(workspace, agent.id, "Refunds are paid within five working days.");
+  return { shard, workspace, agent, ask: (user = "ann") => ask(workspace, agent.id, user) };
+}
+
+async function ask(workspace: Workspace, agentId: string, user: string) {
+  const { status, body } = await workspace.call("POST", `/agents/${agentId}/messages`, {
+    message: "When are refunds paid?",
+    user: { id: user },
+  });
+  expect([status, body.needs_human]).toEqual([200, false]);
+  return body;
+}
+
+/** Continues a move until it is done. @param between what happens after each part. */
+async function finish(to: string, between: () => Promise<unknown> = async () => undefined): Promise<any> {
   for (let step = 0; step < 50; step++) {
     const status = await operate("POST", `/databases/${to}/shard-move`);
     if (status.state === "done") return status;
+    await between();
   }
   throw new Error("The move does not end");
 }
 
-const ask = (workspace: Workspace, agentId: string, message: string, user = "u") =>
-  workspace.call("POST", `/agents/${agentId}/messages`, { message, user: { id: user } });
+async function move(shard: number, to: string): Promise<any> {
+  await operate("PUT", `/databases/${to}/shard-move`, { shards: String(shard) });
+  return finish(to);
+}
 
-test("a shard moves with everything, and its workspaces go on", async () => {
-  const workspace = await createWorkspaceOn(SHARD);
-  const agent = await createAgent(workspace);
-  await learn(workspace, agent.id, "Refunds are paid within five working days.");
-  const asked = await ask(workspace, agent.id, "When are refunds paid?");
-  const path = `/conversations/${asked.body.conversation_id}`;
-  const held = (await workspace.call("GET", path)).body;
-  const moved = await move(String(SHARD), "DB_1");
-  expect(moved).toMatchObject({ from: "DB", to: "DB_1", shards_moved: 1, shards_total: 1, changes_waiting: 0 });
-  expect((await workspace.call("GET", path)).body).toEqual(held);
-  const again = await ask(workspace, agent.id, "When are refunds paid?");
-  expect([again.status, again.body.answer]).toEqual([200, asked.body.answer]);
-  const count = async (database: D1Database) =>
-    database.prepare("SELECT count(*) AS n FROM conversations WHERE workspace_id = ?").bind(workspace.id).first<number>("n");
-  expect([await count(env.DB), await count(env.DB_1)]).toEqual([1, 2]);
+/** All rows of a workspace in a database. */
+async function rowsIn(database: D1Database, workspaceId: string): Promise<Record<string, string[]>> {
+  const results = await database.batch<object>(
+    MOVED_TABLES.map(({ name, owner }) => database.prepare(`SELECT * FROM "${name}" WHERE ${owner} = ?`).bind(workspaceId)),
+  );
+  return Object.fromEntries(MOVED_TABLES.map(({ name }, at) => [name, results[at]!.results.map((row) => JSON.stringify(row)).toSorted()]));
+}
+
+const countOf = (rows: Record<string, string[]>) => Object.values(rows).reduce((sum, each) => sum + each.length, 0);
+
+test("a shard moves with every row as it is, and its workspaces go on from the new database", async () => {
+  const { shard, workspace, agent, ask: askAgain } = await prepare();
+  await listen(workspace);
+  const asked = await askAgain();
+  await workspace.call("POST", `/conversations/${asked.conversation_id}/messages`, { content: "A person answers." });
+  await send("POST", `/widget/v1/agents/${agent.id}/leads`, { headers: newAddress(), body: { name: "Ada", email: "ada@example.com" } });
+  const held = (await workspace.call("GET", `/conversations/${asked.conversation_id}`)).body;
+  const rows = await rowsIn(env.DB, workspace.id);
+  expect(await move(shard, "DB_1")).toMatchObject({ from: "DB", to: "DB_1", shards_moved: 1, shards_total: 1, changes_waiting: 0 });
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(rows);
+  expect((await workspace.call("GET", `/conversations/${asked.conversation_id}`)).body).toEqual(held);
+  await askAgain("ben");
+  expect(await rowsIn(env.DB, workspace.id)).toEqual(rows);
   expect((await workspace.call("GET", "/conversations")).body.total).toBe(2);
+  expect((await workspace.call("GET", "/events?limit=100")).body.data.length).toBeGreaterThan(0);
+});
+
+test("what changes while a shard is copied is copied too: new, changed and deleted rows", async () => {
+  const { shard, workspace, agent, ask: askAgain } = await prepare();
+  const [kept, erased] = [await askAgain(), await askAgain("gone")];
+  await startMove(env, String(shard), 1, Date.now());
+  await askAgain("ben");
+  await workspace.call("DELETE", "/privacy/visitors?external_id=gone");
+  // The copy has them by now, and they change again.
+  for (let at = 0; at < 3; at++) await continueStep();
+  await workspace.call("PATCH", `/conversations/${kept.conversation_id}`, { tags: ["vip"] });
+  await workspace.call("PATCH", `/agents/${agent.id}`, { name: "Renamed" });
+  await finish("DB_1", () => askAgain("cid"));
+  const [former, copied] = [await rowsIn(env.DB, workspace.id), await rowsIn(env.DB_1, workspace.id)];
+  expect(copied).toEqual(former);
+  expect((await workspace.call("GET", `/conversations/${kept.conversation_id}`)).body.tags).toEqual(["vip"]);
+  expect((await workspace.call("GET", `/conversations/${erased.conversation_id}`)).status).toBe(404);
+  expect((await workspace.call("GET", `/agents/${agent.id}`)).body.name).toBe("Renamed");
+});
+
+const continueOnce = () => continueMove(env, 1);
+
+test("while a shard's writes are held it is read, other writes get 503, and a question is kept until it can be answered", async () => {
+  const { shard, workspace, agent, ask: askAgain } = await prepare();
+  await askAgain();
+  await startMove(env, String(shard), 1, Date.now());
+  const set = (state: string, untilMs: number | null) =>
+    env.DB.prepare("UPDATE shard_moves SET state = ?, held_until = ? WHERE shard = ?")
+      .bind(state, untilMs, shard.toString(16).padStart(2, "0"))
+      .run();
+  await set("held", Date.now() + 60_000);
+  const listed = await workspace.call("GET", "/conversations");
+  expect([listed.status, listed.body.total]).toEqual([200, 1]);
+  const renamed = await workspace.call("PATCH", `/agents/${agent.id}`, { name: "Changed" });
+  expect([renamed.status, renamed.body.error.code, renamed.headers.get("Retry-After")]).toEqual([503, "unavailable", "2"]);
+  const waiting = askAgain("ben");
+  await set("copying", null);
+  expect((await waiting).answer).toContain("five working days");
+  await finish("DB_1");
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(2);
+});
+
+test("a hold that nobody ends expires, and what is written then is not lost", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  const held = "UPDATE shard_moves SET state = 'held', held_until = ? WHERE shard = ?";
+  await env.DB.prepare(held)
+    .bind(Date.now() - 2_000, shard.toString(16).padStart(2, "0"))
+    .run();
+  await askAgain();
+  await finish("DB_1");
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(1);
+});
+
+test("two callers that continue a move at the same time leave an exact copy", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  for (const user of ["ann", "ben", "cid"]) await askAgain(user);
+  await startMove(env, String(shard), 1, Date.now());
+  await Promise.all([continueOnce(), continueOnce(), askAgain("dan"), continueOnce()]);
+  while ((await continueOnce())?.state !== undefined) await askAgain("eve");
+  const [former, copied] = [await rowsIn(env.DB, workspace.id), await rowsIn(env.DB_1, workspace.id)];
+  expect(countOf(copied)).toBeGreaterThanOrEqual(countOf(former));
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(copied["conversations"]!.length);
+});
+
+test("a cancelled move leaves the shard where it is, and no copy", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await askAgain();
+  const rows = await rowsIn(env.DB, workspace.id);
+  await startMove(env, String(shard), 1, Date.now());
+  const path = "/databases/DB_1/shard-move";
+  await env.DB.prepare("UPDATE shard_moves SET state = 'here' WHERE state = 'copying'").run();
+  const refused = await send("POST", `/operator/v1${path}`, { token: env.OPERATOR_TOKEN });
+  expect([refused.status, refused.body.error.message]).toEqual([409, expect.stringContaining("Start it again, or finish cancelling it")]);
+  await operate("PUT", path, { shards: String(shard) });
+  while (countOf(await rowsIn(env.DB_1, workspace.id)) === 0) await continueStep();
+  while (!(await operate("DELETE", path)).done);
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(0);
+  expect(await rowsIn(env.DB, workspace.id)).toEqual(rows);
+  expect((await send("DELETE", `/operator/v1${path}`, { token: env.OPERATOR_TOKEN })).status).toBe(404);
+  await askAgain("ben");
+  const triggers = await env.DB.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name LIKE 'moving_%'").first<number>("n");
+  const left = await env.DB.prepare("SELECT count(*) AS n FROM shard_changes").first<number>("n");
+  expect([triggers, left]).toEqual([0, 0]);
+});
+
+/** Copies a part, but does not switch. */
+async function continueStep(): Promise<void> {
+  await continueMove(env, 1, clockThatEndsAtOnce());
+}
+
+/** A clock by which every part is over after its first page. */
+function clockThatEndsAtOnce(): () => number {
+  let nowMs = Date.now();
+  return () => (nowMs += 10_000);
+}
+
+test("a shard is taken back with what was written since, and former rows are erased after a day", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await askAgain();
+  await move(shard, "DB_1");
+  await askAgain("ben");
+  // The cron prunes old counts too.
+  await sweep(env, Date.now() + DAY_MS - 60_000);
+  const rows = await rowsIn(env.DB_1, workspace.id);
+  expect(countOf(await rowsIn(env.DB, workspace.id))).toBeGreaterThan(0);
+  const back = await move(shard, "DB");
+  expect(await rowsIn(env.DB, workspace.id)).toEqual(rows);
+  expect(back.rows_written).toBeLessThan(countOf(rows));
+  await sweep(env, Date.now() + DAY_MS + 60_000);
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(0);
+  await askAgain("cid");
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(3);
+});
+
+test("a shard is found whatever the map says: before its move, during it and after it", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  const map = env.SHARD_MAP;
+  const early = `${map.replace("10-25=DB", "10-25=DB_1")}`;
+  const total = async () => (await workspace.call("GET", "/conversations")).body.total;
+  await askAgain();
+  Reflect.set(env, "SHARD_MAP", early);
+  expect(await total()).toBe(1);
+  await askAgain("ben");
+  Reflect.set(env, "SHARD_MAP", map);
+  await finish("DB_1");
+  for (const text of [early, map]) {
+    Reflect.set(env, "SHARD_MAP", text);
+    expect(await total()).toBe(2);
+  }
+  Reflect.set(env, "SHARD_MAP", map);
+});
+
+test("the cron and the audit log leave a copy alone that another database serves", async () => {
+  const { shard, workspace } = await prepare();
+  const audited = async () => (await operate("GET", `/audit?workspace_id=${workspace.id}`)).total;
+  const entries = await audited();
+  await move(shard, "DB_1");
+  expect(await audited()).toBe(entries);
+  expect((await operate("GET", "/audit?limit=100")).data.filter((entry: any) => entry.workspace_id === workspace.id)).toHaveLength(entries);
+  const rows = await rowsIn(env.DB, workspace.id);
+  await env.DB.prepare("UPDATE sources SET status = 'pending', updated_at = 0 WHERE workspace_id = ?").bind(workspace.id).run();
+  const sent: string[] = [];
+  const sendBatch = async (messages: { body: { sourceId: string } }[]) => void sent.push(...messages.map(({ body }) => body.sourceId));
+  await sweep({ ...env, INGESTION_QUEUE: { sendBatch } } as unknown as Env, Date.now());
+  expect(sent.filter((id) => rows["sources"]!.some((row) => row.includes(id)))).toEqual([]);
+});
+
+test("if a migration drops the triggers of changes, the copying starts again", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  while (countOf(await rowsIn(env.DB_1, workspace.id)) === 0) await continueStep();
+  await env.DB.prepare("DROP TRIGGER moving_conversations_insert").run();
+  await askAgain();
+  await finish("DB_1");
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(1);
+  expect((await rowsIn(env.DB_1, workspace.id))["messages"]).toHaveLength(2);
+});
+
+test.each([
+  ["a database that is not bound", "DB_7", "10", 409],
+  ["the database that they are in", "DB", "25", 409],
+  ["several databases at once", "DB_1", "1-11", 409],
+  ["a name that is not a database's", "OTHER", "10", 422],
+  ["shards that there are not", "DB_1", "200-300", 422],
+])("a move to %s is refused", async (_, binding, shards, status) => {
+  const answer = await send("PUT", `/operator/v1/databases/${binding}/shard-move`, { token: env.OPERATOR_TOKEN, body: { shards } });
+  expect(answer.status).toBe(status);
+});
+
+test("a database of another region is refused, since objects stay in their region", async () => {
+  const regions = env.DATABASE_REGIONS;
+  Reflect.set(env, "DATABASE_REGIONS", "0=weur, 1=enam");
+  await expect(startMove(env, "24", 1, Date.now())).rejects.toThrow("different regions");
+  Reflect.set(env, "DATABASE_REGIONS", regions);
+  expect(await cancelMove(env, new Meter(), 1, Date.now())).toBeUndefined();
+});
+
+test("the list of databases says what each serves, and what the map says", async () => {
+  const { shard } = await prepare();
+  await move(shard, "DB_1");
+  const { data } = await operate("GET", "/databases");
+  expect(data.map(({ binding }: any) => binding)).toEqual(["DB", "DB_1"]);
+  const served = data[1].shards.split(", ").flatMap((range: string) => readShards(range));
+  expect(served).toContain(shard);
+  expect(data[1].mapped_shards).toBe("1");
+  expect(data[0].former_shards).not.toBe("");
 });
