@@ -38,7 +38,7 @@ export class AgentKnowledge {
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
-    this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env), scope);
+    this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env, scope.workspaceId), scope);
     this.sentences = new SentenceVectors(storage, this.store, hasOwnEncoder(env) ? () => sentenceEncoder(env) : undefined);
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), this.sentences, rerankerFor(env));
   }

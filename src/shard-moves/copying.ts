@@ -120,8 +120,9 @@ export class Copying {
   async copyChanges(shards: readonly number[], isVerified = false): Promise<number> {
     const changes = (await listChanges(this.source, shards, CHANGES_PER_BATCH).all<Change>()).results;
     if (changes.length === 0) return 0;
-    const groups = [...Map.groupBy(changes, ({ table }) => table)].map(([name, group]) => {
-      return { table: MOVED_TABLES.find((table) => table.name === name)!, keys: group.map(({ key }) => key) };
+    const groups = MOVED_TABLES.flatMap((table) => {
+      const keys = changes.flatMap((change) => (change.table === table.name ? [change.key] : []));
+      return keys.length > 0 ? [{ table, keys }] : [];
     });
     const found = await this.source.batch<object>(groups.map(({ table, keys }) => readRows(this.source, table, keys)));
     const copies = groups.map(({ table, keys }, at) => {
@@ -216,10 +217,9 @@ export class Copying {
     await changeState(source, shard, ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
     try {
       for (let batches = 0; (await this.copyChanges([shard], true)) > 0; batches++) if (batches === MAX_HELD_BATCHES) return false;
-      const [here, there] = await Promise.all(
-        [source, target].map((database) => database.batch<{ count: number }>(countRows(database, shard))),
-      );
-      const unequal = MOVED_TABLES.filter((_, at) => here![at]!.results[0]!.count !== there![at]!.results[0]!.count);
+      const here = await source.batch<{ count: number }>(countRows(source, shard));
+      const there = await target.batch<{ count: number }>(countRows(target, shard));
+      const unequal = MOVED_TABLES.filter((_, at) => here[at]!.results[0]!.count !== there[at]!.results[0]!.count);
       if (unequal.length > 0) {
         logProblem("shard_copy_differs", { shard, tables: unequal.map(({ name }) => name) });
         this.progress = { ...START, pass: this.progress.pass };

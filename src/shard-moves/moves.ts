@@ -139,10 +139,8 @@ export async function describeMove(env: Env, targetNumber: number): Promise<Move
   if (!move) return undefined;
   const { copy, source, shards } = move;
   const progress = JSON.parse(copy.progress) as Progress;
-  const [[waiting], moves] = await Promise.all([
-    rowsOf<{ count: number }>(countChanges(source, shards)),
-    rowsOf<MoveRow>(listMoves(source)),
-  ]);
+  const [changes, states] = await source.batch<object>([countChanges(source, shards), listMoves(source)]);
+  const [waiting, moves] = [changes!.results[0] as { count: number }, states!.results as MoveRow[]];
   const moved = shards.filter((shard) => stateOf(moves, shard) === "left").length;
   return {
     shards: copy.shards,
@@ -152,7 +150,7 @@ export async function describeMove(env: Env, targetNumber: number): Promise<Move
     pass: progress.pass,
     rowsCompared: progress.rowsCompared,
     rowsWritten: progress.rowsWritten,
-    changesWaiting: waiting!.count,
+    changesWaiting: waiting.count,
     shardsMoved: moved,
     shardsTotal: shards.length,
     startedAtMs: copy.startedAt,
@@ -205,7 +203,8 @@ async function advance(move: Move, now: () => number): Promise<boolean> {
  * @throws MoveError if the start of the move was interrupted, or it was cancelled.
  */
 async function settle({ source, target, shards }: Move): Promise<number[]> {
-  const [left, arrived] = await Promise.all([rowsOf<MoveRow>(listMoves(source)), rowsOf<MoveRow>(listMoves(target))]);
+  const left = await rowsOf<MoveRow>(listMoves(source));
+  const arrived = await rowsOf<MoveRow>(listMoves(target));
   const gone = shards.filter((shard) => stateOf(left, shard) === "left");
   const unsettled = gone.filter((shard) => stateOf(arrived, shard) === "arriving");
   for (const shard of unsettled) await changeState(target, shard, ["arriving"], { state: "here" }).run();
@@ -236,7 +235,8 @@ export async function cancelMove(env: Env, meter: Meter, targetNumber: number, n
   // If the move is started again, both copies are compared from the start.
   await saveProgress(target, move.copy.source, JSON.stringify(START)).run();
   for (const shard of shards) await changeState(source, shard, ["copying", "held"], { state: "here", held_until: null }).run();
-  const [states, arrived] = await Promise.all([rowsOf<MoveRow>(listMoves(source)), rowsOf<MoveRow>(listMoves(target))]);
+  const states = await rowsOf<MoveRow>(listMoves(source));
+  const arrived = await rowsOf<MoveRow>(listMoves(target));
   const stayed = shards.filter((shard) => stateOf(states, shard) === "here");
   await deleteChangesOf(source, stayed).run();
   for (const shard of stayed.filter((each) => stateOf(arrived, each) === "arriving")) {

@@ -53,8 +53,10 @@ export const GET_BATCH = 20;
 /** The number of vectors that a search uses, the same as the candidates of lexical search. */
 export const NEAREST = 50;
 
-/** The place of vectors: the agent's object, or Vectorize. */
-export type VectorHome = "object" | "vectorize";
+/** An index in Vectorize: that of the database DB, or of another one by its number. */
+export type VectorizeHome = "vectorize" | `vectorize_${number}`;
+/** The place of vectors: the agent's object, or an index in Vectorize. */
+export type VectorHome = "object" | VectorizeHome;
 
 // --- What is embedded ---
 

@@ -256,9 +256,14 @@ export class VectorStore {
     this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task = 'put'", notBeforeMs);
   }
 
-  /** Postpones all tasks in Vectorize. */
-  postponeVectorize(notBeforeMs: number): void {
-    this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task IS NOT NULL AND home = 'vectorize'", notBeforeMs);
+  /** Postpones the tasks of vectors that are in none of these homes. */
+  postponeOthers(homes: readonly VectorHome[], notBeforeMs: number): void {
+    this.run(
+      `UPDATE vectors SET not_before = max(not_before, ?)
+        WHERE task IS NOT NULL AND home NOT IN (SELECT value FROM json_each(?))`,
+      notBeforeMs,
+      JSON.stringify(homes),
+    );
   }
 
   /** Deletes the names of vectors that were removed. */

@@ -35,11 +35,10 @@ const RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 15 * 60_000;
 /** A text that the model refuses is retried, since the refusal may have been a rate limit. */
 const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
-/** While the deployment has no Vectorize, the names of the vectors there are kept, and their removal is tried again. */
+/** While an index in Vectorize is not bound, the names of the vectors there are kept, and their removal is tried again. */
 const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
 /** An object that has as many vectors as it may is checked again, since sources may have been removed. */
 const FULL_RETRY_DELAY_MS = 24 * 60 * 60_000;
-const HOMES = ["object", "vectorize"] as const;
 
 /** The vectors that are searched, and the embeddings with which they were computed. */
 export interface ServingVectors {
@@ -86,7 +85,8 @@ export class VectorSync {
     const engines = (this.engines ??= this.findEngines());
     if (!engines || this.index.isEmpty) return undefined;
     if (!this.isPrepared) {
-      if (!this.store.tracksChunks) this.store.create(this.ownScope, engines.versionIn(engines.maxEmbedded > 0 ? "object" : "vectorize"));
+      if (!this.store.tracksChunks)
+        this.store.create(this.ownScope, engines.versionIn((engines.maxEmbedded === 0 && engines.vectorize) || "object"));
       this.updateVersion(engines);
       this.isPrepared = true;
       this.schedule();
@@ -101,18 +101,23 @@ export class VectorSync {
     if (version === current) return;
     const [serving, next] = [parseVersion(servingVersion), parseVersion(version)];
     // In another round, the index in Vectorize was created again, without the old vectors.
-    const isLost = serving.home === "vectorize" && (serving.round !== next.round || !engines.vectorize);
+    const isLost = serving.home !== "object" && (serving.round !== next.round || !engines.indexes.has(serving.home));
     this.store.changeVersion(version, !isLost && this.store.hasVectors);
   }
 
   /** Vectors move from the object to Vectorize above a limit, and back below half of it, so that they do not move repeatedly. */
   private chooseHome({ vectorize, maxEmbedded }: VectorEngines, current: VectorHome): VectorHome {
     if (!vectorize) return "object";
-    return this.store.countNeeded() > (current === "object" ? maxEmbedded : maxEmbedded / 2) || maxEmbedded === 0 ? "vectorize" : "object";
+    return this.store.countNeeded() > (current === "object" ? maxEmbedded : maxEmbedded / 2) || maxEmbedded === 0 ? vectorize : "object";
+  }
+
+  /** The homes whose vectors can be read and written. */
+  private get homes(): VectorHome[] {
+    return ["object", ...(this.engines?.indexes.keys() ?? [])];
   }
 
   private indexIn(home: VectorHome): VectorIndex | undefined {
-    return home === "object" ? this.embedded : this.engines?.vectorize;
+    return home === "object" ? this.embedded : this.engines?.indexes.get(home);
   }
 
   /** Schedules the alarm if there is work. It must be called in the same synchronous block as each change of the chunks. */
@@ -134,7 +139,7 @@ export class VectorSync {
     this.prepare();
     const state = this.store.findState();
     if (!state) return;
-    if (!this.engines?.vectorize) this.store.postponeVectorize(Date.now() + UNBOUND_RETRY_DELAY_MS);
+    this.store.postponeOthers(this.homes, Date.now() + UNBOUND_RETRY_DELAY_MS);
     const backoff = await this.runSteps(state);
     // The agent may have been erased completely in the meantime.
     if (!this.store.findState()) return;
@@ -166,7 +171,7 @@ export class VectorSync {
   private async runStep(): Promise<boolean> {
     // Chunks are named before vectors are removed, so that a text that a sync has written again keeps its vector.
     if (this.engines && (await this.nameChunks())) return true;
-    for (const home of HOMES) {
+    for (const home of this.homes) {
       const index = this.indexIn(home);
       if (index && ((await this.removeVectors(index, home)) || (await this.verifyRemovals(index, home)))) return true;
     }
