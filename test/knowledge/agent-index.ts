@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
 import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
 import type { Retrieval } from "../../src/models/retrieval.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 
 export type Index = DurableObjectStub<KnowledgeIndex>;
 
@@ -10,7 +11,7 @@ export const ROOM = 1_000_000_000;
 
 /** An object of its own for each test. */
 export function newIndex(): Index {
-  return env.INDEX.getByName(`${crypto.randomUUID()}/${crypto.randomUUID()}`);
+  return env.INDEX.getByName(`${newId(0, Date.now())}/${newId(0, Date.now())}`);
 }
 
 /** More steps than any text of these tests takes. */

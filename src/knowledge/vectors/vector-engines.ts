@@ -41,10 +41,10 @@ export function vectorEnginesFor(env: Env, workspaceId: string): VectorEngines |
 /** Increment it with every change of the embedded text, so that everything is embedded again. */
 const TEXT_VERSION = 1;
 /** The index of the database DB, and of databases that have none of their own. Its versions do not name it. */
-const DEFAULT_HOME = "vectorize";
+const DEFAULT_HOME: VectorizeHome = "vectorize";
 
 function homeOf(database: number): VectorizeHome {
-  return database === 0 ? DEFAULT_HOME : `${DEFAULT_HOME}_${database}`;
+  return database === 0 ? DEFAULT_HOME : `vectorize_${database}`;
 }
 
 /** The indexes that are bound: VECTORS for DB, VECTORS_1 for DB_1, … */

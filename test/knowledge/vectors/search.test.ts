@@ -5,6 +5,7 @@ import { reciprocalRankFusion } from "../../../src/knowledge/retrieval/hybrid-se
 import { costOf, createAgent, createNeighbour, createWorkspace, evict, learn } from "../../harness.ts";
 import { found, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
 import { bind, catchUp, type VectorSetup, setUpVectors } from "./setup.ts";
+import { newId } from "../../../src/platform/db/ids.ts";
 
 const TEXTS = {
   refunds: "# Money back\n\nRefunds go to the card of the purchase. A refund takes five working days.",
@@ -108,7 +109,7 @@ describe("semantic search", () => {
   });
 
   test("does not return chunks of another agent or workspace, even if the vector index mixes them up", async () => {
-    const workspaceId = crypto.randomUUID();
+    const workspaceId = newId(0, Date.now());
     const [own, colleague, stranger] = [`${workspaceId}/${crypto.randomUUID()}`, `${workspaceId}/${crypto.randomUUID()}`, undefined].map(
       (name) => (name === undefined ? newIndex() : env.INDEX.getByName(name)),
     );

@@ -1,9 +1,11 @@
+import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, setUpVectors, queuedTasks, runAlarm } from "./setup.ts";
+import { VectorizeStandIn } from "../../stand-ins/vectorize.ts";
 import { evict } from "../../harness.ts";
 
 const DONE = { vectors: [], unnamed: 0 };
@@ -205,6 +207,32 @@ test("another model version embeds every chunk again", async () => {
     expect(await queuedTasks(setup.index)).toEqual(DONE);
   } finally {
     bind({ VECTORS_ROUND: undefined });
+  }
+});
+
+test("vectors follow their workspace into the index of another database, and serve meanwhile", async () => {
+  const setup = setUpVectors();
+  await sync(setup.index, "animals", sections(["zebra", "okapi"]));
+  await catchUp(setup.index);
+  const [map, own] = [env.SHARD_MAP, new VectorizeStandIn()];
+  bind({ VECTORS_1: own, SHARD_MAP: "0=DB_1" });
+  try {
+    await evict(setup.index);
+    expect(await search(setup.index, "zebra")).not.toEqual([]);
+    await catchUp(setup.index);
+    await makeAllDue(setup.index);
+    await catchUp(setup.index);
+    expect([countVisible(setup), own.visible.size]).toEqual([0, 2]);
+    expect(await search(setup.index, "zebra")).not.toEqual([]);
+    expect(await queuedTasks(setup.index)).toEqual(DONE);
+    // Without an index of its own, the database uses that of DB.
+    bind({ VECTORS_1: undefined });
+    await evict(setup.index);
+    await search(setup.index, "zebra");
+    await catchUp(setup.index);
+    expect(countVisible(setup)).toBe(2);
+  } finally {
+    bind({ VECTORS_1: undefined, SHARD_MAP: map });
   }
 });
 
