@@ -779,8 +779,8 @@ export interface Schemas {
     checked_at: string;
     /** The databases. */
     databases: {
-      /** The number of the database: 0 is DB, 1 is DB_1. */
-      shard: number;
+      /** The binding of the database, such as DB_1. */
+      binding: string;
       /** Whether the database answered. */
       ok: boolean;
       /** The duration of the query in milliseconds. */
@@ -999,6 +999,54 @@ export interface Schemas {
       /** The checksum of all records, which does not depend on their order. */
       checksum: string;
     };
+  };
+  DatabaseList: {
+    /** The records of this page. */
+    data: Schemas["Database"][];
+  };
+  Database: {
+    /** The binding of the database. */
+    binding: string;
+    /** The logical shards that it serves, such as `0-63, 128-255`. */
+    shards: string;
+    /** The logical shards that SHARD_MAP assigns to it. Where it differs from `shards`, change SHARD_MAP. */
+    mapped_shards: string;
+    /** The workspaces in these shards. */
+    workspaces: number;
+    /** The size of the database. D1 allows 10 GB. */
+    size_bytes: number;
+    /** Shards that have left, and whose former rows are not erased yet. */
+    former_shards: string;
+    move: Schemas["ShardMove"];
+  };
+  /** The move of shards into the database; null if there is none. */
+  ShardMove: {
+    /** The logical shards that move, such as `64-127`. */
+    shards: string;
+    /** The binding of the database that they leave. */
+    from: string;
+    /** The binding of the database that they move to. */
+    to: string;
+    /** `copying` writes the rows; `comparing` checks them; `switching` lets one shard after the other be served by the new database. */
+    state: "copying" | "comparing" | "switching" | "done";
+    /** The number of the comparison of both copies. The first one copies the rows. */
+    pass: number;
+    /** The rows that this comparison has read. */
+    rows_compared: number;
+    /** The rows that were written into the new database. */
+    rows_written: number;
+    /** The rows that changed meanwhile, and are to be copied again. */
+    changes_waiting: number;
+    /** The shards that the new database serves. */
+    shards_moved: number;
+    /** The shards of the move. */
+    shards_total: number;
+    /** When the move was started. */
+    started_at: string;
+  } | null;
+  ShardMoveCancelled: {
+    /** Whether the copies of the other shards are erased. */
+    done: boolean;
   };
 }
 
@@ -1237,6 +1285,39 @@ export interface Operations {
     };
     answer: Schemas["ImportState"];
   };
+  /** List the databases with their logical shards. */
+  listDatabases: {
+    input: {};
+    answer: Schemas["DatabaseList"];
+  };
+  /** Start to move logical shards to a database. Repeating it with the same shards changes nothing. `POST` does the work, a few seconds of it with each call. */
+  startShardMove: {
+    input: {
+      /** The binding of the database that the shards move to. */
+      binding: string;
+      body: {
+        /** A logical shard, or a range of them. */
+        shards: string;
+      };
+    };
+    answer: Schemas["ShardMove"];
+  };
+  /** Do the next part of a move of logical shards. It may be interrupted and repeated at any time. Call it until `state` is `done`. */
+  continueShardMove: {
+    input: {
+      /** The binding of the database that the shards move to. */
+      binding: string;
+    };
+    answer: Schemas["ShardMove"];
+  };
+  /** Cancel a move of logical shards. Shards that the new database serves stay there; move them back as any others. Call it until `done` is true. */
+  cancelShardMove: {
+    input: {
+      /** The binding of the database that the shards move to. */
+      binding: string;
+    };
+    answer: Schemas["ShardMoveCancelled"];
+  };
 }
 
 /** The method and the path of each operation. */
@@ -1265,4 +1346,8 @@ export const ROUTES = {
   importWorkspace: ["POST", "/operator/v1/workspaces/{workspace_id}/import"],
   abandonImport: ["DELETE", "/operator/v1/workspaces/{workspace_id}/import"],
   completeImport: ["POST", "/operator/v1/workspaces/{workspace_id}/import/complete"],
+  listDatabases: ["GET", "/operator/v1/databases"],
+  startShardMove: ["PUT", "/operator/v1/databases/{binding}/shard-move"],
+  continueShardMove: ["POST", "/operator/v1/databases/{binding}/shard-move"],
+  cancelShardMove: ["DELETE", "/operator/v1/databases/{binding}/shard-move"],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

@@ -191,7 +191,7 @@ test("a shard is found whatever the map says: before its move, during it and aft
   const { shard, workspace, ask: askAgain } = await prepare();
   await startMove(env, String(shard), 1, Date.now());
   const map = env.SHARD_MAP;
-  const early = `${map.replace("10-25=DB", "10-25=DB_1")}`;
+  const early = map.replace("10-25=DB", "10-25=DB_1");
   const total = async () => (await workspace.call("GET", "/conversations")).body.total;
   await askAgain();
   Reflect.set(env, "SHARD_MAP", early);
