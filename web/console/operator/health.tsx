@@ -28,10 +28,7 @@ export function HealthPage() {
                 </p>
               </section>
             ))}
-            <Checks
-              title="Databases"
-              rows={databases.map(({ shard, ok, duration_ms: ms }) => [shard === 0 ? "DB" : `DB_${shard}`, ok, `${ms} ms`])}
-            />
+            <Checks title="Databases" rows={databases.map(({ binding, ok, duration_ms: ms }) => [binding, ok, `${ms} ms`])} />
             <Checks
               title="Queues"
               rows={queues.map(({ queue, ok, messages }) => [queue, ok, messages === null ? "not reported" : countOf(messages, "message")])}
