@@ -75,6 +75,8 @@ const service = async () => ({
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           SHARD_MAP: "0=DB, 1=DB_1",
+          // Only the tests of group commit gather batches, since the calls of others are counted.
+          GROUP_COMMIT_AFTER_MS: "60000",
           OPERATOR_TOKEN: "test-operator-token",
           KEY_SECRET: "test-key-secret",
           ENCRYPTION_KEY: "test-encryption-key",

@@ -13,6 +13,7 @@ export { LiveChannel } from "./events/live-channel.ts";
 export { SignIn } from "./console/sign-in.ts";
 export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
+export { Committer } from "./platform/committer.ts";
 export { RegionalEntry } from "./platform/http/region.ts";
 export { RegionalWorker } from "./regional-worker.ts";
 export { DatabaseSweeper } from "./sweep/database-sweeper.ts";

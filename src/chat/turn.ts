@@ -10,6 +10,7 @@ import { wakeDeliveries } from "../events/outbox.ts";
 import { exportSpans } from "./spans.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
+import { gatheredDb } from "../platform/group-commit.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Answer, failureAnswer, makeAnswer } from "./answer.ts";
@@ -112,7 +113,8 @@ export class TurnRunner {
    * @param signal ends the attempt.
    */
   async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
-    const op = newOperation(this.env, meter, question.workspaceId, question.nowMs);
+    const { workspaceId, nowMs } = question;
+    const op = { ...newOperation(this.env, meter, workspaceId, nowMs), db: gatheredDb(this.env, workspaceId, meter) };
     const result = await this.attempt({ ...attempt, question, op, listener, trace: new TraceRecorder(), signal });
     // An attempt that fails leaves the journal to the next one.
     this.journal.close(question.answerId);

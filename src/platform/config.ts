@@ -28,6 +28,7 @@ interface Variables {
   readonly CLOSED_DATABASES?: string;
   readonly DATABASE_REGIONS?: string;
   readonly SHARD_MAP?: string;
+  readonly GROUP_COMMIT_AFTER_MS?: string;
   readonly VECTORS_ROUND?: string;
   readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
@@ -45,6 +46,9 @@ type Check = (value: string, all: Variables) => string | undefined;
 /** A shorter secret can be guessed: 32 characters are 128 bits in hex, 192 in base64. */
 const MIN_SECRET_CHARACTERS = 32;
 const NEW_SECRET = "Set a random one of at least 32 characters";
+/** A batch takes a few milliseconds, and a trip to D1 in the same region some more. */
+const DEFAULT_GROUP_COMMIT_MS = 50;
+const MAX_GROUP_COMMIT_MS = 60_000;
 const DEFAULT_CRAWL_PAUSE_MS = 250;
 /** The longest pause. With a longer one, a site of 1,000 pages takes most of a day. */
 const MAX_CRAWL_PAUSE_MS = 60_000;
@@ -107,6 +111,10 @@ const CHECKS: Record<keyof Variables, Check> = {
     shardMap(value)
       ? undefined
       : 'is not a list of logical shards from 0 to 255, each with one database. Set it to one such as "0-127=DB, 128-255=DB_1", or leave it empty for DB alone.',
+  GROUP_COMMIT_AFTER_MS: (value) =>
+    value === "" || isWholeNumber(value, 0, MAX_GROUP_COMMIT_MS)
+      ? undefined
+      : `is not a number of milliseconds from 0 to ${MAX_GROUP_COMMIT_MS}. Set it to one, or leave it empty for ${DEFAULT_GROUP_COMMIT_MS}.`,
   VECTORS_ROUND: (value) => (/^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one to embed everything again."),
   MAX_EMBEDDED_VECTORS: (value) =>
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
@@ -237,6 +245,11 @@ function hasRegions(text: string): boolean {
   const items = readRegions(text);
   const areValid = items.every(([database, region]) => isWholeNumber(database, 0, MAX_DATABASES - 1) && isRegion(region));
   return areValid && new Set(items.map(([database]) => Number(database))).size === items.length;
+}
+
+/** How long a batch of a session takes in a database that is busy, in milliseconds. */
+export function groupCommitAfterMs(env: Variables): number {
+  return env.GROUP_COMMIT_AFTER_MS ? Number(env.GROUP_COMMIT_AFTER_MS) : DEFAULT_GROUP_COMMIT_MS;
 }
 
 /** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */

@@ -18,7 +18,7 @@ export interface Fault {
 }
 
 /** The resource that a call goes to. All calls to a busy resource fail. */
-type Resource = "D1" | "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY" | "queue" | "fetch";
+type Resource = "D1" | "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY" | "COMMITTER" | "queue" | "fetch";
 
 /** A message that the service sent to a queue. */
 export interface QueuedMessage {
@@ -27,7 +27,7 @@ export interface QueuedMessage {
 }
 
 const DATABASES = ["DB", "DB_1"] as const;
-const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "ENTRY"] as const;
+const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "ENTRY", "COMMITTER"] as const;
 const QUEUES = {
   INGESTION_QUEUE: "support-agent-ingestion",
   CRAWL_QUEUE: "support-agent-crawls",
@@ -52,6 +52,7 @@ const BUSY: Record<Resource, string> = {
   SESSION: "Durable Object is overloaded. Requests queued for too long.",
   LEADS: "Durable Object is overloaded. Requests queued for too long.",
   ENTRY: "Durable Object is overloaded. Requests queued for too long.",
+  COMMITTER: "Durable Object is overloaded. Requests queued for too long.",
   queue: "Queue is overloaded. Please back off.",
   fetch: "",
 };

@@ -59,6 +59,8 @@ describe("each value", () => {
     ["CLOSED_DATABASES", "DB_1"],
     ["CLOSED_DATABASES", "0;1"],
     ["CLOSED_DATABASES", "256"],
+    ["GROUP_COMMIT_AFTER_MS", "soon"],
+    ["GROUP_COMMIT_AFTER_MS", "60001"],
     ["SHARD_MAP", "DB"],
     ["SHARD_MAP", "0-256=DB"],
     ["SHARD_MAP", "0-10=DB, 10=DB_1"],

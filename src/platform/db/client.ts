@@ -3,7 +3,7 @@ import type { Meter } from "../telemetry/meter.ts";
 import { bindingOf } from "./bindings.ts";
 import { unboundDatabaseError } from "./database-errors.ts";
 import { newId, shardOf } from "./ids.ts";
-import { placeOf, runWhereServed } from "./placement.ts";
+import { placeOf, prepareIn, runWhereServed, type StatementText } from "./placement.ts";
 
 export type Database = DrizzleD1Database;
 
@@ -54,7 +54,7 @@ export function groupByDatabase<Row>(
 function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database {
   const database = placeOf(env, shards[0]!);
   if (!bindingOf(env, database)) throw unboundDatabaseError(database);
-  return metered((build) => runWhereServed(env, shards, build), meter);
+  return metered((statements) => runWhereServed(env, shards, statements), meter);
 }
 
 /**
@@ -64,7 +64,7 @@ function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database
 export function wholeDatabase(env: Env, database: number, meter: Meter): Database {
   const binding = bindingOf(env, database);
   if (!binding) throw unboundDatabaseError(database);
-  return metered((build) => binding.batch(build(binding)), meter);
+  return metered((statements) => binding.batch(statements.map((statement) => prepareIn(binding, statement))), meter);
 }
 
 /** The database of the directories across workspaces, DB. */
@@ -72,11 +72,11 @@ export function directoryDb(env: Env, meter: Meter): Database {
   return wholeDatabase(env, 0, meter);
 }
 
-/** Runs statements, which it makes for the database that it chooses, as one batch. */
-type Run = (build: (binding: D1Database) => D1PreparedStatement[]) => Promise<D1Result[]>;
+/** Runs statements as one batch, in the database that it chooses. */
+type Run = (statements: StatementText[]) => Promise<D1Result[]>;
 
 /** A database whose round trips are counted. */
-function metered(run: Run, meter: Meter): Database {
+export function metered(run: Run, meter: Meter): Database {
   return drizzle(new MeteredDatabase(run, meter) as unknown as D1Database);
 }
 
@@ -91,25 +91,21 @@ class MeteredDatabase {
   }
 
   async batch(statements: MeteredStatement[]): Promise<D1Result[]> {
-    const results = await this.run((binding) => statements.map((statement) => statement.prepareIn(binding)));
+    const results = await this.run(statements.map(({ query, values }) => ({ query, values })));
     this.meter.countD1Trip(results);
     return results;
   }
 }
 
-class MeteredStatement {
+class MeteredStatement implements StatementText {
   constructor(
     private readonly database: MeteredDatabase,
-    private readonly query: string,
-    private readonly values: readonly unknown[] = [],
+    readonly query: string,
+    readonly values: readonly unknown[] = [],
   ) {}
 
   bind(...values: unknown[]): MeteredStatement {
     return new MeteredStatement(this.database, this.query, values);
-  }
-
-  prepareIn(binding: D1Database): D1PreparedStatement {
-    return binding.prepare(this.query).bind(...this.values);
   }
 
   async all(): Promise<D1Result> {

@@ -61,16 +61,22 @@ function lookUp(env: Env, shard: number): Place {
   return { database, isConfirmed: false };
 }
 
+/** A statement that is prepared once its database is known. */
+export interface StatementText {
+  query: string;
+  values: readonly unknown[];
+}
+
+/** Prepares a statement for a database. */
+export function prepareIn(binding: D1Database, { query, values }: StatementText): D1PreparedStatement {
+  return binding.prepare(query).bind(...values);
+}
+
 /**
  * Runs a batch in the database that serves these shards, which were all found in the same one.
- * @param build makes the statements for a database.
  * @throws Fault if the database is not bound. Error if one of several shards has moved: grouped again, they are found.
  */
-export async function runWhereServed(
-  env: Env,
-  shards: readonly number[],
-  build: (binding: D1Database) => D1PreparedStatement[],
-): Promise<D1Result[]> {
+export async function runWhereServed(env: Env, shards: readonly number[], statements: readonly StatementText[]): Promise<D1Result[]> {
   const codes = JSON.stringify(shards.map(shardCode));
   for (let follows = 0; ; follows++) {
     const { database, isConfirmed } = lookUp(env, shards[0]!);
@@ -78,7 +84,7 @@ export async function runWhereServed(
     if (!binding) throw unboundDatabaseError(database);
     try {
       const guard = binding.prepare(GUARD).bind(codes, Number(isConfirmed));
-      const [, ...results] = await binding.batch([guard, ...build(binding)]);
+      const [, ...results] = await binding.batch([guard, ...statements.map((statement) => prepareIn(binding, statement))]);
       return results;
     } catch (error) {
       const [, state, code, other] = ELSEWHERE.exec(String(error)) ?? [];

@@ -1,5 +1,5 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
-import { explainDatabaseError, HELD } from "../db/database-errors.ts";
+import { explainDatabaseError } from "../db/database-errors.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
@@ -74,7 +74,7 @@ const TRANSIENT = [
   /\bclient disconnected\b/,
   /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
   // A shard is at the end of its move, or has just moved.
-  new RegExp(`\\b(?:${HELD}|shard_left|shard_arriving)\\b`),
+  /\bshard_(?:held|left|arriving)\b/,
   // The message of `withTimeout`.
   / took longer than \d+ ms$/,
 ];
