@@ -55,7 +55,7 @@ test("batches that arrive while one is under way are run as one, and each gets i
   const [, , results] = await Promise.all([first, others[0]!, others[1]!, others[2]!]);
   // Each batch begins with the guard of its shards.
   expect(sizes).toEqual([1 + 2, 1 + 2 + 1 + 2]);
-  expect(results!.map(({ results: rows }) => rows)).toEqual([[{ own: "mine" }]]);
+  expect(results.map(({ results: rows }) => rows)).toEqual([[{ own: "mine" }]]);
   expect(await notedBy(task)).toEqual(["1", "1 more", "2", "2 more", "3", "3 more"]);
 });
 
