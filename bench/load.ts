@@ -36,9 +36,11 @@ export async function load(port: number, request: PreparedRequest, connections: 
   }
 }
 
-/** Sends one request and returns the response, whatever its status is. */
+/** Sends one request and returns the response, whatever its status is. A form is sent as it is. */
 export function fetchFrom(port: number, request: PreparedRequest, signal?: AbortSignal): Promise<Response> {
-  return fetch(`http://127.0.0.1:${port}${request.path}`, { ...initOf(request), ...(signal && { signal }) });
+  const { method, headers = {}, body } = request;
+  const init = body instanceof FormData ? { method, headers, body } : initOf(request);
+  return fetch(`http://127.0.0.1:${port}${request.path}`, { ...init, ...(signal && { signal }) });
 }
 
 /**

@@ -40,8 +40,12 @@ export interface RunningWorker {
   onLog: ((line: string) => void) | undefined;
   /** Returns the size of the database DB. */
   databaseBytes: () => Promise<number>;
-  /** Runs the cron handler once. */
-  sweep: () => Promise<void>;
+  /** Runs the cron handler once, by default as of now. */
+  sweep: (cron?: string, at?: Date) => Promise<void>;
+  /** Where the platform's own requests are sent, such as received mails. */
+  platformUrl: URL;
+  /** Runs a query of shard 0's database. */
+  query: <Row>(sql: string) => Promise<Row[]>;
   close: () => Promise<void>;
 }
 
@@ -129,19 +133,21 @@ export async function startWorker(build: Build, bindings: Record<string, string>
     convertV4MiniflareOptions({
       cf: false,
       logRequests: false,
+      unsafeTriggerHandlers: true,
       ...(state !== undefined && { resourcePersistencePath: state }),
       handleStructuredLogs: ({ message }) => served.onLog?.(message),
       workers: front ? [options, { ...asFront(await optionsOf(front, bindings), name), ...sockets }] : [{ ...options, ...sockets }],
     }),
   );
-  await miniflare.ready;
+  const platformUrl = await miniflare.ready;
   const db = await miniflare.getD1Database("DB", name);
   await migrate(db);
   if (build.hasSecondDatabase) await migrate(await miniflare.getD1Database("DB_1", name));
   const databaseBytes = async () => (await db.prepare("SELECT 1").run()).meta.size_after;
   const worker = await miniflare.getWorker(name);
-  const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
-  return Object.assign(served, { databaseBytes, sweep, close: () => miniflare.dispose() });
+  const sweep = async (cron = "* * * * *", at?: Date) => void (await worker.scheduled({ cron, ...(at && { scheduledTime: at }) }));
+  const query = async <Row>(sql: string) => (await db.prepare(sql).all<Row>()).results;
+  return Object.assign(served, { databaseBytes, sweep, platformUrl, query, close: () => miniflare.dispose() });
 }
 
 async function optionsOf(build: Build, bindings: Record<string, string>) {

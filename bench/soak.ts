@@ -6,25 +6,30 @@ import { parseArgs } from "node:util";
 import { runMain, UserError, withUsage } from "../scripts/shared/cli.ts";
 import { timed } from "./measure.ts";
 import { publishReport, type Report } from "./report.ts";
-import { seed } from "./seed.ts";
-import { buildService, createSecrets, useTemporaryFolder } from "./service.ts";
-import { check, type Finding, RECORD_EVENTS } from "./soak/check.ts";
-import { SoakClient } from "./soak/client.ts";
-import { KillableService } from "./soak/killable-service.ts";
+import { useTemporaryFolder } from "./service.ts";
+import { check, type Finding } from "./soak/check.ts";
+import { soakHours } from "./soak/hours.ts";
+import type { KillableService } from "./soak/killable-service.ts";
 import { type Deed, Load, type Target } from "./soak/load.ts";
+import { SoakClient } from "./soak/client.ts";
+import { withWorld } from "./soak/setup.ts";
 import { Splitting } from "./soak/split.ts";
-import { type Receiver, startReceiver } from "./stand-ins/receiver.ts";
+import { outcomeTable, tallyOf } from "./soak/tally.ts";
+import type { Receiver } from "./stand-ins/receiver.ts";
 
 const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under load, and checks that nothing acknowledged is lost or doubled.
 
   --kills N    how often it is killed (20); about five seconds each, and a few minutes at the end
   --split      moves all shards between two databases meanwhile, to and fro
+  --hours N    instead: a mix of all requests for so many hours, which may be a fraction, with a kill every few minutes and days that
+               pass in minutes; also checks that tables, files, queues, memory and response times do not grow
   --state DIR  keeps the service's storage in a folder
   --json FILE  also writes the figures to a file`;
 
 const FLAGS = {
   kills: { type: "string", default: "20" },
   split: { type: "boolean", default: false },
+  hours: { type: "string" },
   state: { type: "string" },
   json: { type: "string" },
   help: { type: "boolean", short: "h" },
@@ -35,24 +40,17 @@ const LONGEST_LIFE_MS = 3_000;
 /** One of so many kills comes while the service is starting. */
 const KILLS_PER_STARTING = 10;
 const LONGEST_START_MS = 1_000;
+/** A shorter run has too few nights to judge. */
+const SHORTEST_HOURS = 0.01;
 /** Leases and retries of what the last kill interrupted end within minutes. */
 const SETTLE_MS = 10 * 60_000;
 const SETTLE_CHECK_MS = 15_000;
 
 /** Runs the load with so many kills, lets the service finish what it has accepted, and checks everything. */
-async function soak(state: string, kills: number, isSplit: boolean): Promise<[Report, Finding[]]> {
-  const secrets = createSecrets();
-  const service = new KillableService(
-    { ...(await buildService()), hasSecondDatabase: isSplit },
-    { ...secrets, ALLOW_PRIVATE_TARGETS: "true" },
-    state,
-  );
-  const receiver = await startReceiver();
-  try {
-    service.start();
-    const target = await prepare(service, secrets.OPERATOR_TOKEN, receiver);
+function soak(state: string, kills: number, isSplit: boolean): Promise<[Report, boolean]> {
+  return withWorld(state, false, async ({ service, operatorToken, target, receiver }) => {
     const load = new Load(target);
-    const splitting = new Splitting(new SoakClient(service, { Authorization: `Bearer ${secrets.OPERATOR_TOKEN}` }));
+    const splitting = new Splitting(new SoakClient(service, { Authorization: `Bearer ${operatorToken}` }));
     const { result: whileStarting, ms } = await timed(async () => {
       load.start();
       if (isSplit) splitting.start();
@@ -71,20 +69,8 @@ async function soak(state: string, kills: number, isSplit: boolean): Promise<[Re
       ...(isSplit ? [`All shards moved ${splitting.moves} times to the other database.`] : []),
       ...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`),
     ];
-    return [{ tables: [tableOf(load.deeds, events, findings)], notes }, findings];
-  } finally {
-    await service.kill();
-    await receiver.close();
-  }
-}
-
-async function prepare(service: KillableService, operatorToken: string, receiver: Receiver): Promise<Target> {
-  const { agentId, scratchAgentId, headers } = await seed({ port: await service.port, operatorToken });
-  const client = new SoakClient(service, headers);
-  for (const type of Object.values(RECORD_EVENTS)) {
-    await client.call("POST", "/api/v1/webhooks", { url: receiver.url(`/${type}`), events: [type] });
-  }
-  return { client, agentId, scratchAgentId };
+    return [{ tables: [outcomeTable(tallyOf(load.deeds, events, findings))], notes }, findings.length === 0];
+  });
 }
 
 /** Kills the service at random moments. @returns how often it was starting then. */
@@ -107,52 +93,26 @@ async function killAgainAndAgain(service: KillableService, kills: number, load: 
 async function settle(target: Target, deeds: readonly Deed[], receiver: Receiver): Promise<Finding[]> {
   for (const deadlineMs = Date.now() + SETTLE_MS; ;) {
     await sleep(SETTLE_CHECK_MS);
-    const findings = await check(target, deeds, receiver);
+    const { findings } = await check(target, deeds, receiver);
     const shown = findings.slice(0, 3).map(({ kind, text }) => `${kind} ${text}`);
     console.error(`${findings.length} findings; ${shown.join("; ")}`);
     if (findings.length === 0 || Date.now() > deadlineMs) return findings;
   }
 }
 
-function tableOf(deeds: readonly Deed[], events: number, findings: readonly Finding[]): Report["tables"][number] {
-  const row = (name: string, counts: Record<"sent" | "acknowledged" | "repeated" | "unknown", number>) => {
-    const found = (problem: Finding["problem"]) => findings.filter((one) => one.kind === name && one.problem === problem).length;
-    return {
-      "": name,
-      sent: counts.sent,
-      acknowledged: counts.acknowledged,
-      "of these repeated": counts.repeated,
-      "response lost, not repeated": counts.unknown,
-      lost: found("lost"),
-      "half done": found("half"),
-      doubled: found("doubled"),
-    };
-  };
-  const all = (count: number) => ({ sent: count, acknowledged: count, repeated: 0, unknown: 0 });
-  const kinds = [...Map.groupBy(deeds, ({ kind }) => kind)].toSorted(([a], [b]) => a.localeCompare(b));
-  return [
-    ...kinds.map(([kind, own]) => {
-      const acknowledged = own.filter(({ outcome }) => outcome === "acknowledged");
-      const repeated = acknowledged.filter(({ attempts }) => attempts > 1).length;
-      const unknown = own.filter(({ outcome }) => outcome === "unknown").length;
-      return row(kind, { sent: own.length, acknowledged: acknowledged.length, repeated, unknown });
-    }),
-    row("events", all(events)),
-    row("counters", all(3)),
-  ];
-}
-
 async function main(): Promise<number | void> {
   const { values: flags } = withUsage(USAGE, () => parseArgs({ options: FLAGS }));
   if (flags.help) return console.log(USAGE);
   const kills = Number(flags.kills);
+  const hours = flags.hours === undefined ? undefined : Number(flags.hours);
+  if (hours !== undefined && !(hours >= SHORTEST_HOURS)) throw new UserError(`--hours takes a number of at least ${SHORTEST_HOURS}.`);
   if (!Number.isInteger(kills) || kills < 0) throw new UserError("--kills takes a number of kills.");
   const directory = useTemporaryFolder();
   const state = resolve(flags.state ?? join(directory, "state"));
   mkdirSync(state, { recursive: true });
-  const [report, findings] = await soak(state, kills, flags.split);
+  const [report, isPassed] = await (hours === undefined ? soak(state, kills, flags.split) : soakHours(state, hours));
   await publishReport(report, flags.json);
-  return findings.length === 0 ? 0 : 1;
+  return isPassed ? 0 : 1;
 }
 
 await runMain(main);

@@ -2,41 +2,77 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { ServiceOptions } from "./service-process.ts";
+import type { Addresses, Order, ProcessSample, ServiceOptions } from "./service-process.ts";
 
 const PROCESS = fileURLToPath(new URL("service-process.ts", import.meta.url));
 const CHECK_EVERY_MS = 20;
 /** How long the processes of a killed group may take to end. */
 const END_LIMIT_MS = 10_000;
+const SAMPLE_LIMIT_MS = 10_000;
 
 /** A service that is killed and started again on the same storage. */
 export class KillableService {
-  private readonly options: ServiceOptions;
+  private readonly args: ServiceOptions["args"];
   private child: ChildProcess | undefined;
-  /** Settles with the port when the running process serves. A process that is killed after that is replaced by another promise. */
-  private serving = Promise.withResolvers<number>();
+  /** Settles when the running process serves. A process that is killed after that is replaced by another promise. */
+  private serving = Promise.withResolvers<Addresses>();
   private isServing = false;
+  private aheadMs = 0;
+  private samples = 0;
+  private readonly sweepEveryMs: number;
 
-  constructor(...options: ServiceOptions) {
-    this.options = options;
+  constructor(sweepEveryMs: number, ...args: ServiceOptions["args"]) {
+    this.args = args;
+    this.sweepEveryMs = sweepEveryMs;
+  }
+
+  /** The addresses, when the service runs. */
+  get addresses(): Promise<Addresses> {
+    return this.serving.promise;
   }
 
   /** The port, when the service runs. */
   get port(): Promise<number> {
-    return this.serving.promise;
+    return this.addresses.then(({ port }) => port);
+  }
+
+  /** The time by the service's clock. */
+  get nowMs(): number {
+    return Date.now() + this.aheadMs;
   }
 
   start(): void {
     const child = spawn(process.execPath, [PROCESS], { detached: true, stdio: ["ignore", "ignore", "inherit", "ipc"] });
     this.child = child;
     const { resolve, reject } = this.serving;
-    child.once("message", (port) => {
+    child.once("message", (addresses) => {
       if (this.child !== child) return;
       this.isServing = true;
-      resolve(port as number);
+      resolve(addresses as Addresses);
     });
     child.once("exit", () => this.child === child && reject(new Error("The service ended by itself.")));
-    child.send(this.options);
+    child.send({ args: this.args, aheadMs: this.aheadMs, sweepEveryMs: this.sweepEveryMs } satisfies ServiceOptions);
+  }
+
+  /** Advances the service's clock. It must run, and be `hastened`. */
+  async advance(ms: number): Promise<void> {
+    await this.addresses;
+    this.aheadMs += ms;
+    this.child?.send({ aheadMs: this.aheadMs } satisfies Order);
+  }
+
+  /** Measures the running process; undefined if it is killed meanwhile, or does not answer in time. */
+  async sample(): Promise<ProcessSample | undefined> {
+    await this.addresses;
+    const { child } = this;
+    const sampled = ++this.samples;
+    const answered = Promise.withResolvers<ProcessSample>();
+    const listen = (sample: unknown) => (sample as ProcessSample).sampled === sampled && answered.resolve(sample as ProcessSample);
+    child?.on("message", listen);
+    if (child?.connected) child.send({ sampled } satisfies Order);
+    const sample = await Promise.race([answered.promise, sleep(SAMPLE_LIMIT_MS, undefined, { ref: false })]);
+    child?.off("message", listen);
+    return sample;
   }
 
   /** Kills the whole process group, and returns when it has ended. */

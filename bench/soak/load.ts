@@ -4,11 +4,30 @@ import type { PreparedRequest } from "../load.ts";
 import type { Fields, SoakClient, SoakResponse } from "./client.ts";
 
 /** The kinds of requests, and how often each comes. */
-const WEIGHTS = { ask: 6, stream: 4, lead: 4, source: 2, answer: 2, removal: 1, reply: 2, erasure: 1 };
+const WEIGHTS = {
+  ask: 12,
+  stream: 8,
+  cut: 4,
+  visit: 4,
+  mail: 2,
+  lead: 8,
+  reply: 4,
+  source: 3,
+  file: 1,
+  crawl: 1,
+  answer: 4,
+  removal: 2,
+  evaluation: 1,
+  export: 2,
+  erasure: 2,
+};
 
 export type Kind = keyof typeof WEIGHTS;
 /** Each kind as often as it comes. */
 const KINDS = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array<Kind>(weight).fill(kind as Kind));
+
+/** Kinds that make a source. */
+export const SOURCE_KINDS: ReadonlySet<Kind> = new Set<Kind>(["source", "file", "crawl"]);
 
 /** A request of the load, and its outcome. */
 export interface Deed {
@@ -27,6 +46,10 @@ export interface Deed {
   outcome?: "acknowledged" | "refused" | "unknown";
   /** The response that acknowledged it. */
   response: Fields;
+  /** How long its first attempt took, if it was answered. */
+  firstMs?: number;
+  /** What was wrong in the response. */
+  fault?: string;
 }
 
 /** The agents that the load is sent to. */
@@ -36,15 +59,25 @@ export interface Target {
   agentId: string;
   /** The agent for sources and curated answers. */
   scratchAgentId: string;
+  /** The address of the first agent's mailbox. */
+  mailbox: string;
+  /** The origin of a website to read. */
+  siteOrigin: string;
 }
 
-const LANES = 6;
+/** How many requests are under way at once, and the longest pause of a lane between two. */
+export interface Pace {
+  lanes: number;
+  pauseMs: number;
+}
+
+const FAST: Pace = { lanes: 6, pauseMs: 300 };
 /** The share of requests that are repeated; the others are never sent again, as by a client that gives up. */
 const REPEATED_SHARE = 0.75;
 const CONTINUED_SHARE = 0.3;
-/** Pauses keep the load below what the machine can do. */
-const PAUSE_MS = 300;
 const RETRY_AFTER_MS = 1_000;
+/** A crawl reads so many pages at most. */
+const MAX_PAGES = 5;
 /** The number of paragraphs of a text source. */
 const PARAGRAPHS = 12;
 
@@ -56,12 +89,16 @@ export class Load {
   private isStopped = false;
   private lanes: Promise<unknown> = Promise.resolve();
 
-  constructor(target: Target) {
+  private readonly pace: Pace;
+
+  /** @param pace its pauses keep the load below what the machine can do. */
+  constructor(target: Target, pace = FAST) {
     this.target = target;
+    this.pace = pace;
   }
 
   start(): void {
-    this.lanes = Promise.all(Array.from({ length: LANES }, () => this.runLane()));
+    this.lanes = Promise.all(Array.from({ length: this.pace.lanes }, () => this.runLane()));
   }
 
   /** Starts nothing new, and ends when each request has its response. */
@@ -75,13 +112,16 @@ export class Load {
       const due = this.pending.findIndex(({ atMs }) => atMs <= Date.now());
       if (due >= 0) await this.attempt(this.pending.splice(due, 1)[0]!.deed);
       else if (!this.isStopped) await this.attempt(this.newDeed());
-      await sleep(randomInt(PAUSE_MS));
+      await sleep(randomInt(this.pace.pauseMs));
     }
   }
 
   private async attempt(deed: Deed): Promise<void> {
     deed.attempts++;
-    const response = await this.target.client.send(deed.request);
+    await this.target.client.ready();
+    const startMs = performance.now();
+    const response = await this.perform(deed);
+    if (deed.attempts === 1 && response && response.status < 300) deed.firstMs = performance.now() - startMs;
     const ids = response?.events?.get("start");
     // A repeated request must return the message of the first one.
     if (deed.response.message_id && ids?.message_id && ids.message_id !== deed.response.message_id) deed.outcome = "refused";
@@ -94,9 +134,37 @@ export class Load {
       deed.response = { ...response.body.error };
     } else if (deed.isRepeated && isWorthRepeating(response)) {
       this.pending.push({ deed, atMs: Date.now() + RETRY_AFTER_MS });
+      if (deed.attempts % 10 === 0) console.error(`${deed.kind} was sent ${deed.attempts} times: ${JSON.stringify(response)}`);
     } else if (ids) deed.outcome = "acknowledged";
     else deed.outcome = response === undefined ? "unknown" : "refused";
+    if (deed.kind === "visit" && deed.outcome === "acknowledged") await this.visit(deed);
+    if (deed.kind === "export" && deed.outcome === "acknowledged") checkExport(deed);
     if (deed.outcome === "refused") console.error(`${deed.kind} answered ${response?.status}: ${JSON.stringify(response?.body)}`);
+  }
+
+  private async perform({ kind, marker, request }: Deed): Promise<SoakResponse | undefined> {
+    const { client, mailbox } = this.target;
+    if (kind === "mail") return client.mail(addressOf(marker), mailbox, request.body as string);
+    return kind === "cut" ? client.cut(request) : client.send(request);
+  }
+
+  /** A visitor follows the conversation, and the team replies. */
+  private async visit(deed: Deed): Promise<void> {
+    const { client } = this.target;
+    const { conversation_id: id, visitor_token: token } = deed.response;
+    if (!id || !token) return;
+    const messages = `conversations/${id}/messages`;
+    const content = `Reply to ${deed.marker}`;
+    let reply: SoakResponse | undefined;
+    const isTold = await client.follow(id, token, async () => {
+      reply = await client.send({ method: "POST", path: `/api/v1/${messages}`, body: { content } });
+    });
+    if (reply?.status !== 201) return;
+    if (isTold === false) deed.fault = "the socket did not tell of the reply";
+    const headers = { Authorization: `Bearer ${token}` };
+    const read = await client.send({ method: "GET", path: `/widget/v1/${messages}`, headers });
+    const found = read?.status === 200 && read.body.data?.filter((message) => message.content === content).length;
+    if (found !== undefined && found !== false && found !== 1) deed.fault = `the visitor reads ${found} replies instead of 1`;
   }
 
   private newDeed(): Deed {
@@ -105,8 +173,9 @@ export class Load {
     const marker = `zq${[...randomBytes(10)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join("")}`;
     const request = this.requestOf(kind, marker);
     if (!request) return this.newDeed();
-    const isRepeated = kind === "erasure" || kind === "removal" || Math.random() < REPEATED_SHARE;
-    // A visitor has no idempotency key: the same details are the same lead.
+    const mustSucceed = kind === "erasure" || kind === "removal" || kind === "mail";
+    // A visitor has no idempotency key: the same details are the same lead, and the same question is another one.
+    const isRepeated = mustSucceed || (kind !== "visit" && Math.random() < REPEATED_SHARE);
     const key = isRepeated && kind !== "lead" && { headers: { "Idempotency-Key": marker } };
     const deed: Deed = { kind, marker, attempts: 0, isRepeated, response: {}, request: { ...request, ...key } };
     this.deeds.push(deed);
@@ -121,27 +190,54 @@ export class Load {
     const scratch = `/agents/${scratchAgentId}`;
     switch (kind) {
       case "ask":
+      case "cut":
       case "stream": {
         const isContinued = Math.random() < CONTINUED_SHARE;
         const earlier = isContinued ? this.acknowledged("ask", ({ response }) => response.needs_human === false) : undefined;
         const person = { user: (earlier?.request.body as { user?: object } | undefined)?.user ?? { id: `u-${marker}` } };
         const conversation = earlier && { conversation_id: earlier.response.conversation_id };
         const message = `How long does a refund take to be paid? ${marker}`;
-        return post(`/agents/${agentId}/messages`, { message, ...person, ...conversation, ...(kind === "stream" && { stream: true }) });
+        return post(`/agents/${agentId}/messages`, { message, ...person, ...conversation, ...(kind !== "ask" && { stream: true }) });
       }
+      case "visit": {
+        const body = { message: `How long does a refund take to be paid? ${marker}` };
+        return { method: "POST", path: `/widget/v1/agents/${agentId}/messages`, headers: randomAddress(), body };
+      }
+      case "mail":
+        return { method: "POST", path: "", body: mailOf(marker, this.target.mailbox) };
       case "lead": {
-        const headers = { "CF-Connecting-IP": `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}` };
+        const headers = randomAddress();
         const body = { name: marker, email: `${marker}@example.com` };
         return { method: "POST", path: `/widget/v1/agents/${agentId}/leads`, headers, body };
       }
       case "source":
         return post(`${scratch}/sources`, { type: "text", name: marker, text: textOf(marker), schedule: "manual" });
+      case "file": {
+        const body = new FormData();
+        body.append("name", marker);
+        body.append("file", new File([textOf(marker)], "device.md"));
+        return { ...post(`${scratch}/sources/files`, {}), body };
+      }
+      case "crawl": {
+        const url = `${this.target.siteOrigin}/?of=${marker}`;
+        return post(`${scratch}/sources`, { type: "website", name: marker, url, max_pages: MAX_PAGES, schedule: "manual" });
+      }
+      case "evaluation": {
+        const cases = [{ question: `What is ${marker}?`, expect: { refusal: true } }];
+        return post(`${scratch}/evaluations`, { name: marker, cases });
+      }
+      case "export": {
+        const asked = this.acknowledged("ask");
+        const { user } = (asked?.request.body ?? {}) as { user?: { id: string } };
+        return user && { method: "GET", path: `/api/v1/privacy/export?external_id=${user.id}&of=${asked!.response.conversation_id}` };
+      }
       case "answer":
         return post(`${scratch}/answers`, { question: `What is ${marker}?`, answer: `It is ${marker}.` });
       case "removal": {
         const isRemoved = (id = "") => this.deeds.some(({ request }) => request.path.endsWith(`/${id}`));
-        const answer = this.acknowledged("answer", ({ response }) => !isRemoved(response.id));
-        return answer && remove(`${scratch}/answers/${answer.response.id}`);
+        const [removed, list] = Math.random() < 0.5 ? (["answer", "answers"] as const) : (["source", "sources"] as const);
+        const record = this.acknowledged(removed, ({ response }) => !isRemoved(response.id));
+        return record && remove(`${scratch}/${list}/${record.response.id}`);
       }
       case "reply": {
         const asked = this.acknowledged("ask");
@@ -178,6 +274,28 @@ function isDone({ kind, request }: Deed, response: SoakResponse | undefined): bo
 /** Whether there was no response, a failure of the service, or the first request with this key is still in progress. */
 function isWorthRepeating(response: SoakResponse | undefined): boolean {
   return !response || response.events !== undefined || response.status >= 500 || response.status === 409 || response.status === 429;
+}
+
+/** Checks that the export of a person has the conversation that they were acknowledged. */
+function checkExport(deed: Deed): void {
+  const wanted = new URLSearchParams(deed.request.path.split("?")[1]).get("of");
+  if (!deed.response.conversations?.some(({ id }) => id === wanted)) deed.fault = `conversation ${wanted} is not in the export`;
+  deed.response = {};
+}
+
+function randomAddress(): Record<string, string> {
+  return { "CF-Connecting-IP": `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}` };
+}
+
+function addressOf(marker: string): string {
+  return `visitor@${marker}.example`;
+}
+
+function mailOf(marker: string, mailbox: string): string {
+  const from = addressOf(marker);
+  const question = `How long does a refund take to be paid? ${marker}`;
+  const lines = [`From: Ada <${from}>`, `To: ${mailbox}`, "Subject: Refund", `Message-ID: <${marker}@example.net>`, "", question, ""];
+  return lines.join("\r\n");
 }
 
 function textOf(marker: string): string {

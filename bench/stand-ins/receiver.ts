@@ -11,7 +11,7 @@ interface Delivery {
   atMs: number;
 }
 
-/** A receiver of webhooks on this machine: it answers 204 at once, but at HANGING_PATH never. */
+/** A receiver of webhooks on this machine: it answers 204 at once, but at SLOW_PATH after seconds and at HANGING_PATH never. */
 export interface Receiver {
   deliveries: Delivery[];
   url(path: string): string;
@@ -21,6 +21,8 @@ export interface Receiver {
 }
 
 export const HANGING_PATH = "/hang";
+export const SLOW_PATH = "/slow";
+const SLOW_MS = 3_000;
 
 const POLL_MS = 5;
 const DEADLINE_MS = 120_000;
@@ -32,6 +34,7 @@ export async function startReceiver(): Promise<Receiver> {
       const { id, data } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { id: string; data: { id: string } };
       const path = request.url ?? "";
       deliveries.push({ path, eventId: id, recordId: data.id, atMs: performance.now() });
+      if (path === SLOW_PATH) await sleep(SLOW_MS);
       if (path !== HANGING_PATH) response.writeHead(204).end();
     })().catch(() => response.destroy());
   });
