@@ -77,12 +77,14 @@ void test("the p99 of the last third must be about that of the first", () => {
 });
 
 void test("the table shows each series and what is wrong", () => {
-  const rows = growthTable([judged("flat", () => 10), judged("flat", (hour) => hour * 100)]);
+  const daily = { name: "days", expectation: "grows", reason: "a row for each day", points: points((hour) => hour), slack: 0 } as const;
+  const rows = growthTable([judged("flat", () => 10), judged("flat", (hour) => hour * 100), judge(daily, HOURS)]);
   assert.deepEqual(
     rows.map(({ last, expected, result }) => [last, expected, result]),
     [
       [10, "flat", "as expected"],
       [300, "flat", "**fault**"],
+      [3, "grows: a row for each day", "as expected"],
     ],
   );
 });

@@ -16,6 +16,8 @@ export interface Series {
   points: readonly Point[];
   /** A growth up to this is never a finding: small series vary by more than a share of their mean. */
   slack: number;
+  /** Why it grows by design. */
+  reason?: string;
 }
 
 /** The line that fits points best. */
@@ -82,13 +84,13 @@ export function judge(series: Series, runHours: number): Judgement {
 
 /** Formats judgements as a table. */
 export function growthTable(judgements: readonly Judgement[]): Table {
-  return judgements.map(({ series: { name, expectation, points }, mean: average, growth, fault }) => ({
+  return judgements.map(({ series: { name, expectation, points, reason = "by design" }, mean: average, growth, fault }) => ({
     series: name,
     first: round(points[0]?.value ?? Number.NaN),
     last: round(points.at(-1)?.value ?? Number.NaN),
     "mean after the first third": round(average),
     "growth of the fitted line": round(growth),
-    expected: { flat: "flat", zero: "nothing left", grows: "grows by design" }[expectation],
+    expected: { flat: "flat", zero: "nothing left", grows: `grows: ${reason}` }[expectation],
     result: fault === undefined ? "as expected" : "**fault**",
   }));
 }

@@ -45,8 +45,8 @@ export class Samples {
     return last.reduce((sum, value) => sum + value, 0);
   }
 
-  add(name: string, value: number, expectation: Expectation, slack = 0): void {
-    const series = this.series.get(name) ?? { name, expectation, slack, points: [] };
+  add(name: string, value: number, expectation: Expectation, slack = 0, reason?: string): void {
+    const series = this.series.get(name) ?? { name, expectation, slack, points: [], ...(reason !== undefined && { reason }) };
     this.series.set(name, series);
     series.points.push({ hour: this.hour, value });
   }
@@ -63,7 +63,8 @@ export class Samples {
   async takeDaily({ service }: World, state: string): Promise<void> {
     const sample = await service.sample();
     for (const [table, count] of Object.entries(sample?.rows ?? {})) {
-      this.add(`rows of ${table}`, count, table in GROWING ? "grows" : "flat", SLACK_ROWS);
+      const reason = GROWING[table];
+      this.add(`rows of ${table}`, count, reason === undefined ? "flat" : "grows", SLACK_ROWS, reason);
     }
     for (const [folder, { files, bytes }] of await readFolders(state)) {
       this.add(`databases of ${folder}`, files, "flat", SLACK_ROWS);
