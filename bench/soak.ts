@@ -41,7 +41,7 @@ const LONGEST_LIFE_MS = 3_000;
 const KILLS_PER_STARTING = 10;
 const LONGEST_START_MS = 1_000;
 /** A shorter run has too few nights to judge. */
-const SHORTEST_HOURS = 0.01;
+const SHORTEST_HOURS = 0.3;
 /** Leases and retries of what the last kill interrupted end within minutes. */
 const SETTLE_MS = 10 * 60_000;
 const SETTLE_CHECK_MS = 15_000;

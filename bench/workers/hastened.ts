@@ -11,7 +11,7 @@ export * from "../../src/index.ts";
 /*
  * The service with a clock that is ahead of the platform's, so that the days of a retention pass within minutes. Only
  * `npm run soak -- --hours N` serves it. The clock goes at its usual pace, so that leases and timeouts keep their lengths, and is
- * advanced by a cron event. The platform's alarms go by its own clock.
+ * advanced by a cron event. The platform's alarms go by its own clock: those that are set days ahead do not come within a run.
  */
 
 /** The cron expression that advances the clock to so many milliseconds ahead. */
