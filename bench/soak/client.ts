@@ -44,6 +44,8 @@ const ATTEMPTS = 6;
 export class SoakClient {
   private readonly service: KillableService;
   private readonly headers: Record<string, string>;
+  /** Why a request was not answered last. */
+  private lastError: unknown;
 
   constructor(service: KillableService, headers: Record<string, string>) {
     this.service = service;
@@ -65,7 +67,8 @@ export class SoakClient {
       if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) return { status, ...(await readEvents(response)) };
       const text = await response.text();
       return { status, body: text === "" ? {} : (JSON.parse(text) as Fields) };
-    } catch {
+    } catch (error) {
+      this.lastError = error;
       return undefined;
     }
   }
@@ -148,7 +151,9 @@ export class SoakClient {
     for (let attempt = 1; ; attempt++) {
       const response = await this.send({ method, path, body });
       if (response && response.status < 300) return response.body as Body;
-      if (attempt === ATTEMPTS) throw new Error(`${method} ${path} answered ${JSON.stringify(response)}`);
+      if (attempt === ATTEMPTS) {
+        throw new Error(`${method} ${path} answered ${JSON.stringify(response)}`, { cause: this.lastError });
+      }
       await sleep(1_000);
     }
   }

@@ -4,11 +4,11 @@ import { createOperator } from "../../scripts/backup/operator.ts";
 import { readBackup } from "../../scripts/backup/records.ts";
 import { percentile } from "../measure.ts";
 import type { Report } from "../report.ts";
-import { HANGING_PATH, SLOW_PATH } from "../stand-ins/receiver.ts";
+import { FAILING_PATH, SLOW_PATH } from "../stand-ins/receiver.ts";
 import { Book, type Listed } from "./book.ts";
 import { check, type Finding, type Known, RECORD_EVENTS, type Stored } from "./check.ts";
 import { growthTable, judge, judgeLatency, MAX_GROWTH_SHARE, type Point } from "./growth.ts";
-import { type Deed, Load, type Pace } from "./load.ts";
+import { type Deed, Load, type Pace, SOURCE_KINDS } from "./load.ts";
 import { Samples } from "./samples.ts";
 import { withWorld, type World } from "./setup.ts";
 import { addTally, outcomeTable, type Tally, tallyOf } from "./tally.ts";
@@ -51,7 +51,7 @@ interface Run {
   latencies: Point[];
   /** Endpoints that fail, which their owner enables again each day. */
   failing: string[];
-  /** Leads of which the slow endpoint has not been told. */
+  /** Sources of which the slow endpoint has not been told. */
   owed: Set<string>;
   faults: string[];
   kills: number;
@@ -95,8 +95,8 @@ async function prepare({ tenant, receiver }: World): Promise<string[]> {
   const retention = { conversations_days: RETENTION_DAYS, leads_days: RETENTION_DAYS, event_log_days: EVENT_LOG_DAYS };
   await tenant.operate("PATCH", `/workspaces/${tenant.workspaceId}`, { retention });
   const listen = async (url: string, type: string) => (await tenant.call<{ id: string }>("POST", "/webhooks", { url, events: [type] })).id;
-  await listen(receiver.url(SLOW_PATH), RECORD_EVENTS.lead);
-  return [await listen(receiver.url(HANGING_PATH), RECORD_EVENTS.source), await listen(DEAD_URL, RECORD_EVENTS.conversation)];
+  await listen(receiver.url(SLOW_PATH), RECORD_EVENTS.source);
+  return [await listen(receiver.url(FAILING_PATH), RECORD_EVENTS.lead), await listen(DEAD_URL, RECORD_EVENTS.conversation)];
 }
 
 async function spendDay(run: Run, daysPerNight: number): Promise<void> {
@@ -115,7 +115,10 @@ async function spendDay(run: Run, daysPerNight: number): Promise<void> {
   const events = new Set(receiver.deliveries.map(({ eventId }) => eventId)).size;
   addTally(run.tally, tallyOf(load.deeds, events, findings));
   run.faults.push(...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`));
-  for (const { kind, outcome, response } of load.deeds) if (kind === "lead" && outcome === "acknowledged") run.owed.add(response.id!);
+  for (const { kind, outcome, response } of load.deeds) {
+    const isRemoved = load.deeds.some(({ request }) => request.path.endsWith(`/sources/${response.id}`));
+    if (SOURCE_KINDS.has(kind) && outcome === "acknowledged" && !isRemoved) run.owed.add(response.id!);
+  }
   collectSlow(run);
   receiver.deliveries.length = 0;
   await tidy(world, stored);
@@ -144,7 +147,7 @@ async function finish(run: Run): Promise<void> {
     await samples.takeOften(world);
     if (run.owed.size === 0 && samples.waiting === 0) return;
   }
-  for (const id of run.owed) run.faults.push(`lost: events the slow endpoint was not told of lead ${id}`);
+  for (const id of run.owed) run.faults.push(`lost: events the slow endpoint was not told of source ${id}`);
 }
 
 /** Kills the service at a random moment of the day's load. */

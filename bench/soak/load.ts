@@ -76,6 +76,8 @@ const FAST: Pace = { lanes: 6, pauseMs: 300 };
 const REPEATED_SHARE = 0.75;
 const CONTINUED_SHARE = 0.3;
 const RETRY_AFTER_MS = 1_000;
+/** The service keeps the ten latest of an agent. */
+const MOST_EVALUATIONS = 10;
 /** A crawl reads so many pages at most. */
 const MAX_PAGES = 5;
 /** The number of paragraphs of a text source. */
@@ -223,6 +225,7 @@ export class Load {
         return post(`${scratch}/sources`, { type: "website", name: marker, url, max_pages: MAX_PAGES, schedule: "manual" });
       }
       case "evaluation": {
+        if (this.deeds.filter((deed) => deed.kind === "evaluation").length >= MOST_EVALUATIONS) return undefined;
         const cases = [{ question: `What is ${marker}?`, expect: { refusal: true } }];
         return post(`${scratch}/evaluations`, { name: marker, cases });
       }

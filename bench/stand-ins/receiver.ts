@@ -11,7 +11,7 @@ interface Delivery {
   atMs: number;
 }
 
-/** A receiver of webhooks on this machine: it answers 204 at once, but at SLOW_PATH after seconds and at HANGING_PATH never. */
+/** A receiver of webhooks on this machine: it answers 204 at once, but 500 at FAILING_PATH, after seconds at SLOW_PATH, and never at HANGING_PATH. */
 export interface Receiver {
   deliveries: Delivery[];
   url(path: string): string;
@@ -21,6 +21,7 @@ export interface Receiver {
 }
 
 export const HANGING_PATH = "/hang";
+export const FAILING_PATH = "/fail";
 export const SLOW_PATH = "/slow";
 const SLOW_MS = 3_000;
 
@@ -35,7 +36,7 @@ export async function startReceiver(): Promise<Receiver> {
       const path = request.url ?? "";
       deliveries.push({ path, eventId: id, recordId: data.id, atMs: performance.now() });
       if (path === SLOW_PATH) await sleep(SLOW_MS);
-      if (path !== HANGING_PATH) response.writeHead(204).end();
+      if (path !== HANGING_PATH) response.writeHead(path === FAILING_PATH ? 500 : 204).end();
     })().catch(() => response.destroy());
   });
   const until = async (holds: () => boolean) => {
