@@ -75,16 +75,19 @@ export function soakHours(state: string, hours: number): Promise<[Report, boolea
       kills: 0,
     };
     await remember(run, await check(world.target, [], world.receiver).then(({ stored }) => stored));
-    const sampling = setInterval(() => void run.samples.takeOften(world), SAMPLE_EVERY_MS);
     let days = 0;
     // The retention is reached within the first third of the run, which is not judged.
     const nightsOfFirstThird = Math.floor((hours * 3_600_000) / 3 / (BUSY_MS * 1.4));
     const daysPerNight = Math.min(MOST_DAYS_PER_NIGHT, Math.ceil(RETENTION_DAYS / Math.max(1, nightsOfFirstThird - 1)));
-    for (; run.samples.hour < hours; days++) {
-      await spendDay(run, daysPerNight);
-      console.error(`Day ${days + 1}, hour ${run.samples.hour.toFixed(2)}: ${run.kills} kills, ${run.faults.length} faults`);
+    const sampling = setInterval(() => void run.samples.takeOften(world), SAMPLE_EVERY_MS);
+    try {
+      for (; run.samples.hour < hours; days++) {
+        await spendDay(run, daysPerNight);
+        console.error(`Day ${days + 1}, hour ${run.samples.hour.toFixed(2)}: ${run.kills} kills, ${run.faults.length} faults`);
+      }
+    } finally {
+      clearInterval(sampling);
     }
-    clearInterval(sampling);
     await finish(run);
     return reportOf(run, days, days * daysPerNight);
   });
