@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Expectation, fitLine, growthTable, judge, judgeLatency, type Point } from "./growth.ts";
+import { type Expectation, fitLine, growthTable, judge, judgeLatency, type Point, unchangedNames } from "./growth.ts";
 
 const HOURS = 3;
 
@@ -76,15 +76,19 @@ void test("the p99 of the last third must be about that of the first", () => {
   assert.equal(judgeLatency([], HOURS).fault, "The first or the last third has no requests.");
 });
 
-void test("the table shows each series and what is wrong", () => {
+void test("the table shows each series that changes and what is wrong", () => {
   const daily = { name: "days", expectation: "grows", reason: "a row for each day", points: points((hour) => hour), slack: 0 } as const;
-  const rows = growthTable([judged("flat", () => 10), judged("flat", (hour) => hour * 100), judge(daily, HOURS)]);
+  const rows = growthTable([judged("flat", (hour) => 10 + Math.sin(hour * 10)), judged("flat", (hour) => hour * 100), judge(daily, HOURS)]);
   assert.deepEqual(
     rows.map(({ last, expected, result }) => [last, expected, result]),
     [
-      [10, "flat", "as expected"],
+      [9, "flat", "as expected"],
       [300, "flat", "**fault**"],
       [3, "grows: a row for each day", "as expected"],
     ],
   );
+});
+
+void test("series that never change are named", () => {
+  assert.deepEqual(unchangedNames([judged("flat", () => 10), judged("flat", (hour) => hour), judged("zero", () => 7)]), ["rows"]);
 });

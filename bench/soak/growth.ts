@@ -82,9 +82,19 @@ export function judge(series: Series, runHours: number): Judgement {
   return judgement;
 }
 
-/** Formats judgements as a table. */
+/** Returns the names of the series that never change. */
+export function unchangedNames(judgements: readonly Judgement[]): string[] {
+  return judgements.filter(isUnchanged).map(({ series }) => series.name);
+}
+
+function isUnchanged({ series: { points }, fault }: Judgement): boolean {
+  return fault === undefined && points.every(({ value }) => value === points[0]!.value);
+}
+
+/** Formats the judgements of the series that change as a table. */
 export function growthTable(judgements: readonly Judgement[]): Table {
-  return judgements.map(({ series: { name, expectation, points, reason = "by design" }, mean: average, growth, fault }) => ({
+  const changing = judgements.filter((judgement) => !isUnchanged(judgement));
+  return changing.map(({ series: { name, expectation, points, reason = "by design" }, mean: average, growth, fault }) => ({
     series: name,
     first: round(points[0]?.value ?? Number.NaN),
     last: round(points.at(-1)?.value ?? Number.NaN),

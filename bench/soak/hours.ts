@@ -7,7 +7,7 @@ import type { Report } from "../report.ts";
 import { FAILING_PATH, SLOW_PATH } from "../stand-ins/receiver.ts";
 import { Book, type Listed } from "./book.ts";
 import { check, type Finding, type Known, RECORD_EVENTS, type Stored } from "./check.ts";
-import { growthTable, judge, judgeLatency, MAX_GROWTH_SHARE, type Point } from "./growth.ts";
+import { growthTable, judge, judgeLatency, MAX_GROWTH_SHARE, type Point, unchangedNames } from "./growth.ts";
 import { type Deed, Load, type Pace, SOURCE_KINDS } from "./load.ts";
 import { Samples } from "./samples.ts";
 import { withWorld, type World } from "./setup.ts";
@@ -246,6 +246,7 @@ function reportOf(run: Run, days: number, clockDays: number): [Report, boolean] 
   const notes = [
     `${hours.toFixed(2)} hours, ${days} days of requests, ${run.kills} kills. The service's clock went ahead by ${clockDays} days.`,
     `A series is flat if the line that fits its last two thirds rises by less than ${MAX_GROWTH_SHARE * 100}% of its mean, or by no more than chance.`,
+    `These series never change: ${unchangedNames(judgements).join(", ")}.`,
     `The p50 of ${run.latencies.length} requests that a visitor waits for is ${p50.toFixed(0)} ms. Their p99 is ${latency.first.toFixed(0)} ms in the first third of the run and ${latency.last.toFixed(0)} ms in the last.`,
     faults.length === 0 ? "Nothing is lost, doubled or half done, and nothing grows that should not." : `${faults.length} faults:`,
     ...faults.map((fault) => `- ${fault}`),
