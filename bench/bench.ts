@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { runMain, UserError, withUsage } from "../scripts/shared/cli.ts";
 import { benchAbuse } from "./abuse/abuse.ts";
+import { benchCommits } from "./commits.ts";
 import { benchConsole } from "./console.ts";
 import { benchCrawl } from "./crawl.ts";
 import { benchLimits } from "./limits.ts";
@@ -25,6 +26,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many questions a second the gate, the index and the database of one workspace take
+  --commits      questions of a workspace whose database commits slowly, with and without group commit
   --vectors      how long a search of an agent's vectors takes, and what it misses
   --abuse        what a stranger and a tenant can do to others at most; about fifteen minutes
                  (with --only writes, neighbours, memory or files: this part); it fails when a file breaks a bound
@@ -51,6 +53,7 @@ const BENCHES = {
   crawl: benchCrawl,
   vectors: benchVectors,
   limits: benchLimits,
+  commits: benchCommits,
   abuse: benchAbuse,
   world: benchWorld,
   scale: benchScale,

@@ -87,7 +87,7 @@ export function eraseSomeRows(
   });
 }
 
-/** Erases the workspace's own row, which must be the last one. */
-export function eraseWorkspace(db: Database, workspaceId: string) {
-  return db.delete(workspaces).where(eq(workspaces.id, workspaceId));
+/** Erases the workspace's own row, which must be the last one, if a condition holds. */
+export function eraseWorkspace(db: Database, workspaceId: string, condition?: SQL) {
+  return db.delete(workspaces).where(and(eq(workspaces.id, workspaceId), condition));
 }

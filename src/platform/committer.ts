@@ -32,11 +32,10 @@ export class Committer extends DurableObject<Env> {
   async commit(part: Part): Promise<D1Result[]> {
     const own: WaitingPart = { ...part };
     this.waiting.push(own);
-    while (this.running) await this.running;
-    // A group is run by the call of its first part, so that each invocation runs one group.
-    if (!own.outcome) await (this.running = this.runGroup(this.takeGroup()).finally(() => (this.running = undefined)));
-    if (own.outcome?.status === "fulfilled") return own.outcome.value;
-    throw own.outcome?.reason;
+    // The calls whose parts wait run the groups in turn, because the platform limits the statements of each.
+    while (!own.outcome) await (this.running ??= this.runGroup(this.takeGroup()).finally(() => (this.running = undefined)));
+    if (own.outcome.status === "rejected") throw own.outcome.reason;
+    return own.outcome.value;
   }
 
   /** Takes the parts that wait, as many as fit into one batch. */

@@ -21,10 +21,12 @@ export function gatheredDb(env: Env, workspaceId: string, meter: Meter): Databas
       meter.countObjectHop();
       return committerOf(env, database).commit({ shard, statements });
     }
-    const results = await runWhereServed(env, [shard], statements);
-    const endedAtMs = Date.now();
-    if (endedAtMs - startedAtMs >= groupCommitAfterMs(env)) busyUntilMs.set(database, endedAtMs + BUSY_MS);
-    return results;
+    try {
+      return await runWhereServed(env, [shard], statements);
+    } finally {
+      const endedAtMs = Date.now();
+      if (endedAtMs - startedAtMs >= groupCommitAfterMs(env)) busyUntilMs.set(database, endedAtMs + BUSY_MS);
+    }
   }, meter);
 }
 

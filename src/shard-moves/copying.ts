@@ -151,18 +151,8 @@ export class Copying {
     const [page, end] = await from.batch<object>([...readPage(from, table, this.remaining, after, PAGE_SIZE)]);
     const rows = valuesOf(page!.results);
     const last = (end!.results[0] as { last: number | null }).last;
-    const others =
-      rows.length === 0
-        ? []
-        : valuesOf(
-            (
-              await readRows(
-                to,
-                table,
-                rows.map((row) => keyOf(table, row)),
-              ).all<object>()
-            ).results,
-          );
+    const keys = rows.map((row) => keyOf(table, row));
+    const others = valuesOf(await rowsOf<object>(readRows(to, table, keys)));
     const differing = isBackward ? missingRows(table, rows, others) : differingRows(table, rows, others);
     const unexplained = await this.withoutChanged(table, differing);
     this.advanceTo(last, rows.length, unexplained.length);
@@ -181,9 +171,8 @@ export class Copying {
   private async withoutChanged(table: MovedTable, rows: StoredValues[]): Promise<StoredValues[]> {
     if (rows.length === 0) return rows;
     const keys = rows.map((row) => keyOf(table, row));
-    const changed = new Set(
-      (await rowsOf<{ key: string }>(listChangedKeys(this.source, table, this.remaining, keys))).map(({ key }) => key),
-    );
+    const found = await rowsOf<{ key: string }>(listChangedKeys(this.source, table, this.remaining, keys));
+    const changed = new Set(found.map(({ key }) => key));
     return rows.filter((row) => !changed.has(keyOf(table, row)));
   }
 
@@ -200,7 +189,7 @@ export class Copying {
     }
     if (next.table === MOVED_TABLES.length) {
       next.isEqual = next.differences === 0;
-      if (!next.isEqual && next.pass === MAX_PASSES)
+      if (!next.isEqual && next.pass >= MAX_PASSES)
         throw new MoveError(`After ${MAX_PASSES} comparisons, both copies still differ in ${next.differences} rows. Cancel the move.`);
       Object.assign(next, { pass: next.pass + 1, table: 0, differences: 0, rowsCompared: 0 });
     }
@@ -216,7 +205,9 @@ export class Copying {
     const shard = this.remaining[0]!;
     await changeState(source, shard, ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
     try {
-      for (let batches = 0; (await this.copyChanges([shard], true)) > 0; batches++) if (batches === MAX_HELD_BATCHES) return false;
+      for (let batches = 0; (await this.copyChanges([shard], true)) > 0; batches++) {
+        if (batches === MAX_HELD_BATCHES) return false;
+      }
       const here = await source.batch<{ count: number }>(countRows(source, shard));
       const there = await target.batch<{ count: number }>(countRows(target, shard));
       const unequal = MOVED_TABLES.filter((_, at) => here[at]!.results[0]!.count !== there[at]!.results[0]!.count);

@@ -1,4 +1,4 @@
-import { eraseSomeRows, eraseWorkspace } from "../operator/erasure-store.ts";
+import { eraseSomeRows, eraseWorkspace, WORKSPACE_TABLES } from "../operator/erasure-store.ts";
 import { databaseRegions } from "../platform/config.ts";
 import { bindingOf, boundDatabases } from "../platform/db/bindings.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
@@ -18,6 +18,7 @@ import {
   eraseOtherRows,
   findCopy,
   findWorkspaceOfShard,
+  isInState,
   isStale,
   listMoves,
   markArriving,
@@ -240,7 +241,7 @@ export async function cancelMove(env: Env, meter: Meter, targetNumber: number, n
   const stayed = shards.filter((shard) => stateOf(states, shard) === "here");
   await deleteChangesOf(source, stayed).run();
   for (const shard of stayed.filter((each) => stateOf(arrived, each) === "arriving")) {
-    if (!(await eraseCopy(wholeDatabase(env, targetNumber, meter), shardCode(shard), ERASED_PER_CANCEL))) return false;
+    if (!(await eraseCopy(wholeDatabase(env, targetNumber, meter), shardCode(shard), "arriving", ERASED_PER_CANCEL))) return false;
     await changeState(target, shard, ["arriving"], { state: "left", left_at: nowMs, erased_at: nowMs }).run();
   }
   await settle({ ...move, shards: shards.filter((shard) => !stayed.includes(shard)) });
@@ -253,19 +254,20 @@ const ERASED_PER_CANCEL = 100;
 const ROWS_PER_STEP = 1_000;
 
 /**
- * Erases the copy of a shard that another database serves.
+ * Erases the copy of a shard that another database serves, while the shard is in this state.
  * @returns whether nothing is left.
  */
-async function eraseCopy(db: Database, shard: string, batches: number): Promise<boolean> {
+async function eraseCopy(db: Database, shard: string, state: "left" | "arriving", batches: number): Promise<boolean> {
+  const isStill = isInState(shard, state);
   for (let batch = 0; batch < batches; batch++) {
     const [[workspace]] = await db.batch([findWorkspaceOfShard(db, shard)]);
     if (!workspace) {
-      await db.batch(eraseOtherRows(db, shard));
+      await db.batch(eraseOtherRows(db, shard, isStill));
       return true;
     }
-    const [first, ...rest] = eraseSomeRows(db, workspace.id, ROWS_PER_STEP);
+    const [first, ...rest] = eraseSomeRows(db, workspace.id, ROWS_PER_STEP, WORKSPACE_TABLES, isStill);
     const removed = await db.batch([first!, ...rest]);
-    if (removed.every((rows) => rows.length === 0)) await db.batch([eraseWorkspace(db, workspace.id)]);
+    if (removed.every((rows) => rows.length === 0)) await db.batch([eraseWorkspace(db, workspace.id, isStill)]);
   }
   return false;
 }
@@ -275,5 +277,5 @@ const ERASED_PER_SWEEP = 20;
 
 /** Erases the former copy of a shard that left a day ago. */
 export async function eraseFormerCopy(db: Database, shard: string, nowMs: number): Promise<void> {
-  if (await eraseCopy(db, shard, ERASED_PER_SWEEP)) await db.batch([markErased(db, shard, nowMs)]);
+  if (await eraseCopy(db, shard, "left", ERASED_PER_SWEEP)) await db.batch([markErased(db, shard, nowMs)]);
 }

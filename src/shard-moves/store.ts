@@ -1,9 +1,10 @@
-import { and, eq, getTableName, isNull, lte, sql } from "drizzle-orm";
+import { and, eq, getTableName, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { HELD } from "../platform/db/database-errors.ts";
 import { shardCode } from "../platform/db/placement.ts";
 import type { Database } from "../platform/db/client.ts";
 import { operatorAudit, shardChanges, shardCopies, shardMoves, workspaceImports, workspaces } from "../platform/db/schema.ts";
+import { exists } from "../platform/db/sql.ts";
 import { WORKSPACE_TABLES } from "../operator/erasure-store.ts";
 
 /*
@@ -342,11 +343,17 @@ export function findWorkspaceOfShard(db: Database, shard: string) {
     .limit(1);
 }
 
-/** Erases the rows of a shard that outlive a workspace or precede it. */
-export function eraseOtherRows(db: Database, shard: string) {
+/** SQL condition: a shard is in this state in the database of the statement. */
+export function isInState(shard: string, state: MoveRow["state"]): SQL {
+  return exists(shardMoves, eq(shardMoves.shard, shard), eq(shardMoves.state, state));
+}
+
+/** Erases the rows of a shard that outlive a workspace or precede it, if a condition holds. */
+export function eraseOtherRows(db: Database, shard: string, condition: SQL) {
+  const isOfShard = (workspaceId: SQLiteColumn) => and(sql`substr(${workspaceId}, -2) = ${shard}`, condition);
   return [
-    db.delete(operatorAudit).where(sql`substr(${operatorAudit.workspaceId}, -2) = ${shard}`),
-    db.delete(workspaceImports).where(sql`substr(${workspaceImports.workspaceId}, -2) = ${shard}`),
+    db.delete(operatorAudit).where(isOfShard(operatorAudit.workspaceId)),
+    db.delete(workspaceImports).where(isOfShard(workspaceImports.workspaceId)),
   ] as const;
 }
 
