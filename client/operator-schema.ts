@@ -1044,6 +1044,10 @@ export interface Schemas {
     /** When the move was started. */
     started_at: string;
   } | null;
+  ShardMoveStart: {
+    /** A logical shard, or a range of them. */
+    shards: string;
+  };
   ShardMoveCancelled: {
     /** Whether the copies of the other shards are erased. */
     done: boolean;
@@ -1290,15 +1294,12 @@ export interface Operations {
     input: {};
     answer: Schemas["DatabaseList"];
   };
-  /** Start to move logical shards to a database. Repeating it with the same shards changes nothing. `POST` does the work, a few seconds of it with each call. */
+  /** Start to move logical shards to a database. Repeating it with the same shards changes nothing. `POST` does the work, about a second of it with each call. */
   startShardMove: {
     input: {
       /** The binding of the database that the shards move to. */
       binding: string;
-      body: {
-        /** A logical shard, or a range of them. */
-        shards: string;
-      };
+      body: Schemas["ShardMoveStart"];
     };
     answer: Schemas["ShardMove"];
   };

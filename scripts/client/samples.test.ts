@@ -108,6 +108,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
     SUPPORT_AGENT: "agent-1",
     AFTER: "message-1",
     COMPARE_TO: "evaluation-2",
+    BINDING: "DB_1",
     SOURCE_KEY: "returns",
     TOOL_NAME: "order_status",
     VISITOR_TOKEN: "vt_1",

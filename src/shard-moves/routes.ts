@@ -65,6 +65,16 @@ const bindingParam = z.object({
     .meta({ description: "The binding of the database that the shards move to.", example: "DB_1" }),
 });
 
+const startSchema = z
+  .object({
+    shards: z
+      .string()
+      .max(20)
+      .refine((text) => readShards(text) !== undefined, "is not a logical shard or a range of them, such as 64-127")
+      .meta({ description: "A logical shard, or a range of them." }),
+  })
+  .openapi("ShardMoveStart", { example: { shards: "64-127" } });
+
 export const shardMoveRoutes = createStrictRouter("Databases");
 
 const list = createRoute({
@@ -94,15 +104,7 @@ const start = createRoute({
   description: "Repeating it with the same shards changes nothing. `POST` does the work, about a second of it with each call.",
   request: {
     params: bindingParam,
-    body: jsonBody(
-      z.object({
-        shards: z
-          .string()
-          .max(20)
-          .refine((text) => readShards(text) !== undefined, "is not a logical shard or a range of them, such as 64-127")
-          .meta({ description: "A logical shard, or a range of them.", example: "64-127" }),
-      }),
-    ),
+    body: jsonBody(startSchema),
   },
   responses: { 200: jsonResponse(moveSchema, "The move."), ...errorResponses(409, 422) },
 });
