@@ -2,6 +2,7 @@ import { reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
+import { resetBusyDatabases } from "../src/platform/group-commit.ts";
 import { createTables } from "./tables.ts";
 
 // Files share a worker. Each starts with empty storage, and restores the bindings, the clock and its spies.
@@ -10,6 +11,7 @@ await Promise.all([env.DB, env.DB_1, env.SPARE].map((database) => database.prepa
 await reset();
 for (const database of [env.DB, env.DB_1]) await createTables(database);
 resetIdClock();
+resetBusyDatabases();
 
 // The service's log is not printed: sending its lines to the process that runs the tests takes a third of their time. Tests spy on it.
 for (const name of ["log", "error"] as const) {

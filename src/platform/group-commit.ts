@@ -11,6 +11,11 @@ const BUSY_MS = 5_000;
 /** Until when this isolate takes databases for busy, Unix milliseconds. */
 const busyUntilMs = new Map<number, number>();
 
+/** Forgets which databases are busy, for tests, which share an isolate. */
+export function resetBusyDatabases(): void {
+  busyUntilMs.clear();
+}
+
 /** The database of a workspace for batches that are run together with those of other sessions while the database is busy. */
 export function gatheredDb(env: Env, workspaceId: string, meter: Meter): Database {
   const shard = shardOf(workspaceId);

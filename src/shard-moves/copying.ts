@@ -203,8 +203,8 @@ export class Copying {
   async switchNext(now: () => number): Promise<boolean> {
     const { source, target } = this;
     const shard = this.remaining[0]!;
-    await changeState(source, shard, ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
     try {
+      await changeState(source, shard, ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
       for (let batches = 0; (await this.copyChanges([shard], true)) > 0; batches++) {
         if (batches === MAX_HELD_BATCHES) return false;
       }
