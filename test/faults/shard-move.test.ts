@@ -30,6 +30,8 @@ function countIn(database: number) {
 async function describe() {
   const paths = [`/conversations/${asked.conversation_id}`, "/webhooks", `/agents/${agent.id}/sources`, "/me"];
   const answers = await Promise.all(paths.map((path) => workspace.call("GET", path)));
+  // Its deliveries are attempted meanwhile, and fail.
+  for (const webhook of answers[1]!.body.data) delete webhook.failure_streak;
   return answers.map(({ status, body }) => ({ status, body }));
 }
 

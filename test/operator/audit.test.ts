@@ -98,6 +98,9 @@ test("no operation that changes something is left out", () => {
   );
   expect(new Set(changing)).toEqual(
     new Set([
+      "PUT /databases/{binding}/shard-move",
+      "POST /databases/{binding}/shard-move",
+      "DELETE /databases/{binding}/shard-move",
       "POST /workspaces",
       "PATCH /workspaces/{workspace_id}",
       "DELETE /workspaces/{workspace_id}",
