@@ -34,6 +34,8 @@ const RETENTION_DAYS = 30;
 const EVENT_LOG_DAYS = 7;
 /** The records of a day must outlive the night in which they are checked. */
 const MOST_DAYS_PER_NIGHT = 10;
+/** The report shows so many faults at most. */
+const MOST_SHOWN = 50;
 /** Nothing listens there. */
 const DEAD_URL = "http://127.0.0.1:9/dead";
 /** The kinds whose response times are judged: those that a visitor waits for. */
@@ -249,7 +251,7 @@ function reportOf(run: Run, days: number, clockDays: number): [Report, boolean] 
     `These series never change: ${unchangedNames(judgements).join(", ")}.`,
     `The p50 of ${run.latencies.length} requests that a visitor waits for is ${p50.toFixed(0)} ms. Their p99 is ${latency.first.toFixed(0)} ms in the first third of the run and ${latency.last.toFixed(0)} ms in the last.`,
     faults.length === 0 ? "Nothing is lost, doubled or half done, and nothing grows that should not." : `${faults.length} faults:`,
-    ...faults.map((fault) => `- ${fault}`),
+    ...faults.slice(0, MOST_SHOWN).map((fault) => `- ${fault}`),
   ];
   return [{ tables: [outcomeTable(run.tally), growthTable(judgements)], notes, data: { series: run.samples.all } }, faults.length === 0];
 }
