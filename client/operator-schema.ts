@@ -1017,9 +1017,9 @@ export interface Schemas {
     size_bytes: number;
     /** Shards that have left, and whose former rows are not erased yet. */
     former_shards: string;
-    move: Schemas["ShardMove"];
+    /** The move of shards into the database; null if there is none. */
+    move: Schemas["ShardMove"] | null;
   };
-  /** The move of shards into the database; null if there is none. */
   ShardMove: {
     /** The logical shards that move, such as `64-127`. */
     shards: string;
@@ -1043,7 +1043,7 @@ export interface Schemas {
     shards_total: number;
     /** When the move was started. */
     started_at: string;
-  } | null;
+  };
   ShardMoveStart: {
     /** A logical shard, or a range of them. */
     shards: string;

@@ -42,7 +42,7 @@ const databaseSchema = z
     workspaces: z.int().meta({ description: "The workspaces in these shards." }),
     size_bytes: z.int().meta({ description: "The size of the database. D1 allows 10 GB." }),
     former_shards: z.string().meta({ description: "Shards that have left, and whose former rows are not erased yet." }),
-    move: moveSchema.nullable().meta({ description: "The move of shards into the database; null if there is none." }),
+    move: z.union([moveSchema, z.null()]).meta({ description: "The move of shards into the database; null if there is none." }),
   })
   .openapi("Database");
 
