@@ -20,7 +20,7 @@ import type { Receiver } from "./stand-ins/receiver.ts";
 const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under load, and checks that nothing acknowledged is lost or doubled.
 
   --kills N    how often it is killed (20); about five seconds each, and a few minutes at the end
-  --split      moves all shards between two databases meanwhile, to and fro
+  --split      meanwhile moves all shards from one database to another and back
   --hours N    instead: a mix of all requests for so many hours, which may be a fraction, with a kill every few minutes and days that
                pass in minutes; also checks that tables, files, queues, memory and response times do not grow
   --state DIR  keeps the service's storage in a folder

@@ -27,16 +27,16 @@ const PACE: Pace = { lanes: 3, pauseMs: 1_200 };
 const KILLS_PER_STARTING = 5;
 const LONGEST_START_MS = 1_000;
 const SAMPLE_EVERY_MS = 15_000;
-/** What a kill interrupts goes on when the clock is ahead, so little is left to wait for. */
+/** Work that a kill interrupts continues as soon as the clock is ahead of its lease, so this is enough. */
 const SETTLE_MS = 4 * 60_000;
 const SETTLE_CHECK_MS = 5_000;
 const RETENTION_DAYS = 30;
 const EVENT_LOG_DAYS = 7;
 /** The records of a day must outlive the night in which they are checked. */
 const MOST_DAYS_PER_NIGHT = 10;
-/** The report shows so many faults at most. */
+/** The most faults that the report shows. */
 const MOST_SHOWN = 50;
-/** Nothing listens there. */
+/** An endpoint at a port on which nothing listens. */
 const DEAD_URL = "http://127.0.0.1:9/dead";
 /** The kinds whose response times are judged: those that a visitor waits for. */
 const WAITED_FOR: ReadonlySet<string> = new Set(["ask", "stream", "visit", "lead"]);
@@ -225,7 +225,7 @@ async function tidy({ target: { client, scratchAgentId } }: World, { sources, an
   }
 }
 
-/** Keeps of a day's records what later days are checked with. */
+/** Keeps what the checks of later days need of a day's records. */
 async function remember(run: Run, stored: Stored): Promise<void> {
   run.conversations.update(stored.conversations.map(toListed));
   run.leads.update(stored.leads.map(toListed));

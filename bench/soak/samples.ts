@@ -21,7 +21,7 @@ const GROWING: Record<string, string> = {
   usage_periods: "a row for each month",
 };
 const MEGABYTE = 1e6;
-/** A growth of so many rows, megabytes of storage or megabytes of memory is not a finding. */
+/** Growth up to these numbers of rows, megabytes of storage and megabytes of memory is no fault. */
 const SLACK_ROWS = 40;
 const SLACK_STORAGE = 2;
 const SLACK_MEMORY = 50;
@@ -51,7 +51,7 @@ export class Samples {
     series.points.push({ hour: this.hour, value });
   }
 
-  /** Measures what changes all the time. */
+  /** Measures the memory and the work that waits. */
   async takeOften({ service, operatorToken }: World): Promise<void> {
     const sample = await service.sample();
     if (sample) this.add("memory of workerd, MB", sample.megabytes, "flat", SLACK_MEMORY);
@@ -59,7 +59,7 @@ export class Samples {
     for (const [kind, count] of waiting) this.add(`waiting ${kind}`, count, "zero");
   }
 
-  /** Measures what a day leaves behind. */
+  /** Measures the tables and files at the end of a day. */
   async takeDaily({ service }: World, state: string): Promise<void> {
     const sample = await service.sample();
     for (const [table, count] of Object.entries(sample?.rows ?? {})) {
@@ -73,7 +73,7 @@ export class Samples {
   }
 }
 
-/** The due work by kind, as the operator sees it; nothing while the service is killed. */
+/** Returns the numbers of due work by kind, from the health; none while the service is down. */
 async function readWaiting(port: number, operatorToken: string): Promise<[string, number][]> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/operator/v1/health`, { headers: { Authorization: `Bearer ${operatorToken}` } });

@@ -74,7 +74,7 @@ export const migrations: Step = {
   },
 };
 
-/** The shards of the workspaces in a database, except those that ever moved from or to it, which are found wherever they are. */
+/** The statement of `listOwnShards` (src/platform/db/shards.ts), which scripts cannot import: the service finds moved shards wherever they are. */
 const OWN_SHARDS = "SELECT DISTINCT substr(id, -2) AS shard FROM workspaces WHERE substr(id, -2) NOT IN (SELECT shard FROM shard_moves)";
 
 /** Refuses a map that gives a shard to another database than the one that holds its workspaces, which would not be found there. */

@@ -177,7 +177,7 @@ function findProblems(project: Project): string[] {
   ];
 }
 
-/** The databases that SHARD_MAP names, but that are not bound. */
+/** Returns a problem for each database that SHARD_MAP names and that is not bound. */
 function unboundProblems({ databases, vars }: Project): string[] {
   const unbound = mappedDatabases(vars)
     .map(bindingName)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import type { Schemas } from "../../client/operator-schema.ts";
 import { databaseNumber, readShards } from "../../src/platform/db/shard-map.ts";
 import { UserError, withUsage } from "../shared/cli.ts";
 import { call, type Client, describeAnswer, type OperatorTarget, resolveOperatorTarget } from "../shared/service.ts";
@@ -37,29 +38,8 @@ export function readOptions(args: readonly string[], environment: Record<string,
   return command === "move" ? { command, shards, database, ...target } : { command, database, ...target };
 }
 
-/** The service's description of a move. */
-interface Move {
-  shards: string;
-  from: string;
-  to: string;
-  state: "copying" | "comparing" | "switching" | "done";
-  pass: number;
-  rows_compared: number;
-  rows_written: number;
-  changes_waiting: number;
-  shards_moved: number;
-  shards_total: number;
-}
-
-interface Database {
-  binding: string;
-  shards: string;
-  mapped_shards: string;
-  workspaces: number;
-  size_bytes: number;
-  former_shards: string;
-  move: Move | null;
-}
+type Move = Schemas["ShardMove"];
+type Database = Schemas["Database"];
 
 const PROGRESS_EVERY_MS = 1_000;
 /** The service may be restarted during a move, so failures in a row are tolerated for about five minutes. */

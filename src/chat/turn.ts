@@ -114,7 +114,7 @@ export class TurnRunner {
    */
   async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
     const { workspaceId, nowMs } = question;
-    const op = { ...newOperation(this.env, meter, workspaceId, nowMs), db: gatheredDb(this.env, workspaceId, meter) };
+    const op = newOperation(this.env, meter, workspaceId, nowMs, gatheredDb(this.env, workspaceId, meter));
     const result = await this.attempt({ ...attempt, question, op, listener, trace: new TraceRecorder(), signal });
     // An attempt that fails leaves the journal to the next one.
     this.journal.close(question.answerId);

@@ -1,6 +1,6 @@
 import { isProduction, databaseRegions } from "./config.ts";
 import { boundDatabases } from "./db/bindings.ts";
-import { databaseOf, SHARDS } from "./db/shard-map.ts";
+import { ALL_SHARDS, databaseOf } from "./db/shard-map.ts";
 import { shardOf } from "./db/ids.ts";
 import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 
@@ -26,7 +26,7 @@ export function databasesIn(env: Env, region: Region | undefined): number[] {
 
 /** The logical shards that the map gives to these databases. */
 export function shardsIn(env: Env, databases: readonly number[]): number[] {
-  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => databases.includes(databaseOf(env, shard) ?? -1));
+  return ALL_SHARDS.filter((shard) => databases.includes(databaseOf(env, shard) ?? -1));
 }
 
 /** The jurisdiction that the objects of the workspace with this id are in; null if there is none. */

@@ -37,7 +37,7 @@ export interface Move {
 
 /** How far the comparison of both copies is. */
 export interface Progress {
-  /** Each pass compares all tables forwards, for rows that differ or are missing in the new database, and backwards, for those that are too many. */
+  /** Each pass compares all tables twice: forwards for rows that the new database lacks or has with other values, and backwards for rows that only it has. */
   pass: number;
   /** The position in MOVED_TABLES. */
   table: number;
@@ -80,7 +80,7 @@ export class Copying {
   private readonly sourceNumber: number;
   private batches: number;
   private progress: Progress;
-  private readonly triggers = new Map<string, Promise<Trigger[]>>();
+  private readonly triggers = new Map<MovedTable, Promise<Trigger[]>>();
 
   constructor(
     { source, target, copy }: Move,
@@ -249,11 +249,11 @@ export class Copying {
     this.batches++;
   }
 
-  private triggersOf({ name }: MovedTable): Promise<Trigger[]> {
-    const known = this.triggers.get(name);
+  private triggersOf(table: MovedTable): Promise<Trigger[]> {
+    const known = this.triggers.get(table);
     if (known) return known;
-    const triggers = rowsOf<Trigger>(listTriggers(this.target, [name]));
-    this.triggers.set(name, triggers);
+    const triggers = rowsOf<Trigger>(listTriggers(this.target, table));
+    this.triggers.set(table, triggers);
     return triggers;
   }
 }

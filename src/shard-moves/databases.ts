@@ -1,6 +1,6 @@
 import { boundDatabases } from "../platform/db/bindings.ts";
 import { directoryDb, wholeDatabase } from "../platform/db/client.ts";
-import { bindingName, databaseOf, SHARDS } from "../platform/db/shard-map.ts";
+import { ALL_SHARDS, bindingName, databaseOf } from "../platform/db/shard-map.ts";
 import { listShards, readSize } from "../platform/db/shards.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { describeMove, listAllMoves, locate } from "./moves.ts";
@@ -9,18 +9,17 @@ import { describeMove, listAllMoves, locate } from "./moves.ts";
 export async function listDatabases(env: Env, meter: Meter) {
   const directory = directoryDb(env, meter);
   const [[counts], moves] = await Promise.all([directory.batch([listShards(directory)]), listAllMoves(env)]);
-  const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
-  const places = shards.map((shard) => locate(env, shard, moves));
+  const places = ALL_SHARDS.map((shard) => locate(env, shard, moves));
   return Promise.all(
     boundDatabases(env).map(async (database) => {
       const db = wholeDatabase(env, database, meter);
       const [[size], move] = await Promise.all([db.batch([readSize(db)]), describeMove(env, database)]);
-      const served = shards.filter((shard) => places[shard] === database);
+      const served = ALL_SHARDS.filter((shard) => places[shard] === database);
       const former = moves.get(database)!.filter(({ state, erasedAt }) => state === "left" && erasedAt === null);
       return {
         binding: bindingName(database),
         shards: toRanges(served),
-        mappedShards: toRanges(shards.filter((shard) => databaseOf(env, shard) === database)),
+        mappedShards: toRanges(ALL_SHARDS.filter((shard) => databaseOf(env, shard) === database)),
         workspaces: counts.reduce((sum, count) => sum + (served.includes(count.shard) ? count.workspacesCount : 0), 0),
         sizeBytes: size.meta.size_after,
         formerShards: toRanges(former.map(({ shard }) => Number.parseInt(shard, 16))),

@@ -1,6 +1,6 @@
 import { eraseSomeRows, eraseWorkspace, WORKSPACE_TABLES } from "../operator/erasure-store.ts";
 import { databaseRegions } from "../platform/config.ts";
-import { bindingOf, boundDatabases } from "../platform/db/bindings.ts";
+import { bindingOf, boundDatabases, requireBinding } from "../platform/db/bindings.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
 import { shardCode } from "../platform/db/placement.ts";
 import { bindingName, databaseOf, readShards } from "../platform/db/shard-map.ts";
@@ -52,7 +52,7 @@ const STEP_MS = 1_000;
  * @throws MoveError if they cannot be moved there.
  */
 export async function startMove(env: Env, range: string, targetNumber: number, nowMs: number): Promise<void> {
-  const target = requireDatabase(env, targetNumber);
+  const target = openDatabase(env, targetNumber);
   const shards = readShards(range)!;
   const under = await findMove(env, targetNumber);
   if (under && under.copy.shards !== range)
@@ -70,7 +70,7 @@ export async function startMove(env: Env, range: string, targetNumber: number, n
     createCopy(target, { source: sourceNumber, shards: range, progress: JSON.stringify(START), startedAt: nowMs }),
     markArriving(target, shards, sourceNumber),
   ]);
-  const source = requireDatabase(env, sourceNumber);
+  const source = openDatabase(env, sourceNumber);
   await source.batch([...recreateTriggers(source), markCopying(source, shards, targetNumber)]);
   log("shards_moving", { shards: range, from: bindingName(sourceNumber), to: bindingName(targetNumber) });
 }
@@ -86,11 +86,10 @@ async function locateAll(env: Env, shards: readonly number[], target: number): P
   return place;
 }
 
-/** Lists the states of moved shards in each bound database. */
+/** Returns the states of the shards that ever moved, by bound database. */
 export async function listAllMoves(env: Env): Promise<Map<number, MoveRow[]>> {
   const entries = boundDatabases(env).map(async (database) => {
-    const { results } = await listMoves(bindingOf(env, database)!).all<MoveRow>();
-    return [database, results] as const;
+    return [database, await rowsOf<MoveRow>(listMoves(requireBinding(env, database)))] as const;
   });
   return new Map(await Promise.all(entries));
 }
@@ -107,13 +106,14 @@ export function locate(env: Env, shard: number, moves: ReadonlyMap<number, reado
 }
 
 async function findMove(env: Env, targetNumber: number): Promise<Move | undefined> {
-  const target = requireDatabase(env, targetNumber);
+  const target = openDatabase(env, targetNumber);
   const [copy] = await rowsOf<CopyRow>(findCopy(target));
   if (!copy) return undefined;
-  return { copy, source: requireDatabase(env, copy.source), target, targetNumber, shards: readShards(copy.shards)! };
+  return { copy, source: openDatabase(env, copy.source), target, targetNumber, shards: readShards(copy.shards)! };
 }
 
-function requireDatabase(env: Env, database: number): D1Database {
+/** @throws MoveError if the database is not bound. */
+function openDatabase(env: Env, database: number): D1Database {
   const binding = bindingOf(env, database);
   if (binding) return binding;
   throw new MoveError(`No database is bound as ${bindingName(database)}. Bind it, apply the migrations and deploy first.`);

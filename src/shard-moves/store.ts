@@ -3,6 +3,7 @@ import { getTableConfig, type SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { HELD } from "../platform/db/database-errors.ts";
 import { shardCode } from "../platform/db/placement.ts";
 import type { Database } from "../platform/db/client.ts";
+import type { SHARD_STATES } from "../platform/db/columns.ts";
 import { operatorAudit, shardChanges, shardCopies, shardMoves, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { exists } from "../platform/db/sql.ts";
 import { WORKSPACE_TABLES } from "../operator/erasure-store.ts";
@@ -87,10 +88,16 @@ function withKeys(table: MovedTable): string {
   return `json_each(?1) keys CROSS JOIN "${table.name}" moved ON ${isSame.join(" AND ")}`;
 }
 
+/** The tables that together name every workspace with rows, and their columns with its id. */
+const OWNERS = [
+  ["workspaces", "id"],
+  ["workspace_imports", "workspace_id"],
+  ["operator_audit", "workspace_id"],
+] as const;
+
 /** Counts the rows of a shard in every table, by the workspaces of the shard. */
 export function countRows(database: D1Database, shard: number): D1PreparedStatement[] {
-  const owners = ["SELECT id FROM workspaces", "SELECT workspace_id FROM workspace_imports", "SELECT workspace_id FROM operator_audit"];
-  const ofShard = owners.map((owner) => `${owner} WHERE substr(${owner.split(" ")[1]}, -2) = ?1`).join(" UNION ");
+  const ofShard = OWNERS.map(([table, owner]) => `SELECT ${owner} FROM ${table} WHERE substr(${owner}, -2) = ?1`).join(" UNION ");
   return MOVED_TABLES.map(({ name, owner }) =>
     database.prepare(`SELECT count(*) AS count FROM "${name}" WHERE ${owner} IN (${ofShard})`).bind(shardCode(shard)),
   );
@@ -156,11 +163,9 @@ export interface Trigger {
   sql: string;
 }
 
-/** Lists the triggers of these tables. */
-export function listTriggers(database: D1Database, tables: readonly string[]) {
-  return database
-    .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN (SELECT value FROM json_each(?))")
-    .bind(JSON.stringify(tables));
+/** Lists the triggers of a table. */
+export function listTriggers(database: D1Database, { name }: MovedTable) {
+  return database.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?").bind(name);
 }
 
 // --- Changes in the former database while it is copied ---
@@ -213,7 +218,7 @@ export function listChanges(database: D1Database, shards: readonly number[], lim
     .bind(codesOf(shards), limit);
 }
 
-/** Finds those of these keys that changed and were not copied yet. */
+/** Returns those of the keys whose rows have changed and were not copied again yet. */
 export function listChangedKeys(database: D1Database, table: MovedTable, shards: readonly number[], keys: readonly string[]) {
   return database
     .prepare(
@@ -233,7 +238,7 @@ export function deleteChangesOf(database: D1Database, shards: readonly number[])
   return database.prepare(`DELETE FROM ${CHANGES} WHERE shard IN (SELECT value FROM json_each(?))`).bind(codesOf(shards));
 }
 
-/** Deletes copied changes. A row that has changed again since has another number. */
+/** Deletes the notes of changes that were copied. If a row has changed again since then, its newer note has another number and stays. */
 export function deleteChanges(database: D1Database, changes: readonly Change[]) {
   return database
     .prepare(`DELETE FROM ${CHANGES} WHERE number IN (SELECT value FROM json_each(?))`)
@@ -244,18 +249,14 @@ export function deleteChanges(database: D1Database, changes: readonly Change[]) 
 
 export interface MoveRow {
   shard: string;
-  state: "copying" | "held" | "left" | "arriving" | "here";
+  state: (typeof SHARD_STATES)[number];
   other: number;
-  heldUntil: number | null;
-  leftAt: number | null;
   erasedAt: number | null;
 }
 
 /** Lists the states of all shards that ever moved from or to a database. */
 export function listMoves(database: D1Database) {
-  return database.prepare(
-    `SELECT shard, state, other, held_until AS heldUntil, left_at AS leftAt, erased_at AS erasedAt FROM shard_moves ORDER BY shard`,
-  );
+  return database.prepare("SELECT shard, state, other, erased_at AS erasedAt FROM shard_moves ORDER BY shard");
 }
 
 export interface CopyRow {
@@ -343,7 +344,7 @@ export function findWorkspaceOfShard(db: Database, shard: string) {
     .limit(1);
 }
 
-/** SQL condition: a shard is in this state in the database of the statement. */
+/** SQL condition: the shard has this state in the database on which the statement runs. */
 export function isInState(shard: string, state: MoveRow["state"]): SQL {
   return exists(shardMoves, eq(shardMoves.shard, shard), eq(shardMoves.state, state));
 }

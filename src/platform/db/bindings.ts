@@ -1,4 +1,5 @@
 import { bindingName, databaseOf, MAX_DATABASES } from "./shard-map.ts";
+import { unboundDatabaseError } from "./database-errors.ts";
 import { shardOf } from "./ids.ts";
 
 /** The databases that are bound, by number. Their numbers may have gaps. */
@@ -9,6 +10,16 @@ export function boundDatabases(env: Env): number[] {
 /** The binding of a database, if it is bound. */
 export function bindingOf(env: Env, database: number): D1Database | undefined {
   return (env as unknown as Record<string, D1Database | undefined>)[bindingName(database)];
+}
+
+/**
+ * The binding of a database.
+ * @throws Fault if it is not bound.
+ */
+export function requireBinding(env: Env, database: number): D1Database {
+  const binding = bindingOf(env, database);
+  if (!binding) throw unboundDatabaseError(database);
+  return binding;
 }
 
 /** Whether the database of a record is bound. */

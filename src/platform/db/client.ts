@@ -1,7 +1,6 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
-import { bindingOf } from "./bindings.ts";
-import { unboundDatabaseError } from "./database-errors.ts";
+import { requireBinding } from "./bindings.ts";
 import { newId, shardOf } from "./ids.ts";
 import { placeOf, prepareIn, runWhereServed, type StatementText } from "./placement.ts";
 
@@ -24,9 +23,15 @@ export interface Operation {
  * Creates the context of an operation on a workspace. Requests use `operationOf` (`src/workspaces/checks.ts`).
  * @throws Fault when the map has no bound database for the workspace; `explainDatabaseError` explains it.
  */
-export function newOperation(env: Env, meter: Meter, workspaceId: string, nowMs = Date.now()): Operation {
+export function newOperation(
+  env: Env,
+  meter: Meter,
+  workspaceId: string,
+  nowMs = Date.now(),
+  db = dbFor(env, workspaceId, meter),
+): Operation {
   const shard = shardOf(workspaceId);
-  return { env, meter, workspaceId, db: dbFor(env, workspaceId, meter), nowMs, newId: () => newId(shard, nowMs) };
+  return { env, meter, workspaceId, db, nowMs, newId: () => newId(shard, nowMs) };
 }
 
 /**
@@ -52,8 +57,7 @@ export function groupByDatabase<Row>(
 }
 
 function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database {
-  const database = placeOf(env, shards[0]!);
-  if (!bindingOf(env, database)) throw unboundDatabaseError(database);
+  requireBinding(env, placeOf(env, shards[0]!));
   return metered((statements) => runWhereServed(env, shards, statements), meter);
 }
 
@@ -62,8 +66,7 @@ function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database
  * @throws Fault when it is not bound.
  */
 export function wholeDatabase(env: Env, database: number, meter: Meter): Database {
-  const binding = bindingOf(env, database);
-  if (!binding) throw unboundDatabaseError(database);
+  const binding = requireBinding(env, database);
   return metered((statements) => binding.batch(statements.map((statement) => prepareIn(binding, statement))), meter);
 }
 

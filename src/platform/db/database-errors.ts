@@ -17,8 +17,10 @@ const NOT_MIGRATED = /D1_ERROR: (no such (table|column): \S+|table \S+ has no co
 /** D1's errors when a database has reached its largest size. */
 const FULL = /SQLITE_FULL|[Ee]xceeded maximum DB size/;
 
-/** The message of the triggers that hold the writes of a shard for the end of its move. */
+/** The message of the triggers that refuse writes to a shard at the end of its move. */
 export const HELD = "shard_held";
+/** This message, and those of the guard in placement.ts: the same call may succeed later. */
+export const SHARD_IS_MOVING = /\bshard_(?:held|left|arriving)\b/;
 
 /** The error for a database that is not bound. */
 export function unboundDatabaseError(database: number): Fault {

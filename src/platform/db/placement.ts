@@ -1,8 +1,8 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
-import { bindingOf } from "./bindings.ts";
+import { bindingOf, requireBinding } from "./bindings.ts";
 import { shardMoves } from "./schema.ts";
 import { databaseOf } from "./shard-map.ts";
-import { unboundDatabaseError, unmappedShardError } from "./database-errors.ts";
+import { unmappedShardError } from "./database-errors.ts";
 
 /*
  * Finds the database of a logical shard while shards move between databases.
@@ -80,8 +80,7 @@ export async function runWhereServed(env: Env, shards: readonly number[], statem
   const codes = JSON.stringify(shards.map(shardCode));
   for (let follows = 0; ; follows++) {
     const { database, isConfirmed } = lookUp(env, shards[0]!);
-    const binding = bindingOf(env, database);
-    if (!binding) throw unboundDatabaseError(database);
+    const binding = requireBinding(env, database);
     try {
       const guard = binding.prepare(GUARD).bind(codes, Number(isConfirmed));
       const [, ...results] = await binding.batch([guard, ...statements.map((statement) => prepareIn(binding, statement))]);

@@ -103,7 +103,7 @@ export const shardMoves = sqliteTable("shard_moves", {
   erasedAt: integer("erased_at"),
 });
 
-/** The copying of shards into this database, of which there is one at a time. */
+/** The move of shards into this database. There is at most one at a time. */
 export const shardCopies = sqliteTable("shard_copies", {
   /** The number of the former database. */
   source: integer("source").primaryKey(),
@@ -111,7 +111,7 @@ export const shardCopies = sqliteTable("shard_copies", {
   shards: text("shards").notNull(),
   /** How far the comparison of both copies is, as JSON. */
   progress: text("progress").notNull(),
-  /** How many batches were written. A batch that was made before the previous one was written is refused. */
+  /** The number of batches that were written. A batch is refused if another one was written after it was prepared. */
   batches: count("batches"),
   startedAt: integer("started_at").notNull(),
 });

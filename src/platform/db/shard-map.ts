@@ -4,7 +4,8 @@
  */
 
 /** A logical shard is one byte of an identifier. */
-export const SHARDS = 256;
+const SHARDS = 256;
+export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARDS }, (_, shard) => shard);
 /** The highest number of D1 databases, so that each can hold a shard. */
 export const MAX_DATABASES = 256;
 

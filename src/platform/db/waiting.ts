@@ -61,8 +61,8 @@ function waiting(table: SQLiteTable & { workspaceId: SQLiteColumn }, dueAt: SQLi
 
 /**
  * SQL condition: the row is among the next `limit` of the waiting rows: the oldest of each workspace, then the second oldest of
- * each, and so on. It reads only an index, and for each workspace only the rows that it may return. Copies of shards that are served by
- * another database, or whose writes are held, do not count.
+ * each, and so on. It reads only an index, and for each workspace only the rows that it may return. It leaves out rows of
+ * shards that another database serves, or whose writes are held.
  * @param where which of the rows of the index wait.
  * @param order of the rows of one turn. It is random by default, so that no workspace is always left out if there are more than `limit`.
  */

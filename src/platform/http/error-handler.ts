@@ -1,5 +1,5 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
-import { explainDatabaseError } from "../db/database-errors.ts";
+import { explainDatabaseError, SHARD_IS_MOVING } from "../db/database-errors.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
@@ -73,8 +73,7 @@ const TRANSIENT = [
   /\btransient issue on remote node\b/,
   /\bclient disconnected\b/,
   /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
-  // A shard is at the end of its move, or has just moved.
-  /\bshard_(?:held|left|arriving)\b/,
+  SHARD_IS_MOVING,
   // The message of `withTimeout`.
   / took longer than \d+ ms$/,
 ];
