@@ -54,11 +54,14 @@ export function requireChanged(change: AgentChange) {
  * @throws ApiError 422, or 503 if a host cannot be looked up.
  */
 export async function requireUsableTools(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
-  const checked = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
-  if (checked.some(({ verdict }) => verdict === "unavailable")) {
+  const check = async (tool: GivenTool) => (tool.type === "client" ? undefined : checkTarget(env, sampleUrl(tool.url), WEBHOOK_POLICY));
+  const checked = await Promise.all(tools.map(check));
+  if (checked.some((one) => one?.verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }
-  const refused = checked.flatMap((one, at) => ("reason" in one ? [fieldError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  const refused = checked.flatMap((one, at) =>
+    one && "reason" in one ? [fieldError(["tools", at, "url"], toolUrlRefusal(one.reason))] : [],
+  );
   for (const [at, tool] of tools.entries()) {
     const unusable = tool.type === "mcp" ? [] : await unusablePatterns(tool.parameters);
     refused.push(...unusable.map((path) => fieldError(["tools", at, "parameters", ...path, "pattern"], PATTERN_REFUSAL)));

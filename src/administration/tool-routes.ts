@@ -114,6 +114,7 @@ function toResult(outcome: ToolOutcome): Pick<z.output<typeof toolTestSchema>, "
       return { outcome: "failed", status: null, text: [outcome.note, outcome.text].filter(Boolean).join("\n") };
     case "found":
     case "handed_off":
+    case "awaited":
       throw new Error(`An agent's own tool does not end as ${outcome.kind}.`);
   }
 }

@@ -1,5 +1,5 @@
 import { sha256Hex } from "../platform/crypto/hashes.ts";
-import type { PinnedTool, StoredHttpTool, StoredMcpServer } from "../platform/db/columns.ts";
+import type { PinnedTool, StoredTool } from "../platform/db/columns.ts";
 import { truncate } from "../platform/text.ts";
 
 /*
@@ -60,7 +60,7 @@ export async function describeChange(pinned: readonly PinnedTool[], listed: read
 }
 
 /** The names, descriptions and parameters of an agent's tools as a model reads them. */
-export function modelTools(tools: readonly (StoredHttpTool | StoredMcpServer)[]) {
+export function modelTools(tools: readonly StoredTool[]) {
   const named = tools.flatMap<{ name: string; description: string; parameters: object }>((tool) =>
     tool.type === "mcp" ? tool.tools.map((one) => ({ ...one, name: modelName(tool.name, one.name) })) : [tool],
   );

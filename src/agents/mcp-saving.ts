@@ -1,7 +1,7 @@
-import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
+import type { StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
 import { modelTools, pinAllowed } from "./mcp-pins.ts";
 import { listTools } from "./mcp-server.ts";
-import type { UnlistedServer } from "./secrets.ts";
+import type { ReadyTool, UnlistedServer } from "./secrets.ts";
 import { BUILT_IN_NAMES, MAX_TOOLS, MAX_TOTAL_LENGTH } from "./tool-wire.ts";
 
 /** Why an MCP server cannot be saved among an agent's tools. */
@@ -21,7 +21,7 @@ const MAX_NAMES = 30;
 export async function pinServers(
   env: Env,
   agentId: string,
-  given: readonly (StoredHttpTool | UnlistedServer)[],
+  given: readonly ReadyTool[],
 ): Promise<{ tools: StoredTool[] } | { refused: RefusedServer }> {
   const pinned = await Promise.all(
     given.map(async (tool, toolIndex): Promise<Pinned> => (tool.type === "mcp" ? pinServer(env, agentId, tool, toolIndex) : { tool })),

@@ -1,5 +1,5 @@
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
+import type { StoredClientTool, StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
 import { sampleUrl } from "./tool-url.ts";
 import { variablesIn } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
@@ -50,8 +50,12 @@ export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem" | "requir
 };
 
 /** A tool as the operator sends it. A header with the value null keeps its stored value. Without `headers`, all stored values are kept. */
-export type GivenTool = Given<StoredHttpTool> | Given<UnlistedServer>;
+export type GivenTool = GivenTarget | StoredClientTool;
+type GivenTarget = Given<StoredHttpTool> | Given<UnlistedServer>;
 type Given<Tool> = Omit<Tool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
+
+/** A tool whose headers are encrypted. */
+export type ReadyTool = StoredHttpTool | UnlistedServer | StoredClientTool;
 
 /** A header that must keep its stored value, although no value is stored. */
 export interface MissingHeader {
@@ -68,9 +72,13 @@ export async function encryptTools(
   agentId: string,
   given: readonly GivenTool[],
   stored: readonly StoredTool[],
-): Promise<{ tools: (StoredHttpTool | UnlistedServer)[] } | { missing: MissingHeader }> {
-  const tools: (StoredHttpTool | UnlistedServer)[] = [];
+): Promise<{ tools: ReadyTool[] } | { missing: MissingHeader }> {
+  const tools: ReadyTool[] = [];
   for (const [toolIndex, tool] of given.entries()) {
+    if (tool.type === "client") {
+      tools.push(tool);
+      continue;
+    }
     const before = keptTool(tool, stored);
     const headers: Record<string, string> = {};
     const headerVariables: Record<string, string[]> = {};
@@ -93,7 +101,7 @@ export async function encryptTools(
 export async function decryptHeaders(
   env: Env,
   agentId: string,
-  { name, headers }: Pick<StoredTool, "name" | "headers">,
+  { name, headers }: Pick<StoredTarget, "name" | "headers">,
 ): Promise<Record<string, string>> {
   const decrypted = Object.entries(headers).map(async ([header, value]) => {
     return [header, await decryptSecret(env, value, headerContext(agentId, name, header))] as const;
@@ -101,16 +109,18 @@ export async function decryptHeaders(
   return Object.fromEntries(await Promise.all(decrypted));
 }
 
-function keptTool({ name, url }: GivenTool, stored: readonly StoredTool[]): StoredTool | undefined {
-  return stored.find((tool) => tool.name === name && originOf(tool.url) === originOf(url));
+type StoredTarget = StoredHttpTool | StoredMcpServer;
+
+function keptTool({ name, url }: GivenTarget, stored: readonly StoredTool[]): StoredTarget | undefined {
+  return stored.filter((tool) => tool.type !== "client").find((tool) => tool.name === name && originOf(tool.url) === originOf(url));
 }
 
-function namesOf(tool: StoredTool | undefined): Record<string, null> {
+function namesOf(tool: StoredTarget | undefined): Record<string, null> {
   return Object.fromEntries(Object.keys(tool?.headers ?? {}).map((header) => [header, null]));
 }
 
 /** Finds a stored header by its name, in any case. */
-function keptHeader(tool: StoredTool | undefined, wanted: string): { encrypted: string; variables: string[] } | undefined {
+function keptHeader(tool: StoredTarget | undefined, wanted: string): { encrypted: string; variables: string[] } | undefined {
   const header = Object.keys(tool?.headers ?? {}).find((name) => name.toLowerCase() === wanted.toLowerCase());
   return header === undefined ? undefined : { encrypted: tool!.headers[header]!, variables: tool!.headerVariables[header] ?? [] };
 }

@@ -27,15 +27,23 @@ export class CallJournal {
 
   constructor(private readonly storage?: JournalStorage) {}
 
-  /** Starts an attempt at a turn, and reads the calls of earlier attempts at it. */
-  open(turnId: string): void {
+  /**
+   * Starts an attempt at a turn, and reads the calls of earlier attempts at it.
+   * @param replayed the keys of calls whose results the attempt has already.
+   */
+  open(turnId: string, replayed: readonly string[] = []): void {
     this.running.clear();
     this.unclaimed.clear();
     if (turnId !== this.turnId) this.entries.clear();
     this.turnId = turnId;
     const prefix = nameOf(turnId, "");
     for (const [name, entry] of this.storage?.list<Entry>({ prefix }) ?? []) this.entries.set(name.slice(prefix.length), entry);
-    for (const key of this.entries.keys()) this.unclaimed.add(key);
+    for (const key of this.entries.keys()) if (!replayed.includes(key)) this.unclaimed.add(key);
+  }
+
+  /** The keys of the calls of the running turn. */
+  get keys(): string[] {
+    return [...this.entries.keys()];
   }
 
   /** Ends a turn that will not be attempted again, and deletes its calls. The calls of other turns stay. */

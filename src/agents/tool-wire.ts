@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
+import { CLIENT_SURFACES, type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
@@ -77,20 +77,25 @@ const timeoutSeconds = z
   .default(DEFAULT_TIMEOUT_SECONDS)
   .meta({ description: "How long a response may take." });
 
+/** The fields by which a model knows a tool. */
+const shownInput = {
+  name: name.meta({ description: "The name under which the model calls it: lower-case letters, digits and _." }),
+  description: z
+    .string()
+    .min(1)
+    .max(MAX_DESCRIPTION_LENGTH)
+    .meta({ description: "What the tool does and when to use it, as the model reads it." }),
+  parameters: parametersSchema.meta({
+    type: "object",
+    additionalProperties: {},
+    description: "The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references.",
+  }),
+};
+
 const httpToolInput = z
   .object({
     type: z.literal("http").optional().meta({ description: "A request to your API, which is the default." }),
-    name: name.meta({ description: "The name under which the model calls it: lower-case letters, digits and _." }),
-    description: z
-      .string()
-      .min(1)
-      .max(MAX_DESCRIPTION_LENGTH)
-      .meta({ description: "What the tool does and when to use it, as the model reads it." }),
-    parameters: parametersSchema.meta({
-      type: "object",
-      additionalProperties: {},
-      description: "The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references.",
-    }),
+    ...shownInput,
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
     url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The URL of the request. {name} stands for a parameter." }),
     headers: headers.optional().meta({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
@@ -143,8 +148,19 @@ const mcpServerInput = z
     return { type, name: own, url, headers: given, allowedTools, ...settings };
   });
 
+const RUNS_IN =
+  "server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does.";
+
+const clientToolInput = z
+  .object({
+    type: z.literal("client").meta({ description: "A function that your own program or page runs. The answer waits for its result." }),
+    ...shownInput,
+    runs_in: z.enum(CLIENT_SURFACES).default("server").meta({ description: RUNS_IN }),
+  })
+  .transform(({ runs_in: runsIn, ...tool }): GivenTool => ({ ...tool, runsIn }));
+
 export const toolsInputSchema = z
-  .array(z.discriminatedUnion("type", [httpToolInput, mcpServerInput], "use http or mcp as the type"))
+  .array(z.discriminatedUnion("type", [httpToolInput, mcpServerInput, clientToolInput], "use http, mcp or client as the type"))
   .max(MAX_TOOLS)
   .superRefine((tools, ctx) => {
     for (const [at, { name: own }] of tools.entries()) {
@@ -156,13 +172,17 @@ export const toolsInputSchema = z
     }
   });
 
+const shown = {
+  name: z.string().meta({ description: "The name under which the model calls it." }),
+  description: z.string().meta({ description: "What the tool does and when to use it, as the model reads it." }),
+  parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
+};
+
 /** A request to an API as the operator sees it. Sent back unchanged, it changes nothing. */
 const httpToolSchema = z
   .object({
     type: z.literal("http").meta({ description: "A request to your API." }),
-    name: z.string().meta({ description: "The name under which the model calls it." }),
-    description: z.string().meta({ description: "What the tool does and when to use it, as the model reads it." }),
-    parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
+    ...shown,
     method: z.enum(METHODS).meta({ description: "The method of the request." }),
     url: z.string().meta({ description: "The URL of the request. {name} stands for a parameter." }),
     headers: z
@@ -210,10 +230,22 @@ const mcpServerSchema = z
   })
   .openapi("McpServer");
 
-export const toolSchema = z.discriminatedUnion("type", [httpToolSchema, mcpServerSchema]);
+const clientToolSchema = z
+  .object({
+    type: z.literal("client").meta({ description: "A function that your own program or page runs." }),
+    ...shown,
+    runs_in: z.enum(CLIENT_SURFACES).meta({ description: RUNS_IN }),
+  })
+  .openapi("ClientTool");
+
+export const toolSchema = z.discriminatedUnion("type", [httpToolSchema, mcpServerSchema, clientToolSchema]);
 
 /** The wire record of a tool, without the values of its headers. */
 export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
+  if (tool.type === "client") {
+    const { type, name: own, description, parameters, runsIn } = tool;
+    return { type, name: own, description, parameters: { ...parameters }, runs_in: runsIn };
+  }
   const common = {
     name: tool.name,
     url: tool.url,

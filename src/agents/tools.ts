@@ -1,7 +1,7 @@
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import type { Operation } from "../platform/db/client.ts";
-import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
+import type { ClientSurface, StoredClientTool, StoredHttpTool, StoredMcpServer } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { canonical, modelName } from "./mcp-pins.ts";
 import { callPinnedTool } from "./mcp-server.ts";
@@ -15,6 +15,12 @@ import type { AgentRow } from "./wire.ts";
 /** The time for decrypting the headers and resolving the host, in addition to the request itself. */
 const GRACE_MS = 2_000;
 
+/** The client tools that a caller runs: all that run in its surface, or of these the named ones. */
+export interface ClientTools {
+  runsIn: ClientSurface;
+  names: readonly string[] | null;
+}
+
 /** The turn in which the tools are called. */
 interface AgentToolContext {
   op: Operation;
@@ -26,6 +32,8 @@ interface AgentToolContext {
   visitor: VerifiedVisitor | null;
   /** Whether tools that may change something are left out. */
   readsOnly?: boolean;
+  /** The client tools that the caller runs; undefined if it runs none. */
+  clientTools?: ClientTools | undefined;
 }
 
 type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt">;
@@ -37,16 +45,25 @@ export interface VerifiedVisitor {
 }
 
 /**
- * Returns the agent's own tools for one turn. A tool is left out if it requires a verified visitor and there is none, or if it uses a
- * variable without a value. Only language models call tools; the extractive engine does not.
+ * Returns the agent's own tools for one turn. A tool is left out if it requires a verified visitor and there is none, if it uses a
+ * variable without a value, or if it is a client tool that the caller does not run. Only language models call tools; the extractive engine does not.
  */
 export function agentTools(context: AgentToolContext, agent: AgentWithTools): Tool[] {
   const variables = variablesOf(context);
-  const offered = agent.tools.filter((tool) => (context.visitor || !tool.requiresVerifiedVisitor) && canFill(tool, variables));
-  return offered.flatMap((tool) => {
+  return agent.tools.flatMap((tool) => {
+    if (tool.type === "client") return isRunBy(tool, context.clientTools) ? clientTool(tool) : [];
+    if ((tool.requiresVerifiedVisitor && !context.visitor) || !canFill(tool, variables)) return [];
     if (tool.type === "mcp") return mcpTools(context, agent, tool, variables);
     return context.readsOnly && isChanging(tool.method) ? [] : httpTool(context, agent, tool, variables);
   });
+}
+
+function isRunBy({ name, runsIn }: StoredClientTool, caller: ClientTools | undefined): boolean {
+  return caller?.runsIn === runsIn && (caller.names?.includes(name) ?? true);
+}
+
+function clientTool({ name, description, parameters }: StoredClientTool): Tool {
+  return { name, description, parameters: { ...parameters, additionalProperties: false }, run: async () => ({ kind: "awaited" }) };
 }
 
 function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: StoredHttpTool, variables: VariableValues): Tool {
@@ -107,7 +124,7 @@ function variablesOf({ conversationId, visitor }: AgentToolContext): VariableVal
 }
 
 /** Whether every variable in a tool's URL, headers and body has a value, and the URL can hold the values. */
-function canFill(tool: StoredTool, variables: VariableValues): boolean {
+function canFill(tool: StoredHttpTool | StoredMcpServer, variables: VariableValues): boolean {
   const isKnown = (name: string) => Object.hasOwn(variables, name);
   if (!Object.values(tool.headerVariables).flat().every(isKnown)) return false;
   if (tool.type === "mcp") return true;

@@ -6,7 +6,16 @@ import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/search.ts";
 import { humanRequestLanguage } from "../text/intents.ts";
-import { HandoffError, type HistoryMessage, type Model, type ModelObserver, type ModelReply, type Tool } from "../models/model.ts";
+import {
+  HandoffError,
+  type HistoryMessage,
+  type Model,
+  type ModelObserver,
+  type ModelReply,
+  type Tool,
+  type ToolRound,
+  TurnSuspendedError,
+} from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -34,6 +43,8 @@ export interface AnswerRequest {
   history: HistoryMessage[];
   retrieval: Retrieval;
   tools: Tool[];
+  /** The earlier rounds of a turn that waited for the results of tools. */
+  rounds?: readonly ToolRound[] | undefined;
   /** The names of some of the agent's sources. */
   topics: string[];
   /** Records how the answer is made. */
@@ -45,6 +56,7 @@ export interface AnswerRequest {
  * The answer is the hand-off message if the visitor asks for a human, nothing answers the question, the confidence is too low, or the
  * model fails.
  * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
+ * @throws TurnSuspendedError if the model called tools whose results come later.
  */
 export async function makeAnswer(model: Model, request: AnswerRequest, onText: (text: string) => void): Promise<Answer> {
   const { question, agent, retrieval } = request;
@@ -69,12 +81,13 @@ export function failureAnswer(request: HandoffRequest, failure?: string): Answer
 
 /** Asks the model. A failure is returned and not thrown, because the visitor then gets a human and not an error. */
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
-  const { question, agent, history, retrieval, tools, topics, observer } = request;
+  const { question, agent, history, retrieval, tools, rounds, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
   const settings = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "" };
   try {
-    return await model.answer({ ...settings, topics, question: question.message, history, retrieval, tools, observer });
+    return await model.answer({ ...settings, topics, question: question.message, history, retrieval, tools, rounds, observer });
   } catch (error) {
+    if (error instanceof TurnSuspendedError) throw error;
     return { outcome: "failed", failure: logFailure(question, error) };
   }
 }
@@ -92,6 +105,7 @@ async function readAnswer(
       onText(piece);
     }
   } catch (error) {
+    if (error instanceof TurnSuspendedError) throw error;
     const end =
       error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
     return text === "" ? end : { ...end, text: `${text}\n\n${end.text}` };
@@ -113,8 +127,16 @@ function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Ans
 
 type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history">;
 
-/** @param language the language of the hand-off message; by default that of the visitor's message. */
-function handOff({ question, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Answer {
+/**
+ * Returns the answer that hands a question to a human.
+ * @param language the language of the hand-off message; by default that of the visitor's message.
+ */
+export function handOff(
+  { question, agent, history }: HandoffRequest,
+  reason: HandoffReason,
+  confidence: number,
+  language?: string,
+): Answer {
   const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
   const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastVisitorMessages(question.message, history), agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };

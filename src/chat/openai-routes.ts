@@ -3,6 +3,7 @@ import { noAgent } from "../agents/checks.ts";
 import { listAgents } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
@@ -10,9 +11,20 @@ import { errorResponses, jsonResponse, streamableResponse } from "../platform/ht
 import { createRouter } from "../platform/http/router.ts";
 import { toHeader, UNKNOWN_FIELDS } from "../platform/http/unknown-fields.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { completionError, toCompletion } from "./openai.ts";
-import { completionChunksSchema, completionInSchema, completionSchema, ignoredMessages, modelListSchema, toAsked } from "./openai-wire.ts";
-import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
+import { completionError, type CompletionHead, toCompletion } from "./openai.ts";
+import {
+  completionChunksSchema,
+  type CompletionIn,
+  completionInSchema,
+  completionSchema,
+  type GivenResults,
+  ignoredFields,
+  modelListSchema,
+  resultsIn,
+  toAsked,
+} from "./openai-wire.ts";
+import { resultsOf, streamedAnswer, streamedContinued, toQuestion, wholeAnswer, wholeContinued } from "./responses.ts";
+import type { StreamFormat } from "./stream-formats.ts";
 
 /** The routes for clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
 export const openAiRoutes = createRouter("OpenAI");
@@ -54,15 +66,29 @@ const createCompletion = createRoute({
 
 openAiRoutes.openapi(createCompletion, async (c) => {
   const body = c.req.valid("json");
-  const ignored = ignoredMessages(body);
+  const ignored = ignoredFields(body);
   if (ignored.length > 0) c.header(UNKNOWN_FIELDS, toHeader(ignored), { append: true });
+  const agentId = await c.get("agentIdOf")!(body.model);
+  const sent = resultsIn(body.messages);
+  if (sent) return continueCompletion(c, body, { ...sent, agentId });
   const { asked, earlier } = toAsked(body);
-  const question = { ...toQuestion(c, await c.get("agentIdOf")!(body.model), asked), ...(earlier.length > 0 && { earlier }) };
+  const question = { ...toQuestion(c, agentId, asked), ...(earlier.length > 0 && { earlier }) };
   const head = { id: question.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
   if (!body.stream) return c.json(toCompletion(head, (await wholeAnswer(c, question)).answer), 200);
-  const includesUsage = body.stream_options?.include_usage ?? false;
-  return streamedAnswer(c, question, { format: { name: "openai", head, includesUsage } });
+  return streamedAnswer(c, question, { format: formatOf(body, head) });
 });
+
+/** Sends the results of tools at the end of the messages. */
+async function continueCompletion(c: AppContext, body: CompletionIn, { key, results, agentId }: GivenResults & { agentId: string }) {
+  const head = { id: key.message_id, created: Math.floor(Date.now() / 1_000), model: agentId };
+  const sent = resultsOf(c, key, results);
+  if (body.stream) return streamedContinued(c, sent, { format: formatOf(body, head) });
+  return c.json(toCompletion(head, (await wholeContinued(c, sent)).answer), 200);
+}
+
+function formatOf({ stream_options: options }: CompletionIn, head: CompletionHead): StreamFormat {
+  return { name: "openai", head, includesUsage: options?.include_usage ?? false };
+}
 
 const listModels = createRoute({
   operationId: "listModels",

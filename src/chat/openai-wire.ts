@@ -4,7 +4,9 @@ import { agentRef, uuid } from "../platform/http/fields.ts";
 import type { UnknownField } from "../platform/http/unknown-fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
-import { type Asked, chatAnswerSchema, chatFields, endUserSchema } from "./wire.ts";
+import type { AnswerKey } from "./responses.ts";
+import { turnOfCall } from "./suspended-turns.ts";
+import { type Asked, chatAnswerSchema, chatFields, endUserSchema, toolCallSchema, type ToolResult, toolResultSchema } from "./wire.ts";
 
 const AGENT_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
@@ -23,10 +25,12 @@ const contentSchema = z.union(
 
 const messageSchema = z
   .object({
-    role: z.enum(["user", "assistant", "system", "developer"]).meta({
-      description: "The author of the message. `system` and `developer` are ignored, because the agent has its own instructions.",
+    role: z.enum(["user", "assistant", "system", "developer", "tool"]).meta({
+      description:
+        "The author of the message; `tool` for the result of a tool call. `system` and `developer` are ignored, because the agent has its own instructions.",
     }),
     content: contentSchema.nullish().meta({ description: "The text of the message." }),
+    tool_call_id: toolResultSchema.shape.tool_call_id.optional().meta({ description: "The id of the tool call, for its result." }),
   })
   .openapi("ChatCompletionMessage");
 
@@ -44,10 +48,10 @@ const OWN_TOOLS = "leave it out: an agent calls the tools of its own settings";
 export const completionInSchema = z
   .object({
     model: agentRef().meta({ description: "The agent's id or slug.", example: AGENT_ID }),
-    messages: z
-      .array(messageSchema)
-      .min(1)
-      .meta({ description: "The messages of the conversation. The last one is the user's question, with at most 2,000 characters." }),
+    messages: z.array(messageSchema).min(1).meta({
+      description:
+        "The messages of the conversation. The last one is the user's question, with at most 2,000 characters, or the last ones are the results of tool calls.",
+    }),
     stream: z.boolean().nullish().meta({ description: "Whether the answer is streamed as Server-Sent Events." }),
     stream_options: z
       .object({ include_usage: z.boolean().nullish().meta({ description: "Whether a chunk with the usage is sent before the end." }) })
@@ -60,7 +64,10 @@ export const completionInSchema = z
     user: endUserSchema.shape.id.nullish(),
     filter: filterSchema,
     n: unsupported((value) => value === 1, "leave it out: an agent gives one answer", "The only accepted value is 1."),
-    tools: unsupported(isEmpty, OWN_TOOLS, "Only an empty list is accepted, because an agent has its own tools."),
+    tools: z
+      .array(z.unknown())
+      .nullish()
+      .meta({ description: "Has no effect, because an agent has its own tools. It calls those of type `client` as `tool_calls`." }),
     functions: unsupported(isEmpty, OWN_TOOLS, "Only an empty list is accepted, because an agent has its own tools."),
     response_format: unsupported(isTextFormat, "leave it out: an agent answers in text", "Only text is accepted."),
     modalities: unsupported(isTextAlone, "leave it out: an agent answers in text", "Only text is accepted."),
@@ -68,8 +75,14 @@ export const completionInSchema = z
   .superRefine(({ messages }, ctx) => {
     const path = ["messages", messages.length - 1];
     const last = messages.at(-1);
-    if (last?.role !== "user")
-      ctx.addIssue({ code: "custom", path: [...path, "role"], ...valueErrorParams("end with a message of the user") });
+    if (last?.role === "tool") {
+      if (!resultsIn(messages)) ctx.addIssue({ code: "custom", path: ["messages"], ...valueErrorParams(FOREIGN_RESULTS) });
+    } else if (last?.role !== "user")
+      ctx.addIssue({
+        code: "custom",
+        path: [...path, "role"],
+        ...valueErrorParams("end with a message of the user, or the results of tools"),
+      });
     else {
       const { error } = chatFields.shape.message.safeParse(textOf(last));
       for (const { path: _, ...issue } of error?.issues ?? []) ctx.addIssue({ ...issue, path: [...path, "content"] });
@@ -79,7 +92,8 @@ export const completionInSchema = z
     example: { model: AGENT_ID, messages: [{ role: "user", content: "How long do refunds take?" }], user: "customer-4711" },
   });
 
-type CompletionIn = z.output<typeof completionInSchema>;
+type CompletionMessage = z.output<typeof messageSchema>;
+export type CompletionIn = z.output<typeof completionInSchema>;
 
 /** The largest number of earlier messages that an agent reads, and of characters of each. */
 const MAX_EARLIER = 16;
@@ -95,7 +109,7 @@ export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   };
   const earlier = messages
     .slice(0, -1)
-    .filter(({ role }) => !isInstruction(role))
+    .filter(({ role }) => role === "user" || role === "assistant")
     .map((message) => ({ role: message.role === "user" ? ("visitor" as const) : ("agent" as const), text: textOf(message) }))
     .filter(({ text }) => text !== "")
     .slice(-MAX_EARLIER)
@@ -103,9 +117,28 @@ export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   return { asked, earlier: asked.conversation_id ? [] : earlier };
 }
 
-/** The messages that are ignored. */
-export function ignoredMessages({ messages }: CompletionIn): UnknownField[] {
-  return messages.flatMap(({ role }, at) => (isInstruction(role) ? [{ path: ["messages", at] }] : []));
+const FOREIGN_RESULTS = "end with the results of the tool calls of one answer, each with the tool_call_id that the answer has";
+
+/** The results of tool calls at the end of the messages, and the answer that waits for them. */
+export interface GivenResults {
+  key: AnswerKey;
+  results: ToolResult[];
+}
+
+/** Finds the results of tool calls at the end of the messages; undefined if there are none of one answer. */
+export function resultsIn(messages: CompletionMessage[]): GivenResults | undefined {
+  const given = messages.slice(messages.findLastIndex(({ role }) => role !== "tool") + 1);
+  const results = given.map((message) => ({ tool_call_id: message.tool_call_id ?? "", content: textOf(message) }));
+  const turns = results.map(({ tool_call_id: id }) => turnOfCall(id));
+  const [first] = turns;
+  if (!first || turns.some((turn) => turn?.answerId !== first.answerId)) return undefined;
+  return { key: { conversation_id: first.conversationId, message_id: first.answerId }, results };
+}
+
+/** The messages and parameters that are ignored. */
+export function ignoredFields({ messages, tools }: CompletionIn): UnknownField[] {
+  const ignored: UnknownField[] = messages.flatMap(({ role }, at) => (isInstruction(role) ? [{ path: ["messages", at] }] : []));
+  return tools?.length ? [...ignored, { path: ["tools"] }] : ignored;
 }
 
 /** Whether a message has instructions. They are ignored, because a caller who may only ask cannot change the agent's settings. */
@@ -140,11 +173,30 @@ export const completionSchema = chatAnswerSchema
             .object({
               role: z.literal("assistant").meta({ description: "The author of the message." }),
               content: chatAnswerSchema.shape.answer,
+              tool_calls: z
+                .array(
+                  z.object({
+                    id: toolCallSchema.shape.id,
+                    type: z.literal("function").meta({ description: "The type of the call." }),
+                    function: z
+                      .object({
+                        name: toolCallSchema.shape.name,
+                        arguments: z.string().meta({ description: "The arguments as JSON.", example: '{"order":"4711"}' }),
+                      })
+                      .meta({ description: "The tool and its arguments." }),
+                  }),
+                )
+                .optional()
+                .meta({ description: "Calls of client tools, whose results the agent waits for. Left out where there are none." }),
               refusal: z.null().meta({ description: "Always null, because a refusal is sent as an answer." }),
             })
             .meta({ description: "The answer." }),
           logprobs: z.null().meta({ description: "Always null." }),
-          finish_reason: z.literal("stop").meta({ description: "Always `stop`, even if the question is handed to a human." }),
+          finish_reason: z
+            .enum(["stop", "tool_calls"])
+            .meta({
+              description: "`tool_calls` if the answer waits for tools; otherwise `stop`, even if the question is handed to a human.",
+            }),
         }),
       )
       .meta({ description: "A list with one answer." }),

@@ -1,3 +1,4 @@
+import type { ClientTools } from "../agents/tools.ts";
 import type { AnswerSettings } from "../agents/settings-wire.ts";
 import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
@@ -43,6 +44,8 @@ export interface Question {
   earlier?: HistoryMessage[];
   /** Only passages with this metadata are used for the answer. */
   filter?: MetadataFilter;
+  /** The client tools that the caller runs; undefined if it runs none. */
+  clientTools?: ClientTools;
   /** Settings that replace the agent's for this answer, while the team tries others out. */
   settings?: AnswerSettings;
   quota: { period: string; limit: number };

@@ -19,6 +19,7 @@ type SimpleRefusal =
   | "other_channel"
   | "other_user"
   | "conversation_full"
+  | "waits_for_tools"
   | "agent_paused"
   | "quota_exceeded";
 
@@ -59,6 +60,10 @@ const ERRORS: Record<Exclude<SimpleRefusal, `${string}_not_found`>, [code: Error
   conversation_full: [
     "plan_required",
     "The conversation has as many messages as the plan allows in one. Leave conversation_id out to start a new one, or ask the operator for a larger plan.",
+  ],
+  waits_for_tools: [
+    "conflict",
+    "The conversation waits for the results of tool calls. Send them with POST /conversations/{conversation_id}/messages/{message_id}/tool-results, or leave conversation_id out to start a new one.",
   ],
   agent_paused: ["conflict", "The agent is paused and answers no questions. Ask another agent, or ask its operator to activate it."],
   quota_exceeded: [

@@ -1,25 +1,26 @@
-import { findMessage } from "../conversations/store.ts";
-import type { ConversationStatus } from "../platform/db/columns.ts";
+import { findConversation, findMessage } from "../conversations/store.ts";
+import type { Operation } from "../platform/db/client.ts";
+import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { toApiError } from "../platform/http/error-handler.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import type { Cost } from "../platform/telemetry/meter.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { apiVisitor, type Question } from "./question.ts";
-import { refusalError } from "./refusals.ts";
-import { sessionOf } from "./session.ts";
-import { type StoredAnswer, toChatAnswer } from "./store.ts";
+import { type Refusal, refusalError } from "./refusals.ts";
+import { sessionOf, type Unsettled } from "./session.ts";
+import { findAnswer, type StoredAnswer, toChatAnswer } from "./store.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
-import { type Asked, LAST_EVENT_ID } from "./wire.ts";
+import { type Asked, LAST_EVENT_ID, type ToolResult } from "./wire.ts";
 
 /** Makes the question of an integrator's request. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
-  const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
+  const { message, conversation_id: continued, user, filter, settings, channel = "api", client_tools: names } = asked;
   const { limits } = c.get("caller").workspace;
   const { workspaceId, nowMs, newId } = operationOf(c);
   return {
@@ -32,6 +33,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
     ...(settings && { settings }),
+    ...(channel === "api" && { clientTools: { runsIn: "server" as const, names: names ?? null } }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },
@@ -68,6 +70,80 @@ export async function streamedAnswer(
   const { refusal, body } = await ask(c, question, visitor, (session) => session.stream(question, caller));
   if (refusal) throw toError(refusal);
   return answerStream(c, body!, question.conversationId, format);
+}
+
+/** The results of client tools, for the turn that waits for them. */
+interface SentResults {
+  op: Operation;
+  key: AnswerKey;
+  results: readonly ToolResult[];
+  /** Where the tools ran. */
+  runsIn: ClientSurface;
+  /** Reads the answer from D1, in case the turn has ended. */
+  find: () => Promise<FoundAnswer>;
+}
+
+/** Returns results that a program of the workspace sends. */
+export function resultsOf(c: AppContext, key: AnswerKey, results: readonly ToolResult[]): SentResults {
+  return { op: operationOf(c), key, results, runsIn: "server", find: () => findStoredAnswer(c, key) };
+}
+
+/**
+ * Sends the results of tools, and waits for the whole answer. If the turn has ended, its answer is returned again.
+ * @throws ApiError `validation_error` if results are unknown or missing; `not_found` if there is no such answer.
+ */
+export async function wholeContinued(c: AppContext, { find, ...sent }: SentResults, { toError = refusalError }: AskOptions = {}) {
+  const { result, cost } = await sessionFor(sent).continue(toSettle(sent), c.get("requestId"));
+  c.get("meter").add(cost);
+  c.set("conversationId", sent.key.conversation_id);
+  if (result.outcome === "answered") return result;
+  if (result.outcome !== "not_waiting") throw resultsError(result, toError);
+  const { stored, status } = await find();
+  if (!stored || !status) throw notWaiting();
+  return { answer: toChatAnswer(stored, status), visitorId: null };
+}
+
+/** Sends the results of tools, and responds with the stream of the answer, as `wholeContinued` does. */
+export async function streamedContinued(
+  c: AppContext,
+  { find, ...sent }: SentResults,
+  { visitor, toError = refusalError, format = acceptedFormat(c) }: AskOptions & { format?: StreamFormat } = {},
+): Promise<Response> {
+  const caller: StreamCaller = { requestId: c.get("requestId"), visitor, format };
+  const { refusal, body, cost } = await sessionFor(sent).streamContinued(toSettle(sent), caller);
+  c.get("meter").add(cost);
+  if (body) return answerStream(c, body, sent.key.conversation_id, format);
+  if (refusal!.outcome !== "not_waiting") throw resultsError(refusal!, toError);
+  const found = await find();
+  if (!found.stored) throw notWaiting();
+  return storedAnswer(c, found, caller);
+}
+
+function sessionFor({ op, key }: Omit<SentResults, "find">) {
+  return sessionOf(op, key.conversation_id);
+}
+
+function toSettle({ key, results, runsIn }: Omit<SentResults, "find">) {
+  return { answerId: key.message_id, results, runsIn };
+}
+
+/** Returns the error for results that the turn does not take, or for a question that it refuses. */
+function resultsError(refusal: Refusal | Exclude<Unsettled, { outcome: "not_waiting" }>, toError: typeof refusalError): ApiError {
+  const loc = ["body", "results"];
+  switch (refusal.outcome) {
+    case "missing_calls":
+      return invalid([{ loc, msg: `send a result for each call; these are missing: ${refusal.ids.join(", ")}`, type: "value_error" }]);
+    case "unknown_calls": {
+      const msg = "the answer has no tool call with this id: send the ids of required_action";
+      return invalid(refusal.positions.map((at) => ({ loc: [...loc, at, "tool_call_id"], msg, type: "value_error" })));
+    }
+    default:
+      return toError(refusal);
+  }
+}
+
+function notWaiting(): ApiError {
+  return new ApiError("not_found", "No answer with this id waits for the results of tools. Check the ids of conversation and message.");
 }
 
 /** Returns the stream format that the Accept header names; undefined for the service's own. */
@@ -130,8 +206,16 @@ export interface AnswerKey {
   message_id: string;
 }
 
+/** Reads an answer of the caller's workspace, and its conversation. */
+export async function findStoredAnswer(c: AppContext, key: AnswerKey): Promise<FoundAnswer> {
+  const { db, workspaceId } = operationOf(c);
+  const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
+  const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
+  return { workspaceId, status: conversation?.status, stored };
+}
+
 /** An answer and its conversation, as far as they are in D1. */
-interface FoundAnswer {
+export interface FoundAnswer {
   workspaceId: string;
   /** Undefined if D1 does not hold the conversation. Its first question may still wait in the session. */
   status: ConversationStatus | undefined;

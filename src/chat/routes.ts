@@ -1,5 +1,4 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { findConversation } from "../conversations/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
@@ -8,11 +7,21 @@ import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
-import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
+import {
+  acceptedFormat,
+  findStoredAnswer,
+  resultsOf,
+  resumedAnswer,
+  streamedAnswer,
+  streamedContinued,
+  toQuestion,
+  wholeAnswer,
+  wholeContinued,
+} from "./responses.ts";
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
 import { traceSchema } from "./trace-wire.ts";
-import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
+import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders, toolResultsInSchema } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");
 
@@ -45,6 +54,25 @@ chatRoutes.openapi(askAgent, async (c) => {
   return c.json((await wholeAnswer(c, question)).answer, 200);
 });
 
+const sendToolResults = createRoute({
+  operationId: "sendToolResults",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages/{message_id}/tool-results",
+  summary: "Send the results of client tools",
+  description:
+    "Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human.",
+  ...needsScope("chat:write", joinRetries),
+  request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), body: jsonBody(toolResultsInSchema) },
+  responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(403, 404, 409, 422) },
+});
+
+chatRoutes.openapi(sendToolResults, async (c) => {
+  const { results, stream } = c.req.valid("json");
+  const sent = resultsOf(c, c.req.valid("param"), results);
+  if (stream || acceptedFormat(c)) return streamedContinued(c, sent);
+  return c.json((await wholeContinued(c, sent)).answer, 200);
+});
+
 const resumeAnswer = createRoute({
   operationId: "resumeAnswer",
   method: "get",
@@ -63,12 +91,7 @@ const resumeAnswer = createRoute({
 
 chatRoutes.openapi(resumeAnswer, async (c) => {
   const key = c.req.valid("param");
-  const { db, workspaceId } = operationOf(c);
-  return resumedAnswer(c, key, async () => {
-    const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
-    const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
-    return { workspaceId, status: conversation?.status, stored };
-  });
+  return resumedAnswer(c, key, () => findStoredAnswer(c, key));
 });
 
 const getTrace = createRoute({

@@ -1,6 +1,6 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import type { Operation } from "../platform/db/client.ts";
-import type { ConversationStatus } from "../platform/db/columns.ts";
+import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -9,11 +9,24 @@ import { withTimeout } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
+import { isWaiting, type Settlement, suspendedAnswer, type SuspendedTurn, SuspendedTurns } from "./suspended-turns.ts";
 import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
 import type { TurnListener, TurnResult, TurnRunner } from "./turn.ts";
 import { VisitorSockets } from "./visitor-sockets.ts";
+import type { ToolResult } from "./wire.ts";
+
+/** The results of client tools, for the turn that writes an answer. */
+interface ToolResults {
+  answerId: string;
+  results: readonly ToolResult[];
+  /** Where the tools ran. */
+  runsIn: ClientSurface;
+}
+
+/** Why a turn does not take the results of tools. */
+export type Unsettled = Exclude<Settlement, { outcome: "settled" }>;
 
 /** The request that waits for a turn. A turn that the object runs again by itself has only a meter. */
 interface TurnCaller {
@@ -57,6 +70,7 @@ export class ChatSession extends DurableObject<Env> {
   /** Undefined until the first turn, so that the start of an isolate does not load what turns need. */
   private runner: TurnRunner | undefined;
   private readonly traces: TraceStore;
+  private readonly suspended: SuspendedTurns;
   private readonly visitors: VisitorSockets;
   /** How often the object's storage was erased. A turn that began before an erasure must not store its trace. */
   private erasures = 0;
@@ -75,8 +89,9 @@ export class ChatSession extends DurableObject<Env> {
     super(ctx, env);
     const rescue = (question: Question, attempt: Attempt) => this.runTurn(question, attempt, { meter: new Meter() });
     this.traces = new TraceStore(ctx.storage.kv);
+    this.suspended = new SuspendedTurns(ctx.storage.kv);
     this.visitors = new VisitorSockets(ctx);
-    this.turns = new TurnQueue(ctx.storage, rescue, () => this.traces.nextExpiryMs);
+    this.turns = new TurnQueue(ctx.storage, rescue, () => this.nextTaskMs());
   }
 
   /** Answers a visitor's message, after the messages before it. */
@@ -100,8 +115,27 @@ export class ChatSession extends DurableObject<Env> {
     return { body: readStream(this.env, first, caller), cost: { ...meter.cost } };
   }
 
+  /** Takes the results of the tools that a turn waits for, and answers as `ask` does. A turn that waits for none is not run. */
+  async continue({ answerId, results, runsIn }: ToolResults, requestId?: string): Promise<{ result: TurnResult | Unsettled; cost: Cost }> {
+    await this.released;
+    const settled = this.suspended.settle(answerId, results, runsIn);
+    return settled.outcome === "settled" ? this.ask(settled.question, requestId) : { result: settled, cost: new Meter().cost };
+  }
+
+  /** Takes the results of the tools that a turn waits for, and answers as `stream` does. A turn that waits for none is not run. */
+  async streamContinued(
+    { answerId, results, runsIn }: ToolResults,
+    caller: StreamCaller,
+  ): Promise<{ refusal?: Refusal | Unsettled; body?: ReadableStream; cost: Cost }> {
+    await this.released;
+    const settled = this.suspended.settle(answerId, results, runsIn);
+    return settled.outcome === "settled" ? this.stream(settled.question, caller) : { refusal: settled, cost: new Meter().cost };
+  }
+
   /** Resumes the stream of an unfinished answer; null if this object has no such turn. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
+    const suspended = this.suspended.find(answerId);
+    if (suspended && isWaiting(suspended, Date.now())) return readStream(this.env, AnswerStream.of(suspendedAnswer(suspended)), caller);
     return this.isUnfinished(answerId) ? readStream(this.env, this.streamOf(answerId), caller) : null;
   }
 
@@ -134,9 +168,25 @@ export class ChatSession extends DurableObject<Env> {
     const head = { job: "session_alarm", workspaceId: workspaceId ?? null, fields: { conversation_id: conversationId } } as const;
     await measureJob(this.env, head, async () => {
       await this.turns.rescueOrphans();
+      await this.endExpired();
       this.traces.prune();
       await this.turns.rest();
     });
+  }
+
+  /** Runs the turns that have waited too long for the results of tools. Each is handed to a human. */
+  private async endExpired(): Promise<void> {
+    const isExpired = ({ question, expiresAtMs }: SuspendedTurn) =>
+      Date.now() >= expiresAtMs && !this.turns.isUnfinished(question.answerId);
+    const expired = this.suspended.list().filter(isExpired);
+    // Each turn logs its own failure.
+    await Promise.allSettled(expired.map(({ question }) => this.enqueue(question, { meter: new Meter() }).result));
+  }
+
+  /** When a suspended turn or a trace expires, in Unix milliseconds; undefined if there is none. */
+  private nextTaskMs(): number | undefined {
+    const expiries = [this.suspended.nextExpiryMs, this.traces.nextExpiryMs].filter((atMs) => atMs !== undefined);
+    return expiries.length > 0 ? Math.min(...expiries) : undefined;
   }
 
   /** Finds the trace of an answer; undefined if it has none or the trace has expired. */
@@ -208,7 +258,19 @@ export class ChatSession extends DurableObject<Env> {
     }
   }
 
-  private async attempt(question: Question, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
+  private async attempt(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
+    const blocking = this.suspended.list().find((turn) => turn.question.answerId !== question.answerId);
+    if (blocking) {
+      // The page of a visitor who writes again has lost the call. The caller of a rescued question was told that it will be answered.
+      const isEnded = !isWaiting(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
+      if (!isEnded) return { outcome: "waits_for_tools" };
+      if (isWaiting(blocking, Date.now())) this.suspended.fail(blocking);
+      await this.runAttempt(blocking.question, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });
+    }
+    return this.runAttempt(question, attempt, caller);
+  }
+
+  private async runAttempt(question: Question, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
     const stream = this.streamOf(question.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
@@ -223,12 +285,18 @@ export class ChatSession extends DurableObject<Env> {
       onTrace: (trace) => {
         if (this.erasures === erasures) this.traces.put(trace);
       },
+      onSuspend: (turn) => {
+        if (this.erasures === erasures) this.suspended.put(turn);
+      },
     };
     const end = new AbortController();
     try {
       const runner = this.runner ?? (await this.loadRunner());
-      const running = runner.run(question, meter, attempt, listener, end.signal);
+      const suspended = this.suspended.find(question.answerId);
+      const running = runner.run(question, meter, { ...attempt, suspended }, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
+      const isSuspended = result.outcome === "answered" && result.answer.required_action !== null;
+      if (suspended && !isSuspended) this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);

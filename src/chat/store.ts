@@ -91,7 +91,7 @@ function windowsFor({ messageLimit, isNew, nowMs }: Question): VisitorWindow[] {
  * Leaves out fields that no statement uses, and adds the subject of a new conversation. Statements are compiled for each shape of their
  * values, and callers choose these shapes.
  */
-function storedPart({ filter: _filter, earlier: _earlier, ...question }: Question): Question {
+function storedPart({ filter: _filter, earlier: _earlier, clientTools: _clientTools, ...question }: Question): Question {
   return question.isNew ? { ...question, subject: question.subject ?? toSingleLine(question.message, SUBJECT_LENGTH) } : question;
 }
 
@@ -418,7 +418,14 @@ export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: Hando
 export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
   const { id, conversationId, content, confidence, needsHuman } = stored;
   const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
-  return { ...fields, conversation_id: conversationId, message_id: id, status, handoff_reason: needsHuman ? stored.handoffReason : null };
+  return {
+    ...fields,
+    conversation_id: conversationId,
+    message_id: id,
+    status,
+    handoff_reason: needsHuman ? stored.handoffReason : null,
+    required_action: null,
+  };
 }
 
 /** Finds an agent's answer in a conversation. */

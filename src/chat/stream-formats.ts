@@ -1,10 +1,13 @@
 import { completionChunks, type CompletionHead, DONE } from "./openai.ts";
 import type { ChatAnswer } from "./wire.ts";
 
+type ToolCallRecord = NonNullable<ChatAnswer["required_action"]>["tool_calls"][number];
+
 /** The events of a stream. For a visitor, the data of `start` and `done` also holds the visitor's token. */
 export type StreamEvent = { id: string } & (
   | { event: "start"; data: { conversation_id: string; message_id: string | null } }
   | { event: "delta"; data: { text: string } }
+  | { event: "tool_call"; data: ToolCallRecord }
   | { event: "done"; data: ChatAnswer }
   | { event: "error"; data: { error: { code: "internal_error"; message: string; request_id: string } } }
 );
@@ -47,9 +50,11 @@ function uiMessages({ event, data }: StreamEvent) {
     }
     case "delta":
       return [{ type: "text-delta", id: TEXT_ID, delta: data.text }];
+    case "tool_call":
+      return [{ type: "tool-input-available", toolCallId: data.id, toolName: data.name, input: data.arguments }];
     case "done": {
       const { answer: _, ...messageMetadata } = data;
-      const finish = { type: "finish", finishReason: "stop", messageMetadata };
+      const finish = { type: "finish", finishReason: data.required_action ? "tool-calls" : "stop", messageMetadata };
       const end = data.message_id === null ? [] : [{ type: "text-end", id: TEXT_ID }];
       return [...end, ...data.citations.map(uiSource), finish, DONE] as const;
     }

@@ -50,9 +50,9 @@ export class AnswerStream {
     this.notifyReaders();
   }
 
-  /** @param answer the whole answer, which begins with the text so far. */
+  /** @param answer the whole answer, which begins with the text so far; or one without a text, which waits for tool calls. */
   finish(answer: ChatAnswer): void {
-    this.text = answer.answer;
+    this.text = answer.answer ?? this.text;
     this.outcome = answer;
     this.notifyReaders();
   }
@@ -214,6 +214,8 @@ class StreamReader {
       const error = { code: "internal_error", message: FAILED, request_id: requestId } as const;
       events.push({ id: toEventId(this.position ?? ORIGIN), event: "error", data: { error } });
     } else if (outcome && this.position) {
+      const calls = outcome.required_action?.tool_calls ?? [];
+      events.push(...calls.map((call) => ({ id: toEventId(this.position!), event: "tool_call", data: call }) as const));
       events.push({ id: toEventId(this.position, true), event: "done", data: { ...outcome, ...token } });
     }
     return events;

@@ -113,6 +113,8 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
       return { ...facts, outcome: "failed", note: outcome.note, response_length: outcome.text.length };
     case "handed_off":
       return { ...facts, outcome: "handed_off" };
+    case "awaited":
+      throw new Error("A call whose result is awaited has not ended");
   }
 }
 

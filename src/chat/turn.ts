@@ -9,16 +9,17 @@ import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { exportSpans } from "./spans.ts";
 import { smallTalkOf } from "../text/intents.ts";
-import type { Model, HistoryMessage } from "../models/model.ts";
+import { type HistoryMessage, type Model, TurnSuspendedError } from "../models/model.ts";
 import { gatheredDb } from "../platform/group-commit.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { type Answer, failureAnswer, makeAnswer } from "./answer.ts";
+import { type Answer, failureAnswer, handOff, makeAnswer } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { beginTurn, finishTurn, refundQuota, toChatAnswer, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
+import { expiryOf, isWaiting, suspendedAnswer, type SuspendedTurn } from "./suspended-turns.ts";
 import { type Search, TraceRecorder } from "./trace.ts";
 import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
@@ -34,14 +35,19 @@ export interface TurnListener {
   onText(text: string): void;
   /** The answer is stored; the trace says how it was made. */
   onTrace(trace: Trace): void;
+  /** The turn waits for the results of tools. */
+  onSuspend(turn: SuspendedTurn): void;
 }
 
-const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined, onTrace: () => undefined };
+const ignore = () => undefined;
+const NO_LISTENER: TurnListener = { onStart: ignore, onText: ignore, onTrace: ignore, onSuspend: ignore };
 const NEVER = new AbortController().signal;
 const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false, isRescue: false };
 
 /** One attempt at a turn. */
 interface TurnAttempt extends Attempt {
+  /** The turn as it was suspended; undefined if it was not. */
+  suspended: SuspendedTurn | undefined;
   question: Question;
   op: Operation;
   listener: TurnListener;
@@ -110,22 +116,34 @@ export class TurnRunner {
 
   /**
    * Stores a question, if it may be asked, and answers it.
+   * @param attempt has the suspended turn, if an earlier attempt waits for the results of tools.
    * @param signal ends the attempt.
    */
-  async run(question: Question, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
+  async run(
+    question: Question,
+    meter: Meter,
+    attempt: Attempt & { suspended?: SuspendedTurn | undefined } = FIRST_ATTEMPT,
+    listener = NO_LISTENER,
+    signal = NEVER,
+  ): Promise<TurnResult> {
     const { workspaceId, nowMs } = question;
     const op = newOperation(this.env, meter, workspaceId, nowMs, gatheredDb(this.env, workspaceId, meter));
-    const result = await this.attempt({ ...attempt, question, op, listener, trace: new TraceRecorder(), signal });
-    // An attempt that fails leaves the journal to the next one.
-    this.journal.close(question.answerId);
+    const { suspended } = attempt;
+    const result = await this.attempt({ ...attempt, suspended, question, op, listener, trace: new TraceRecorder(), signal });
+    // An attempt that fails, or is suspended, leaves the journal to the next one.
+    if (!(result.outcome === "answered" && result.answer.required_action)) this.journal.close(question.answerId);
     return result;
   }
 
   private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
-    const { question, op, listener, signal } = attempt;
+    const { question, op, listener, signal, suspended } = attempt;
     const { workspaceId, conversationId, answerId } = question;
-    // A hand-off does not search, since the agent's index may be what failed.
-    const early = attempt.isHandOff ? undefined : this.searchEarly(attempt);
+    if (suspended && isWaiting(suspended, Date.now())) {
+      listener.onStart({ conversationId, messageId: answerId, visitorId: suspended.visitorId });
+      return { outcome: "answered", answer: suspendedAnswer(suspended), visitorId: suspended.visitorId };
+    }
+    // A hand-off does not search, since the agent's index may be what failed. A suspended turn has the result of its search.
+    const early = attempt.isHandOff || suspended ? undefined : this.searchEarly(attempt);
     const turn = await this.storeQuestion(attempt);
     signal.throwIfAborted();
     if ("outcome" in turn) return turn;
@@ -173,38 +191,69 @@ export class TurnRunner {
       case "handOff":
         return this.storeAnswer(turn, attempt, failureAnswer({ ...turn, question }));
       case "answer":
-        return this.storeAnswer(turn, attempt, await this.answer(turn, attempt, early!));
+        return this.answerOrSuspend(turn, attempt, early);
     }
   }
 
-  private async answer(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch): Promise<Answer> {
-    const { question, op, listener, trace, signal } = attempt;
-    const { agent, history, topics, asked } = turn;
-    const before = visitorMessagesIn(history);
-    this.visitorMessages = [...before, question.message];
-    const previousQuestions = lastQuestions(before);
+  private async answerOrSuspend(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch | undefined): Promise<ChatAnswer> {
+    const { question, suspended } = attempt;
+    if (suspended && !suspended.isSettled) return this.storeAnswer(turn, attempt, handOff({ ...turn, question }, "tool_failure", 0));
+    const search = suspended?.search ?? (await this.searchResult(turn, attempt, early!));
+    try {
+      return await this.storeAnswer(turn, attempt, await this.answer(turn, attempt, search));
+    } catch (error) {
+      if (!(error instanceof TurnSuspendedError)) throw error;
+      return this.suspend(turn, attempt, { search, rounds: error.rounds });
+    }
+  }
+
+  private suspend({ asked, conversation }: OpenTurn, attempt: TurnAttempt, made: Pick<SuspendedTurn, "search" | "rounds">): ChatAnswer {
+    const { question, listener, signal } = attempt;
+    signal.throwIfAborted();
+    const suspended: SuspendedTurn = {
+      ...made,
+      question,
+      visitorId: asked?.authorId ?? null,
+      status: conversation.status,
+      journaled: this.journal.keys,
+      expiresAtMs: expiryOf(question, Date.now()),
+      isSettled: false,
+    };
+    listener.onSuspend(suspended);
+    return suspendedAnswer(suspended);
+  }
+
+  /** Returns the result of the early search, or of another one if the visitor's previous questions are not those that it assumed. */
+  private async searchResult({ history }: OpenTurn, { question, op }: TurnAttempt, early: EarlySearch): Promise<Search> {
+    const previousQuestions = lastQuestions(visitorMessagesIn(history));
     const isEarlyRight = isSame(previousQuestions, early.previousQuestions);
-    const search = await (isEarlyRight ? early.search : searchFor({ op, question }, question.message, previousQuestions));
+    return isEarlyRight ? early.search : searchFor({ op, question }, question.message, previousQuestions);
+  }
+
+  private async answer(turn: OpenTurn, attempt: TurnAttempt, search: Search): Promise<Answer> {
+    const { question, op, listener, trace, signal, suspended } = attempt;
+    const { agent, history, topics, asked } = turn;
+    this.visitorMessages = [...visitorMessagesIn(history), question.message];
     trace.searched(search);
     signal.throwIfAborted();
     const tools = [
       ...builtInTools({ op, question, visitorId: asked?.authorId ?? null, visitorMessages: this.visitorMessages }),
       ...this.agentTools(attempt, agent, verifiedVisitor(question, asked)),
     ];
-    const request = { question, agent, history, retrieval: search.retrieval, tools, topics, observer: trace };
+    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds: suspended?.rounds, topics, observer: trace };
     const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
     signal.throwIfAborted();
     return answer;
   }
 
-  private agentTools({ question, op, signal }: TurnAttempt, agent: AgentRow, visitor: VerifiedVisitor | null) {
-    const { conversationId, answerId } = question;
-    this.journal.open(answerId);
+  private agentTools({ question, op, signal, suspended }: TurnAttempt, agent: AgentRow, visitor: VerifiedVisitor | null) {
+    const { conversationId, answerId, clientTools } = question;
+    this.journal.open(answerId, suspended?.journaled);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
-    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
+    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools }, agent);
   }
 
   private async storeAnswer({ agent }: OpenTurn, { question, op, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {
@@ -234,6 +283,7 @@ export class TurnRunner {
       status: status ?? "resolved",
       // A hand-off that was already pending keeps its reason.
       handoff_reason: handoff && (openReason ?? handoff.reason),
+      required_action: null,
     };
   }
 }
@@ -260,7 +310,7 @@ function isLeftToHumans({ status, pendingReason }: ConversationState, asked: Sto
 
 /** Returns the empty answer that callers get while humans have the conversation. No message of the agent is stored. */
 function silentAnswer({ status, openReason }: ConversationState, { conversationId }: Question): ChatAnswer {
-  const silence = { answer: "", citations: [], confidence: 0, needs_human: true, message_id: null };
+  const silence = { answer: "", citations: [], confidence: 0, needs_human: true, message_id: null, required_action: null };
   return { ...silence, conversation_id: conversationId, status, handoff_reason: openReason };
 }
 

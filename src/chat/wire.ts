@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
+import { MAX_TOOL_CALLS } from "../models/limits.ts";
 import { personName, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
@@ -34,12 +35,25 @@ export const chatFields = z.object({
   filter: filterSchema,
 });
 
+/** The most tools that an agent has. */
+const MAX_CLIENT_TOOLS = 20;
+
+/** @param whenNull what it means to leave the field out. */
+export const clientToolsField = (whenNull: string) =>
+  z
+    .array(z.string().max(64))
+    .max(MAX_CLIENT_TOOLS)
+    .nullable()
+    .optional()
+    .meta({ description: `The names of the agent's client tools that you run; the others are not called. ${whenNull}`, example: null });
+
 export const chatInSchema = chatFields
   .extend({
     settings: answerSettingsSchema.nullable().optional().meta({
       description:
         "Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`.",
     }),
+    client_tools: clientToolsField("By default all that run in your program, and none in the playground."),
     stream: streamField(),
   })
   .refine(({ channel, settings }) => !settings || channel === "playground", {
@@ -53,10 +67,60 @@ export const chatInSchema = chatFields
 /** A question as an integrator sends it, over the service's own API or OpenAI's. */
 export type Asked = Omit<z.output<typeof chatInSchema>, "stream">;
 
+export const toolCallSchema = z
+  .object({
+    id: z.string().meta({ description: "The id of the call, with which its result is sent." }),
+    name: z.string().meta({ description: "The name of the tool.", example: "cancel_order" }),
+    arguments: z
+      .record(z.string(), z.unknown())
+      .meta({ description: "The arguments, which fit the tool's parameters.", example: { order: "4711" } }),
+  })
+  .openapi("ToolCall");
+
+const requiredActionSchema = z
+  .object({
+    expires_at: z.iso.datetime().meta({ description: "The time until which the results are awaited. Then a human gets the question." }),
+    tool_calls: z.array(toolCallSchema).meta({ description: "The calls. The results of all of them are sent together." }),
+  })
+  .openapi("RequiredAction");
+
+/** The tool calls of an answer, which is the most that a turn makes. */
+const MAX_RESULTS = MAX_TOOL_CALLS;
+/** A model reads about 3,000 characters of a result. */
+const MAX_RESULT_LENGTH = 16_000;
+
+export const toolResultSchema = z
+  .object({
+    tool_call_id: z.string().min(1).max(100).meta({ description: "The id of the call." }),
+    content: z
+      .string()
+      .max(MAX_RESULT_LENGTH)
+      .optional()
+      .meta({ description: "The result as text or JSON, as the model reads it.", example: '{"cancelled":true}' }),
+    error: z
+      .string()
+      .min(1)
+      .max(MAX_RESULT_LENGTH)
+      .optional()
+      .meta({ description: "Why there is no result. The model then tries again or does without it." }),
+  })
+  .refine(({ content, error }) => (content === undefined) !== (error === undefined), valueErrorParams("send either content or error"))
+  .openapi("ToolResult");
+
+export type ToolResult = z.output<typeof toolResultSchema>;
+
+export const toolResultsInSchema = z
+  .object({
+    results: z.array(toolResultSchema).min(1).max(MAX_RESULTS).meta({ description: "The results of all calls of `required_action`." }),
+    stream: streamField(),
+  })
+  .openapi("ToolResultsIn");
+
 export const chatAnswerSchema = z
   .object({
-    answer: z.string().meta({
-      description: "The answer of the agent, or the hand-off message; empty while a human has the conversation.",
+    answer: z.string().nullable().meta({
+      description:
+        "The answer of the agent, or the hand-off message; empty while a human has the conversation. It is null only with a `required_action`.",
       example: "Refunds are paid within five working days.",
     }),
     citations: z.array(citationSchema).meta({ description: "The sources of the answer; empty with a hand-off." }),
@@ -71,6 +135,10 @@ export const chatAnswerSchema = z
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
     handoff_reason: z.enum(HANDOFF_REASONS).nullable().meta({
       description: "Why a human is needed; null if no human is needed, or if the team took the conversation itself.",
+      example: null,
+    }),
+    required_action: z.union([requiredActionSchema, z.null()]).meta({
+      description: "Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases.",
       example: null,
     }),
   })
@@ -92,6 +160,7 @@ export const chatEventsSchema = z.string().openapi("ChatEvents", {
 
 - \`start\` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. \`message_id\` is null if a human has the conversation; \`done\` then follows without a \`delta\`.
 - \`delta\` {text}: the next part of the answer. All parts joined are the answer.
+- \`tool_call\` {id, name, arguments}: a client tool to run. \`done\` then has the \`required_action\`, and the stream of the results starts over with the answer.
 - \`done\`: the whole answer, as without streaming. It is the last event.
 - \`error\` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
 

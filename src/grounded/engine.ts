@@ -44,13 +44,13 @@ class LanguageModelEngine implements Model {
   ) {}
 
   async answer(request: ModelRequest): Promise<ModelReply> {
-    const { question, instructions, history, modelName, tools, observer } = request;
+    const { question, instructions, history, modelName, tools, rounds, observer } = request;
     const evidence = new Evidence(question);
     const { messages, secrets } = promptOf(request, evidence);
     const runner = new ToolRunner(tools, evidence, this.limits, observer);
     const engine = { model: this.modelByName(modelName), limits: this.limits, observer };
     const conversation = [instructions ?? "", question, ...history.map(({ text }) => text)];
-    const reader = new ReplyReader(replyEvents(engine, messages, runner), {
+    const reader = new ReplyReader(replyEvents(engine, messages, runner, rounds), {
       evidence,
       secrets,
       textsWithLinks: () => [...conversation, ...evidence.texts()],

@@ -1,7 +1,7 @@
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ChatModel, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
 import { MAX_OUTPUT_TOKENS, type ModelLimits } from "../models/limits.ts";
-import { HandoffError, type ModelCallReport, type ModelObserver } from "../models/model.ts";
+import { HandoffError, type ModelCallReport, type ModelObserver, type ToolRound, TurnSuspendedError } from "../models/model.ts";
 import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "../models/reasoning.ts";
 import { describeFailure, StreamError, streamWithRetry } from "../models/stream-with-retry.ts";
 import type { ToolRunner } from "./tool-runner.ts";
@@ -25,16 +25,34 @@ interface Engine {
 /**
  * Yields the events of a reply: calls the model, runs the tools that it asks for, and calls it again with their results until it asks
  * for none. A model that wrote nothing but reasoning is called once more and asked not to reason. Leaving the generator aborts the loop.
- * @throws HandoffError if a tool or the server's content filter ends the turn; any other error if the model fails.
+ * @param replayed the rounds of an earlier attempt at the turn, with which the reply begins.
+ * @throws HandoffError if a tool or the server's content filter ends the turn; TurnSuspendedError if the result of a tool comes later;
+ * any other error if the model fails.
  */
-export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[], runner: ToolRunner): AsyncGenerator<ReplyEvent, void> {
-  const { model, limits } = engine;
+export async function* replyEvents(
+  engine: Engine,
+  prompt: readonly ChatMessage[],
+  runner: ToolRunner,
+  replayed: readonly ToolRound[] = [],
+): AsyncGenerator<ReplyEvent, void> {
+  const { model, limits, observer } = engine;
   const left = new AbortController();
   const abortSignal = AbortSignal.any([left.signal, AbortSignal.timeout(limits.answerMs)]);
   const messages = [...prompt];
   let hasText = false;
   let isLastTry = false;
+  const rounds = [...replayed];
   try {
+    for (const round of replayed) {
+      runner.countReplayed(round);
+      observer?.modelCalled(round.report);
+      const step = new Step();
+      yield* step.replay(round);
+      hasText ||= step.hasText;
+      yield { type: "tool-round" };
+      messages.push(step.message(), ...runner.resultsOf(round.calls));
+      if (runner.handoff) throw runner.handoff;
+    }
     for (;;) {
       const mayUseTools = runner.startRound();
       const step = new Step();
@@ -52,8 +70,11 @@ export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[
       }
       if (!mayUseTools || step.toolCalls.length === 0) return;
       yield { type: "tool-round" };
-      messages.push(step.message(), ...(await runner.run(step.toolCalls, abortSignal)));
+      const calls = await runner.run(step.toolCalls, abortSignal);
+      messages.push(step.message(), ...runner.resultsOf(calls));
       if (runner.handoff) throw runner.handoff;
+      rounds.push(step.toRound(calls));
+      if (calls.some(({ outcome }) => outcome?.kind === "awaited")) throw new TurnSuspendedError(rounds);
     }
   } finally {
     left.abort();
@@ -62,12 +83,13 @@ export async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[
 
 /** One call of the model. */
 class Step {
-  readonly toolCalls: ToolCall[] = [];
+  toolCalls: readonly ToolCall[] = [];
   /** Whether the model wrote any text besides reasoning. */
   hasText = false;
   isTruncated = false;
   private text = "";
   private reasoning = "";
+  private report: ModelCallReport | undefined;
   private readonly filter = new ReasoningFilter();
 
   /** Whether the model only reasoned. One that used up its tokens without any output did, too: some servers keep the reasoning back. */
@@ -94,7 +116,8 @@ class Step {
       report.failure = describeFailure(error);
       throw error;
     } finally {
-      observer?.modelCalled({ ...report, durationMs: Date.now() - startedMs });
+      this.report = { ...report, durationMs: Date.now() - startedMs };
+      observer?.modelCalled(this.report);
     }
     yield this.textEvent(this.filter.end());
     if (this.isTruncated && !this.isReasoningOnly) yield { type: "truncated" };
@@ -103,7 +126,7 @@ class Step {
   private *readPart(part: ModelPart, report: ModelCallReport): Generator<ReplyEvent, void> {
     if (part.type === "text") yield* this.readText(part.text);
     else if (part.type === "reasoning") this.reasoning += part.text;
-    else if (part.type === "tool-call") this.toolCalls.push(part.call);
+    else if (part.type === "tool-call") this.toolCalls = [...this.toolCalls, part.call];
     else if (part.type === "error") throw part.error;
     else if (part.type === "finish") {
       Object.assign(report, { finish: part.reason, ...(part.usage && { usage: part.usage }) });
@@ -111,6 +134,19 @@ class Step {
       if (part.reason === "error") throw new Error("The model ended with an error");
       this.isTruncated = part.reason === "length" && this.toolCalls.length === 0;
     }
+  }
+
+  /** Yields the events of a call that an earlier attempt at the turn made. */
+  *replay({ text, reasoning, calls }: ToolRound): Generator<ReplyEvent, void> {
+    this.reasoning = reasoning;
+    this.toolCalls = calls.map(({ call }) => call);
+    yield* this.readText(text);
+    yield this.textEvent(this.filter.end());
+  }
+
+  /** The call with what its tools returned. */
+  toRound(calls: ToolRound["calls"]): ToolRound {
+    return { text: this.text, reasoning: this.reasoning, report: this.report!, calls };
   }
 
   /** The call as an assistant message. It has the reasoning, which some models need together with the results of their tool calls. */

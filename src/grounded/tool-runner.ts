@@ -3,7 +3,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ModelCall, ToolCall } from "../models/chat-model.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "../models/limits.ts";
-import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from "../models/model.ts";
+import { type CalledTool, HandoffError, type ModelObserver, type Tool, type ToolOutcome, type ToolRound } from "../models/model.ts";
 import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
 import { inputProblem } from "./tool-input.ts";
 
@@ -44,18 +44,32 @@ export class ToolRunner {
     return this.failuresByTool.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
 
-  /** Runs the tool calls of one round in parallel and returns their results as messages. */
-  run(calls: readonly ToolCall[], abortSignal: AbortSignal): Promise<ChatMessage[]> {
-    return Promise.all(calls.map(async (call) => ({ role: "tool", call, text: await this.runOne(call, abortSignal) })));
+  /** Runs the tool calls of one round in parallel. */
+  run(calls: readonly ToolCall[], abortSignal: AbortSignal): Promise<CalledTool[]> {
+    return Promise.all(
+      calls.map(async (call) => {
+        const startedMs = Date.now();
+        const tool = this.tools.find(({ name }) => name === call.name);
+        const outcome = await this.outcomeOf(call, tool, abortSignal);
+        return { call, outcome, durationMs: Date.now() - startedMs };
+      }),
+    );
   }
 
-  private async runOne(call: ToolCall, abortSignal: AbortSignal): Promise<string> {
-    const startedMs = Date.now();
-    const tool = this.tools.find(({ name }) => name === call.name);
-    const outcome = await this.outcomeOf(call, tool, abortSignal);
-    const { name, input } = call;
-    this.observer?.toolCalled({ name, input, durationMs: Date.now() - startedMs, outcome });
-    return outcome ? this.resultOf(call.name, outcome) : this.endTurn("tool_failure");
+  /** Counts the calls of a round that an earlier attempt at the turn ran. */
+  countReplayed({ calls }: ToolRound): void {
+    this.rounds++;
+    this.calls += calls.length;
+  }
+
+  /** Returns the results of a round as messages for the model. An awaited result has none yet. */
+  resultsOf(called: readonly CalledTool[]): ChatMessage[] {
+    return called
+      .filter(({ outcome }) => outcome?.kind !== "awaited")
+      .map(({ call, outcome, durationMs }) => {
+        this.observer?.toolCalled({ name: call.name, input: call.input, durationMs, outcome });
+        return { role: "tool", call, text: outcome ? this.resultOf(call.name, outcome) : this.endTurn("tool_failure") };
+      });
   }
 
   /** Runs a call, or returns a note why it was not run; undefined if the tool threw an error. */
@@ -86,6 +100,8 @@ export class ToolRunner {
         return this.countFailure(name, outcome);
       case "handed_off":
         return this.endTurn(outcome.reason);
+      case "awaited":
+        throw new Error("A result that is awaited cannot be read");
     }
   }
 

@@ -52,7 +52,12 @@ export const tools: Record<ToolName, Tool> = {
     scope: "chat:write",
     annotations: { ...ADDS, openWorldHint: true },
     run: async (api, { agent_id, idempotency_key, ...body }) =>
-      api({ method: "POST", path: ["agents", await agentOf(api, agent_id), "messages"], body, idempotencyKey: idempotency_key }),
+      api({
+        method: "POST",
+        path: ["agents", await agentOf(api, agent_id), "messages"],
+        body: { ...body, client_tools: [] },
+        idempotencyKey: idempotency_key,
+      }),
   },
   list_agents: {
     title: "List the support agents",

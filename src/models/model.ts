@@ -1,5 +1,5 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
-import type { FinishReason, JsonSchema, TokenUsage } from "./chat-model.ts";
+import type { FinishReason, JsonSchema, TokenUsage, ToolCall } from "./chat-model.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
 /*
@@ -13,7 +13,7 @@ import type { Passage, Retrieval } from "./retrieval.ts";
 
 /** Answers a question from the passages that retrieval found, or says that it cannot. */
 export interface Model {
-  /** @throws Error if the model fails before the first token of its answer. */
+  /** @throws TurnSuspendedError if the turn waits for tools; any other error if the model fails before the first token of its answer. */
   answer(request: ModelRequest): Promise<ModelReply>;
 }
 
@@ -33,7 +33,24 @@ export interface ModelRequest {
   /** The model that the operator chose for this agent; null for the deployment's. */
   modelName: string | null;
   tools: Tool[];
+  /** The earlier rounds of a turn that waited for the results of tools. They are not run again. */
+  rounds?: readonly ToolRound[] | undefined;
   observer?: ModelObserver | undefined;
+}
+
+/** One call of a model that asked for tools, with what they returned. It is plain data, so that it can be stored. */
+export interface ToolRound {
+  text: string;
+  reasoning: string;
+  report: ModelCallReport;
+  calls: CalledTool[];
+}
+
+/** A tool call that has ended. Its outcome is undefined if the tool threw an error. */
+export interface CalledTool {
+  call: ToolCall;
+  outcome: ToolOutcome | undefined;
+  durationMs: number;
 }
 
 /** Receives a report of each call for an answer. Its methods must not throw. */
@@ -82,7 +99,7 @@ export type ModelReply =
   | {
       outcome: "answered";
       confidence: number;
-      /** The text in pieces. Throws HandoffError or any other error if the answer breaks off; `return` stops the model. */
+      /** The text in pieces. Throws HandoffError, TurnSuspendedError or any other error if the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
       /** Complete when the text has ended. */
       cited: Passage[];
@@ -97,6 +114,13 @@ export const SMALL_TALK_CONFIDENCE = 0.9;
 export class HandoffError extends Error {
   constructor(readonly reason: HandoffReason) {
     super(`handed off: ${reason}`);
+  }
+}
+
+/** Thrown where the model called tools whose results come later. The turn goes on from its rounds once the awaited outcomes are filled in. */
+export class TurnSuspendedError extends Error {
+  constructor(readonly rounds: ToolRound[]) {
+    super("the turn waits for the results of tools");
   }
 }
 
@@ -123,7 +147,9 @@ export type ToolOutcome =
   | { kind: "note"; text: string }
   /** `note` is our own text, and `text` the other side's response, on which no answer may be based. */
   | { kind: "failed"; note: string; text: string }
-  | { kind: "handed_off"; reason: HandoffReason };
+  | { kind: "handed_off"; reason: HandoffReason }
+  /** The result comes later, and the turn waits for it. */
+  | { kind: "awaited" };
 
 /** Turns texts into vectors. The cosine of two vectors tells how near the meanings of their texts are. */
 export interface Embeddings {

@@ -188,7 +188,7 @@ function mapColumns(contextOf: (id: string) => string, column: string, previousC
 
 async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredColumns> {
   const tools = JSON.parse(String(row["tools"])) as StoredTool[];
-  for (const { name, headers } of tools) {
+  for (const { name, headers } of tools.filter((tool) => tool.type !== "client")) {
     for (const [header, secret] of Object.entries(headers)) {
       headers[header] = await reencrypt(secret, headerContext(row.id, name, header));
     }

@@ -1,6 +1,8 @@
 /** A day. The database triggers count whole UTC days since 1970-01-01. */
 export const DAY_MS = 86_400_000;
 
+export const HOUR_MS = 3_600_000;
+
 /**
  * Waits at most `limitMs` for a promise; the work itself is not cancelled.
  * @param what names the work in the error.

@@ -2,8 +2,9 @@ import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
 import type { Question, QuestionVisitor } from "../chat/question.ts";
-import { type AnswerKey, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
+import { type AnswerKey, resumedAnswer, streamedAnswer, streamedContinued, wholeAnswer, wholeContinued } from "../chat/responses.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
+import type { ToolResult } from "../chat/wire.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -46,14 +47,38 @@ export async function streamForVisitor(c: AppContext, agentId: string, body: Mes
  * @throws ApiError not_found, origin_not_allowed.
  */
 export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
-  return resumedAnswer(c, key, async () => {
-    const { op, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
-      findVisitorAnswer(db, claim, key),
-    ]);
-    const [[stored]] = read;
-    const named = { ...claim, anonId: visitor.anonId, issuedAtMs: issuedAt(claim, visitor, Date.now()) };
-    return { workspaceId: op.workspaceId, status: conversation.status, stored, visitor: named };
-  });
+  return resumedAnswer(c, key, () => findForVisitor(c, key));
+}
+
+/** Reads an answer in a conversation that the visitor's token gives access to. @throws ApiError not_found, origin_not_allowed. */
+async function findForVisitor(c: AppContext, key: AnswerKey) {
+  const { op, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
+    findVisitorAnswer(db, claim, key),
+  ]);
+  const [[stored]] = read;
+  const named = { ...claim, anonId: visitor.anonId, issuedAtMs: issuedAt(claim, visitor, Date.now()) };
+  return { op, workspaceId: op.workspaceId, status: conversation.status, stored, visitor: named };
+}
+
+/**
+ * Sends the results of tools that the visitor's page ran, and returns the answer that waited for them.
+ * @throws ApiError not_found, origin_not_allowed, validation_error.
+ */
+export async function continueForVisitor(c: AppContext, key: AnswerKey, results: ToolResult[]): Promise<VisitorAnswer> {
+  const { sent, visitor } = await toVisitorResults(c, key, results);
+  const { answer, visitorId } = await wholeContinued(c, sent, { toError: toVisitorError });
+  return { ...answer, ...(await visitorFields(c.env, visitor, visitorId)) };
+}
+
+/** Sends the results of tools that the visitor's page ran, and responds with a stream of events. */
+export async function streamContinuedForVisitor(c: AppContext, key: AnswerKey, results: ToolResult[]): Promise<Response> {
+  const { sent, visitor } = await toVisitorResults(c, key, results);
+  return streamedContinued(c, sent, { visitor, toError: toVisitorError });
+}
+
+async function toVisitorResults(c: AppContext, key: AnswerKey, results: ToolResult[]) {
+  const { op, visitor } = await findForVisitor(c, key);
+  return { sent: { op, key, results, runsIn: "browser" as const, find: () => findForVisitor(c, key) }, visitor };
 }
 
 /** Makes the question of a request, and the visitor who gets a token with its answer. */
@@ -84,6 +109,7 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     channel: conversation?.channel ?? body.channel,
     message: body.message,
     visitor,
+    ...(body.client_tools?.length && { clientTools: { runsIn: "browser" as const, names: body.client_tools } }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: visitorLimitOf(limits, "messages", sender),

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { acceptedFormat } from "../chat/responses.ts";
-import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
+import { chatEventsSchema, resumeHeaders, toolResultsInSchema } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
 import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
@@ -14,7 +14,7 @@ import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, strea
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/checks.ts";
 import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, requireAgent, requireVisitor } from "./access.ts";
-import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
+import { askForVisitor, continueForVisitor, resumeForVisitor, streamContinuedForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
 import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
@@ -95,6 +95,23 @@ const resumeAnswer = createRoute({
 });
 
 widgetRoutes.openapi(resumeAnswer, (c) => resumeForVisitor(c, c.req.valid("param")));
+
+const sendToolResults = createRoute({
+  operationId: "sendVisitorToolResults",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages/{message_id}/tool-results",
+  summary: "Send the results of tools that ran in the page",
+  security: VISITOR,
+  checks: [requireVisitor],
+  request: { params: conversationParams.extend({ message_id: uuid() }), body: jsonBody(toolResultsInSchema) },
+  responses: { 200: streamableResponse(visitorAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(sendToolResults, async (c) => {
+  const [key, { results, stream }] = [c.req.valid("param"), c.req.valid("json")];
+  if (stream || acceptedFormat(c)) return streamContinuedForVisitor(c, key, results);
+  return c.json(await continueForVisitor(c, key, results), 200);
+});
 
 const sendLead = createRoute({
   operationId: "sendVisitorLead",

@@ -3,7 +3,7 @@ import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES, VISITOR_CHANNELS 
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings, WIDGET_DESCRIPTIONS } from "../agents/widget-wire.ts";
-import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
+import { chatAnswerSchema, clientToolsField, endUserSchema, streamField } from "../chat/wire.ts";
 import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
@@ -98,6 +98,7 @@ export const messageInSchema = z
       .meta({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
     user: endUserSchema.nullable().meta({ description: "The visitor, whose id `user_hash` proves." }).optional(),
     channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "The channel on which the visitor writes." }),
+    client_tools: clientToolsField("By default none."),
     stream: streamField(),
   })
   .superRefine((body, ctx) => {

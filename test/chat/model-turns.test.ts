@@ -33,6 +33,7 @@ async function createAgentWithModel(
       onStart: () => undefined,
       onText: (text) => void deltas.push(text),
       onTrace: () => undefined,
+      onSuspend: () => undefined,
     });
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return { ...result.answer, deltas };

@@ -17,7 +17,7 @@ const REQUEST = { requestId: "r-1" };
 const TEXT = "Grüße aus Graz – 😀 in zwei Zeilen.\nHier die zweite.";
 
 function answerOf(answer: string): ChatAnswer {
-  const ids = { conversation_id: "c-1", message_id: "m-1", status: "ai_handled" as const, handoff_reason: null };
+  const ids = { conversation_id: "c-1", message_id: "m-1", status: "ai_handled" as const, handoff_reason: null, required_action: null };
   return { answer, citations: [], confidence: 0.9, needs_human: false, ...ids };
 }
 

@@ -193,7 +193,7 @@ async function traceWith(
   const question = questionOf(workspace.id, agent.id, { message: QUESTION, visitor });
   const run = async (): Promise<Trace> => {
     const { promise, resolve } = Promise.withResolvers<Trace>();
-    const listener = { onStart: () => undefined, onText: () => undefined, onTrace: resolve };
+    const listener = { onStart: () => undefined, onText: () => undefined, onSuspend: () => undefined, onTrace: resolve };
     await runner.run(question, new Meter(), undefined, listener);
     return promise;
   };

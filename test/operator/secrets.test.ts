@@ -6,7 +6,7 @@ import { app } from "../../src/app.ts";
 import { replaceSecrets } from "../../src/operator/secret-store.ts";
 import { encryptSecret, stateOfSecret } from "../../src/platform/crypto/secrets.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
-import type { StoredTool } from "../../src/platform/db/columns.ts";
+import type { StoredHttpTool } from "../../src/platform/db/columns.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createErasure } from "../../src/privacy/erasure-store.ts";
@@ -283,7 +283,7 @@ async function verified(secret: string, host: string): Promise<string> {
 
 async function headersOf(workspace: { id: string }, agentId: string): Promise<Record<string, string>> {
   const [row] = await query<{ tools: string }>(workspace.id, "SELECT tools FROM agents WHERE id = ?", agentId);
-  return decryptHeaders(env, agentId, (JSON.parse(row!.tools) as StoredTool[])[0]!);
+  return decryptHeaders(env, agentId, (JSON.parse(row!.tools) as StoredHttpTool[])[0]!);
 }
 
 describe("API keys that an old secret signed", () => {

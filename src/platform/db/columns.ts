@@ -88,8 +88,21 @@ export interface ToolParameters {
   required?: string[];
 }
 
-/** A tool of an agent, in `agents.tools`: a request to an API, or the tools of an MCP server. */
-export type StoredTool = StoredHttpTool | StoredMcpServer;
+/** A tool of an agent, in `agents.tools`: a request to an API, the tools of an MCP server, or a function of whoever asks the agent. */
+export type StoredTool = StoredHttpTool | StoredMcpServer | StoredClientTool;
+
+/** Where a client tool runs: in the integrator's program that asks over the API, or in the browser of a visitor. */
+export const CLIENT_SURFACES = ["server", "browser"] as const;
+export type ClientSurface = (typeof CLIENT_SURFACES)[number];
+
+/** A function that whoever asks the agent runs. The turn waits for its result. */
+export interface StoredClientTool {
+  type: "client";
+  name: string;
+  description: string;
+  parameters: ToolParameters;
+  runsIn: ClientSurface;
+}
 
 interface StoredTarget {
   name: string;
