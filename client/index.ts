@@ -6,9 +6,10 @@
  */
 import { toForm } from "./form.ts";
 import { type Operations, ROUTES, type Schemas } from "./schema.ts";
-import { type AnswerKey, followAnswer, type ResumePoint, type StreamEvent } from "./stream.ts";
+import { type AnswerKey, followAnswer, type ResumePoint, runTools, type StreamEvent, type ToolFunctions } from "./stream.ts";
 import { createMethods, createSender, type MethodsFor, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
 
+export type { ToolCall, ToolFunctions } from "./stream.ts";
 export { paginate } from "./paginate.ts";
 export type { Operations, Schemas } from "./schema.ts";
 export { ApiError, type ErrorCode, type RateLimit, type ResponseInfo } from "./transport.ts";
@@ -24,7 +25,12 @@ export interface CallOptions extends SignalOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** The events of a streamed answer, in order: `start`, any number of `delta`, `done`. A second `start` discards what came before it. */
+export interface AskOptions extends CallOptions {
+  /** The agent's client tools that you run, by name. Without them, an agent that has such tools answers with a `required_action`. */
+  tools?: ToolFunctions | undefined;
+}
+
+/** The events of a streamed answer, in order: `start`, any number of `delta` and `tool_call`, `done`. A second `start` discards what came before it. */
 export type AnswerEvent = StreamEvent<Schemas["ChatAnswer"]>;
 
 /** A question. The method that is called decides whether the answer is streamed. */
@@ -42,9 +48,10 @@ export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion
     question: { body: Omit<Schemas["ChatCompletionIn"], "stream" | "stream_options"> },
     options?: CallOptions,
   ): Promise<Schemas["ChatCompletion"]>;
-  askAgent(question: Question, options?: CallOptions): Promise<Schemas["ChatAnswer"]>;
+  /** Asks a question, and runs the client tools that the agent calls. */
+  askAgent(question: Question, options?: AskOptions): Promise<Schemas["ChatAnswer"]>;
   /** Asks a question and yields the answer as it is written. A broken connection is resumed where it stopped. */
-  streamAnswer(question: Question, options?: CallOptions): AsyncIterable<AnswerEvent>;
+  streamAnswer(question: Question, options?: AskOptions): AsyncIterable<AnswerEvent>;
   /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
   resumeAnswer(answer: AnswerKey, options?: CallOptions & { lastEventId?: string | undefined }): AsyncIterable<AnswerEvent>;
 }
@@ -61,9 +68,38 @@ export function createClient(options: ClientOptions): Client {
   const resume = (answer: AnswerKey, own: SignalOptions, id: string | undefined) => send("resumeAnswer", { ...answer }, own, id);
   const follow = (open: (id: string | undefined) => Promise<Response>, own: SignalOptions, from: ResumePoint = {}) =>
     followAnswer<Schemas["ChatAnswer"]>({ open, resume: (answer, id) => resume(answer, own, id), signal: own.signal, ...from }, options);
+  const methods = createMethods(surface, send) as Methods;
+  const withTools = ({ agent_id, body }: Question, tools: ToolFunctions | undefined) => ({
+    agent_id,
+    body: tools ? { client_tools: Object.keys(tools), ...body } : body,
+  });
+  const keyOf = ({ conversation_id, message_id }: Schemas["ChatAnswer"]) => ({ conversation_id, message_id: message_id! });
+  async function* streamAnswer(question: Question, { tools, ...own }: AskOptions): AsyncGenerator<AnswerEvent, void> {
+    const { agent_id, body } = withTools(question, tools);
+    let events = follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own);
+    for (let waiting: Schemas["ChatAnswer"] | undefined; ;) {
+      waiting = undefined;
+      for await (const event of events) {
+        if (tools && event.type === "done" && event.answer.required_action) waiting = event.answer;
+        else yield event;
+      }
+      if (!waiting) return;
+      const results = await runTools(tools!, waiting.required_action!.tool_calls);
+      const sent = { ...keyOf(waiting), body: { results, stream: true } };
+      events = follow(() => send("sendToolResults", sent, own), own, { answer: keyOf(waiting) });
+    }
+  }
   return {
-    ...(createMethods(surface, send) as Methods),
-    streamAnswer: ({ agent_id, body }, own = {}) => follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own),
+    ...methods,
+    askAgent: async (question, { tools, ...own } = {}) => {
+      let answer = await methods.askAgent(withTools(question, tools), own);
+      while (tools && answer.required_action) {
+        const results = await runTools(tools, answer.required_action.tool_calls);
+        answer = await methods.sendToolResults({ ...keyOf(answer), body: { results } }, own);
+      }
+      return answer;
+    },
+    streamAnswer: (question, own = {}) => streamAnswer(question, own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };
 }

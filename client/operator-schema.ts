@@ -352,7 +352,7 @@ export interface Schemas {
     /** The name of the language model at its provider; null for the model of the deployment. */
     model: string | null;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
-    tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
+    tools: (Schemas["HttpTool"] | Schemas["McpServer"] | Schemas["ClientTool"])[];
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins: string[];
     /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
@@ -427,6 +427,18 @@ export interface Schemas {
     status: "ready" | "changed";
     /** What has changed; null if the status is ready. */
     problem: string | null;
+  };
+  ClientTool: {
+    /** A function that your own program or page runs. */
+    type: "client";
+    /** The name under which the model calls it. */
+    name: string;
+    /** What the tool does and when to use it, as the model reads it. */
+    description: string;
+    /** The parameters that the model fills in, as JSON Schema. */
+    parameters: Record<string, unknown>;
+    /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+    runs_in: "server" | "browser";
   };
   /** How the chat looks. */
   Appearance: {
@@ -518,6 +530,17 @@ export interface Schemas {
       status?: unknown | undefined;
       /** Read only. */
       problem?: unknown | undefined;
+    } | {
+      /** A function that your own program or page runs. The answer waits for its result. */
+      type: "client";
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+      runs_in?: "server" | "browser" | undefined;
     })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
@@ -642,6 +665,17 @@ export interface Schemas {
       status?: unknown | undefined;
       /** Read only. */
       problem?: unknown | undefined;
+    } | {
+      /** A function that your own program or page runs. The answer waits for its result. */
+      type: "client";
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+      runs_in?: "server" | "browser" | undefined;
     })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;

@@ -272,7 +272,7 @@ export interface Schemas {
     /** The name of the language model at its provider; null for the model of the deployment. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
-    tools?: (Schemas["HttpTool"] | Schemas["McpServer"])[] | undefined;
+    tools?: (Schemas["HttpTool"] | Schemas["McpServer"] | Schemas["ClientTool"])[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
     /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
@@ -347,6 +347,18 @@ export interface Schemas {
     status: "ready" | "changed";
     /** What has changed; null if the status is ready. */
     problem: string | null;
+  };
+  ClientTool: {
+    /** A function that your own program or page runs. */
+    type: "client";
+    /** The name under which the model calls it. */
+    name: string;
+    /** What the tool does and when to use it, as the model reads it. */
+    description: string;
+    /** The parameters that the model fills in, as JSON Schema. */
+    parameters: Record<string, unknown>;
+    /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+    runs_in: "server" | "browser";
   };
   /** How the chat looks. */
   Appearance: {
@@ -424,7 +436,7 @@ export interface Schemas {
     /** The name of the language model at its provider; null for the model of the deployment. */
     model: string | null;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
-    tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
+    tools: (Schemas["HttpTool"] | Schemas["McpServer"] | Schemas["ClientTool"])[];
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins: string[];
     /** The address of the agent's mailbox. The agent answers the mails that arrive there. Only the operator can set it; null removes it. */
@@ -513,6 +525,17 @@ export interface Schemas {
       status?: unknown | undefined;
       /** Read only. */
       problem?: unknown | undefined;
+    } | {
+      /** A function that your own program or page runs. The answer waits for its result. */
+      type: "client";
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+      runs_in?: "server" | "browser" | undefined;
     })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
@@ -625,6 +648,17 @@ export interface Schemas {
       status?: unknown | undefined;
       /** Read only. */
       problem?: unknown | undefined;
+    } | {
+      /** A function that your own program or page runs. The answer waits for its result. */
+      type: "client";
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+      runs_in?: "server" | "browser" | undefined;
     })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only. */
     allowed_origins?: string[] | undefined;
@@ -738,8 +772,8 @@ export interface Schemas {
     scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
   };
   ChatAnswer: {
-    /** The answer of the agent, or the hand-off message; empty while a human has the conversation. */
-    answer: string;
+    /** The answer of the agent, or the hand-off message; empty while a human has the conversation. It is null only with a `required_action`. */
+    answer: string | null;
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** How likely the answer is right, from 0 to 1. */
@@ -754,6 +788,8 @@ export interface Schemas {
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
+    required_action: Schemas["RequiredAction"] | null;
   };
   Citation: {
     /** The title of the page or text, with the heading above the passage. */
@@ -769,11 +805,26 @@ export interface Schemas {
     /** How well the passage fits the question, from 0 to 1. */
     score: number;
   };
+  RequiredAction: {
+    /** The time until which the results are awaited. Then a human gets the question. */
+    expires_at: string;
+    /** The calls. The results of all of them are sent together. */
+    tool_calls: Schemas["ToolCall"][];
+  };
+  ToolCall: {
+    /** The id of the call, with which its result is sent. */
+    id: string;
+    /** The name of the tool. */
+    name: string;
+    /** The arguments, which fit the tool's parameters. */
+    arguments: Record<string, unknown>;
+  };
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
    * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation; `done` then follows without a `delta`.
    * - `delta` {text}: the next part of the answer. All parts joined are the answer.
+   * - `tool_call` {id, name, arguments}: a client tool to run. `done` then has the `required_action`, and the stream of the results starts over with the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
    * - `error` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
    *
@@ -802,8 +853,24 @@ export interface Schemas {
       /** The name of the language model at its provider; null for the model of the deployment. */
       model?: string | null | undefined;
     } | null | undefined;
+    /** The names of the agent's client tools that you run; the others are not called. By default all that run in your program, and none in the playground. */
+    client_tools?: string[] | null | undefined;
     /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
+  };
+  ToolResultsIn: {
+    /** The results of all calls of `required_action`. */
+    results: Schemas["ToolResult"][];
+    /** Whether the answer is streamed as Server-Sent Events. */
+    stream?: boolean | undefined;
+  };
+  ToolResult: {
+    /** The id of the call. */
+    tool_call_id: string;
+    /** The result as text or JSON, as the model reads it. */
+    content?: string | undefined;
+    /** Why there is no result. The model then tries again or does without it. */
+    error?: string | undefined;
   };
   Trace: {
     /** The message. */
@@ -940,6 +1007,8 @@ export interface Schemas {
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
+    required_action: Schemas["RequiredAction"] | null;
     /** The completion's identifier. */
     id: string;
     /** The type of the object. */
@@ -956,15 +1025,29 @@ export interface Schemas {
       message: {
         /** The author of the message. */
         role: "assistant";
-        /** The answer of the agent, or the hand-off message; empty while a human has the conversation. */
-        content: string;
+        /** The answer of the agent, or the hand-off message; empty while a human has the conversation. It is null only with a `required_action`. */
+        content: string | null;
+        /** Calls of client tools, whose results the agent waits for. Left out where there are none. */
+        tool_calls?: {
+          /** The id of the call, with which its result is sent. */
+          id: string;
+          /** The type of the call. */
+          type: "function";
+          /** The tool and its arguments. */
+          function: {
+            /** The name of the tool. */
+            name: string;
+            /** The arguments as JSON. */
+            arguments: string;
+          };
+        }[] | undefined;
         /** Always null, because a refusal is sent as an answer. */
         refusal: null;
       };
       /** Always null. */
       logprobs: null;
-      /** Always `stop`, even if the question is handed to a human. */
-      finish_reason: "stop";
+      /** `tool_calls` if the answer waits for tools; otherwise `stop`, even if the question is handed to a human. */
+      finish_reason: "stop" | "tool_calls";
     }[];
     /** The usage in tokens, which is always 0, because the service counts messages. */
     usage: {
@@ -981,7 +1064,7 @@ export interface Schemas {
   ChatCompletionIn: {
     /** The agent's id or slug. */
     model: string;
-    /** The messages of the conversation. The last one is the user's question, with at most 2,000 characters. */
+    /** The messages of the conversation. The last one is the user's question, with at most 2,000 characters, or the last ones are the results of tool calls. */
     messages: Schemas["ChatCompletionMessage"][];
     /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | null | undefined;
@@ -1001,8 +1084,8 @@ export interface Schemas {
     filter?: Record<string, string | string[]> | null | undefined;
     /** The only accepted value is 1. */
     n?: unknown | undefined;
-    /** Only an empty list is accepted, because an agent has its own tools. */
-    tools?: unknown | undefined;
+    /** Has no effect, because an agent has its own tools. It calls those of type `client` as `tool_calls`. */
+    tools?: unknown[] | null | undefined;
     /** Only an empty list is accepted, because an agent has its own tools. */
     functions?: unknown | undefined;
     /** Only text is accepted. */
@@ -1011,8 +1094,8 @@ export interface Schemas {
     modalities?: unknown | undefined;
   };
   ChatCompletionMessage: {
-    /** The author of the message. `system` and `developer` are ignored, because the agent has its own instructions. */
-    role: "user" | "assistant" | "system" | "developer";
+    /** The author of the message; `tool` for the result of a tool call. `system` and `developer` are ignored, because the agent has its own instructions. */
+    role: "user" | "assistant" | "system" | "developer" | "tool";
     /** The text of the message. */
     content?: string | {
       /** Only text is accepted. */
@@ -1020,6 +1103,8 @@ export interface Schemas {
       /** The text. */
       text: string;
     }[] | null | undefined;
+    /** The id of the tool call, for its result. */
+    tool_call_id?: string | undefined;
   };
   ModelList: {
     /** The type of the object. */
@@ -2383,6 +2468,17 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
+  /** Send the results of client tools. Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human. Scope: `chat:write`. */
+  sendToolResults: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+      body: Schemas["ToolResultsIn"];
+    };
+    answer: Schemas["ChatAnswer"];
+  };
   /** Resume the stream of an answer. Resumes a stream that broke off, or repeats one that has ended. It does not count toward the message quota. The status is 204 if the event that you have was the last. Scope: `conversations:read`. */
   resumeAnswer: {
     input: {
@@ -2974,6 +3070,7 @@ export const ROUTES = {
   createKey: ["POST", "/api/v1/keys"],
   revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
+  sendToolResults: ["POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/tool-results"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
   getTrace: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/trace"],
   createChatCompletion: ["POST", "/api/v1/openai/chat/completions"],

@@ -4,8 +4,38 @@ import { ApiError, DEFAULT_RETRIES, type SignalOptions, sleep, type TransportOpt
 export type StreamEvent<Answer, Start = {}> = { id: string } & (
   | ({ type: "start"; conversation_id: string; message_id: string | null } & Start)
   | { type: "delta"; text: string }
+  /** A client tool to run. */
+  | { type: "tool_call"; call: ToolCall }
   | { type: "done"; answer: Answer }
 );
+
+/** A call of a client tool. */
+export interface ToolCall {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** The client tools of a caller, by name. What a function returns is sent as JSON, unless it is a text; an error is sent as its message. */
+export type ToolFunctions = Record<string, (args: any) => unknown>;
+
+/** Runs the calls that an answer waits for. */
+export function runTools(
+  tools: ToolFunctions,
+  calls: readonly ToolCall[],
+): Promise<({ tool_call_id: string } & ({ content: string } | { error: string }))[]> {
+  return Promise.all(
+    calls.map(async ({ id: tool_call_id, name, arguments: args }) => {
+      try {
+        if (!Object.hasOwn(tools, name)) throw new Error("There is no tool of this name.");
+        const result = await tools[name]!(args);
+        return { tool_call_id, content: typeof result === "string" ? result : (JSON.stringify(result) ?? "") };
+      } catch (error) {
+        return { tool_call_id, error: (error instanceof Error && error.message) || "The tool failed." };
+      }
+    }),
+  );
+}
 
 /** Identifies the answer of a stream. */
 export interface AnswerKey {
@@ -90,5 +120,6 @@ function eventOf<Answer, Start>(
 ): StreamEvent<Answer, Start> {
   const read = JSON.parse(data);
   if (type === "error") throw new ApiError(response, read);
+  if (type === "tool_call") return { id, type, call: read };
   return type === "done" ? { id, type, answer: read } : { id, type, ...read };
 }

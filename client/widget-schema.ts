@@ -142,9 +142,23 @@ export interface Schemas {
     /** How well the passage fits the question, from 0 to 1. */
     score: number;
   };
+  RequiredAction: {
+    /** The time until which the results are awaited. Then a human gets the question. */
+    expires_at: string;
+    /** The calls. The results of all of them are sent together. */
+    tool_calls: Schemas["ToolCall"][];
+  };
+  ToolCall: {
+    /** The id of the call, with which its result is sent. */
+    id: string;
+    /** The name of the tool. */
+    name: string;
+    /** The arguments, which fit the tool's parameters. */
+    arguments: Record<string, unknown>;
+  };
   ChatAnswer: {
-    /** The answer of the agent, or the hand-off message; empty while a human has the conversation. */
-    answer: string;
+    /** The answer of the agent, or the hand-off message; empty while a human has the conversation. It is null only with a `required_action`. */
+    answer: string | null;
     /** The sources of the answer; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** How likely the answer is right, from 0 to 1. */
@@ -159,12 +173,15 @@ export interface Schemas {
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
+    required_action: Schemas["RequiredAction"] | null;
   };
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
    * - `start` {conversation_id, message_id}: the question is stored and will be answered. If it is sent again after a reconnection, the answer starts over: discard the earlier text. `message_id` is null if a human has the conversation; `done` then follows without a `delta`.
    * - `delta` {text}: the next part of the answer. All parts joined are the answer.
+   * - `tool_call` {id, name, arguments}: a client tool to run. `done` then has the `required_action`, and the stream of the results starts over with the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
    * - `error` {error: {code, message, request_id}}: the service failed. It is the last event of this response.
    *
@@ -190,8 +207,24 @@ export interface Schemas {
     user?: Schemas["EndUser"] | null | undefined;
     /** The channel on which the visitor writes. */
     channel?: "widget" | "hosted" | undefined;
+    /** The names of the agent's client tools that you run; the others are not called. By default none. */
+    client_tools?: string[] | null | undefined;
     /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
+  };
+  ToolResultsIn: {
+    /** The results of all calls of `required_action`. */
+    results: Schemas["ToolResult"][];
+    /** Whether the answer is streamed as Server-Sent Events. */
+    stream?: boolean | undefined;
+  };
+  ToolResult: {
+    /** The id of the call. */
+    tool_call_id: string;
+    /** The result as text or JSON, as the model reads it. */
+    content?: string | undefined;
+    /** Why there is no result. The model then tries again or does without it. */
+    error?: string | undefined;
   };
   Lead: {
     /** Its identifier. */
@@ -366,6 +399,17 @@ export interface Operations {
     };
     answer: Schemas["ChatEvents"];
   };
+  /** Send the results of tools that ran in the page. */
+  sendVisitorToolResults: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+      body: Schemas["ToolResultsIn"];
+    };
+    answer: Schemas["VisitorAnswer"];
+  };
   /** Leave contact details. */
   sendVisitorLead: {
     input: {
@@ -450,6 +494,7 @@ export const ROUTES = {
   getWidgetSettings: ["GET", "/widget/v1/agents/{agent_id}"],
   sendVisitorMessage: ["POST", "/widget/v1/agents/{agent_id}/messages"],
   resumeVisitorAnswer: ["GET", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
+  sendVisitorToolResults: ["POST", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/tool-results"],
   sendVisitorLead: ["POST", "/widget/v1/agents/{agent_id}/leads"],
   listVisitorConversations: ["GET", "/widget/v1/conversations"],
   pollVisitorMessages: ["GET", "/widget/v1/conversations/{conversation_id}/messages"],

@@ -79,7 +79,8 @@ async function sayInChat(client: Client, question: Question, isJson: boolean): P
 }
 
 function bodyOf(message: string, { conversation, user }: { conversation?: string | undefined; user?: string | undefined }) {
-  return { message, conversation_id: conversation ?? null, user: user === undefined ? null : { id: user } };
+  // Nothing here runs an agent's client tools.
+  return { message, conversation_id: conversation ?? null, user: user === undefined ? null : { id: user }, client_tools: [] };
 }
 
 /** Asks a question, and prints the answer as it is written, with its sources. */
@@ -93,7 +94,7 @@ async function answer(client: Client, question: Question): Promise<Answer> {
     if (event.type !== "done") continue;
     const { message_id: id, answer: text } = event.answer;
     if (id === null) note("A human has the conversation, so the agent says nothing. The team reads the message and replies.");
-    else print(written === "" ? text : "");
+    else print(written === "" ? (text ?? "") : "");
     describe(event.answer);
     return event.answer;
   }

@@ -192,11 +192,9 @@ export const completionSchema = chatAnswerSchema
             })
             .meta({ description: "The answer." }),
           logprobs: z.null().meta({ description: "Always null." }),
-          finish_reason: z
-            .enum(["stop", "tool_calls"])
-            .meta({
-              description: "`tool_calls` if the answer waits for tools; otherwise `stop`, even if the question is handed to a human.",
-            }),
+          finish_reason: z.enum(["stop", "tool_calls"]).meta({
+            description: "`tool_calls` if the answer waits for tools; otherwise `stop`, even if the question is handed to a human.",
+          }),
         }),
       )
       .meta({ description: "A list with one answer." }),

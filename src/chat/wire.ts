@@ -114,7 +114,11 @@ export const toolResultsInSchema = z
     results: z.array(toolResultSchema).min(1).max(MAX_RESULTS).meta({ description: "The results of all calls of `required_action`." }),
     stream: streamField(),
   })
-  .openapi("ToolResultsIn");
+  .openapi("ToolResultsIn", {
+    example: {
+      results: [{ tool_call_id: "call_AZqfDjwbfUKKVW8dLjxLAAGanw48G31CilVvHS48SwE_1_1", content: '{"cancelled":true}' }],
+    },
+  });
 
 export const chatAnswerSchema = z
   .object({

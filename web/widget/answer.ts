@@ -1,4 +1,4 @@
-import { type AnswerKey, readEvents, type StreamEvent } from "../../client/stream.ts";
+import { type AnswerKey, readEvents, runTools, type StreamEvent, type ToolFunctions } from "../../client/stream.ts";
 import { ApiError } from "../../client/transport.ts";
 import type { Api, ApiAnswer } from "./api.ts";
 
@@ -24,6 +24,8 @@ export interface Question {
   key: string;
   identity: string | undefined;
   turnstile: string | undefined;
+  /** The tools that the page runs. */
+  tools: ToolFunctions;
 }
 
 /**
@@ -34,14 +36,17 @@ export interface Question {
 export async function* followAnswer(api: Api, question: Question): AsyncGenerator<AnswerEvent, void> {
   let answer: AnswerKey | undefined;
   let lastEventId: string | undefined;
+  let results: unknown[] | undefined;
   let pauseMs = FIRST_PAUSE_MS;
-  for (let attempt = 1; ; attempt++) {
+  attempts: for (let attempt = 1; ; attempt++) {
     const connection = new SilenceGuard(SILENCE_MS);
     try {
-      const { message, key, identity, turnstile } = question;
-      const response = answer
-        ? await api.resume(answer, lastEventId, connection.signal)
-        : await api.ask(message, key, { identity, turnstile }, connection.signal);
+      const response = !answer
+        ? await api.ask(question, connection.signal)
+        : results
+          ? await api.sendToolResults(answer, results, connection.signal)
+          : await api.resume(answer, lastEventId, connection.signal);
+      results = undefined;
       if (response.status === 204) return yield { type: "complete" };
       for await (const event of readEvents<ApiAnswer, { visitor_token?: string }>(response, () => connection.reset())) {
         if (event.type === "start" && event.message_id !== null) {
@@ -49,6 +54,12 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
         }
         lastEventId = event.id;
         pauseMs = FIRST_PAUSE_MS;
+        if (event.type === "done" && event.answer.required_action) {
+          connection.stop();
+          lastEventId = undefined;
+          results = await runTools(withTimeouts(question.tools), event.answer.required_action.tool_calls);
+          continue attempts;
+        }
         yield event;
         if (event.type === "done") return;
       }
@@ -65,6 +76,18 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
     await pause(pauseMs);
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/** The service waits a minute for the tools of a page. */
+const TOOL_TIMEOUT_MS = 50_000;
+
+/** Returns the tools with a time limit for each call. */
+function withTimeouts(tools: ToolFunctions): ToolFunctions {
+  const limited = Object.entries(tools).map(([name, run]) => {
+    const timeout = () => pause(TOOL_TIMEOUT_MS).then(() => Promise.reject(new Error("The tool took too long.")));
+    return [name, (args: object) => Promise.race([run(args), timeout()])] as const;
+  });
+  return Object.fromEntries(limited);
 }
 
 /** Aborts a request whose connection has been silent for too long. */

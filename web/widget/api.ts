@@ -1,6 +1,7 @@
 import type { Schemas } from "../../client/widget-schema.ts";
 import type { AnswerKey } from "../../client/stream.ts";
 import { ApiError } from "../../client/transport.ts";
+import type { Question } from "./answer.ts";
 import type { Memory } from "./memory.ts";
 
 export type ApiMessage = Schemas["NewMessages"]["data"][number];
@@ -37,8 +38,8 @@ export class Api {
     private readonly memory: Memory,
   ) {}
 
-  /** Asks the agent. The response is a stream of events. @param key the idempotency key of the question. */
-  ask(message: string, key: string, proof: { identity?: string | undefined; turnstile?: string | undefined }, signal: AbortSignal) {
+  /** Asks the agent. The response is a stream of events. */
+  ask({ message, key, identity, turnstile, tools }: Question, signal: AbortSignal) {
     const { token, conversation } = this.memory.value;
     const body = {
       message,
@@ -46,8 +47,9 @@ export class Api {
       channel: this.channel,
       conversation_id: token ? conversation : undefined,
       visitor_token: token,
-      identity_token: proof.identity,
-      turnstile_token: proof.turnstile,
+      identity_token: identity,
+      turnstile_token: turnstile,
+      client_tools: Object.keys(tools),
     };
     return this.send("POST", `agents/${this.agentId}/messages`, { body, headers: { "Idempotency-Key": key }, signal });
   }
@@ -56,6 +58,13 @@ export class Api {
   resume({ conversation_id: conversation, message_id: message }: AnswerKey, lastEventId: string | undefined, signal: AbortSignal) {
     const headers = { ...this.authorization, ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }) };
     return this.send("GET", `conversations/${conversation}/messages/${message}/stream`, { headers, signal });
+  }
+
+  /** Sends the results of tools that the page ran. The response is a stream of events. */
+  sendToolResults({ conversation_id: conversation, message_id: message }: AnswerKey, results: unknown[], signal: AbortSignal) {
+    const body = { results, stream: true };
+    const path = `conversations/${conversation}/messages/${message}/tool-results`;
+    return this.send("POST", path, { body, headers: this.authorization, signal });
   }
 
   /** Lists the messages after a known one. */

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import type { ToolFunctions } from "../../client/stream.ts";
 import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
 import { Api, type ApiAnswer, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
@@ -91,6 +92,8 @@ export class Chat {
   private identity: Promise<string | undefined> = Promise.resolve(undefined);
   /** Custom fields that the page has set. They are sent with contact details. */
   private context: Record<string, string> = {};
+  /** The functions of the page that agents may call. */
+  private tools: ToolFunctions = {};
 
   constructor(private readonly options: ChatOptions) {
     const { service, settings, channel } = options;
@@ -143,6 +146,10 @@ export class Chat {
 
   setContext(context: Record<string, string>): void {
     this.context = { ...this.context, ...context };
+  }
+
+  setTools(tools: ToolFunctions): void {
+    this.tools = { ...this.tools, ...tools };
   }
 
   /** Forgets the visitor, for example after a sign-out. */
@@ -209,7 +216,7 @@ export class Chat {
 
   /** @param mayRenew whether a new identity token may be asked for, if the service refuses this one. */
   private async ask(message: Message, epoch: number, mayRenew = true): Promise<void> {
-    const question: Question = { message: message.content, key: message.key, identity: undefined, turnstile: undefined };
+    const question: Question = { message: message.content, key: message.key, identity: undefined, turnstile: undefined, tools: this.tools };
     const draft = { key: `answer-${message.key}`, text: "" };
     this.poller.pause();
     this.problem.value = undefined;
@@ -262,6 +269,7 @@ export class Chat {
       case "complete":
         void this.catchUp();
         break;
+      case "tool_call":
       case "reconnecting":
         break;
     }
@@ -274,9 +282,9 @@ export class Chat {
     this.status.value = status;
     // The agent says nothing after a human has taken over.
     if (id === null) return;
-    this.add({ ...localMessage(key, "assistant", answer.answer), id, citations: answer.citations, canRate: !answer.needs_human });
+    this.add({ ...localMessage(key, "assistant", answer.answer ?? ""), id, citations: answer.citations, canRate: !answer.needs_human });
     this.draft.value = undefined;
-    this.announcement.value = answer.answer;
+    this.announcement.value = answer.answer ?? "";
     this.markSeen();
     const detail = { conversation_id: conversation, message_id: id, confidence: answer.confidence };
     this.options.emit("answered", detail);

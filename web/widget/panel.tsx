@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { render, type VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import type { ToolFunctions } from "../../client/stream.ts";
 import { directionOf } from "../../src/agents/widget-texts.ts";
 import { readableOn, textOn } from "../shared/colour.ts";
 import { Icon, type IconName } from "../shared/icons.tsx";
@@ -75,6 +76,7 @@ function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
   if (command === "close") close();
   else if (command === "identify") chat.identify((argument ?? undefined) as IdentitySource);
   else if (command === "reset") chat.reset();
+  else if (command === "tools") chat.setTools(argument as ToolFunctions);
   else if (command === "setContext") chat.setContext(argument as Record<string, string>);
 }
 

@@ -52,7 +52,7 @@ export function usePlaygroundConversation({ agentId, threshold, settings }: Opti
       for await (const event of api.streamAnswer({ agent_id: agentId, body }, { signal })) {
         if (event.type === "start") show({ text: "" });
         if (event.type === "delta") show({ text: one.text + event.text });
-        if (event.type === "done") show({ text: event.answer.answer, answer: event.answer });
+        if (event.type === "done") show({ text: event.answer.answer ?? "", answer: event.answer });
       }
     } catch (error) {
       show({ error: errorText(error) });

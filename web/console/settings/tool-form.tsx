@@ -9,12 +9,23 @@ import { nextKey, ParameterFields, type Parameters, parametersOf, parseObject, s
 export type Tool = AgentSettings["tools"][number];
 export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];
 type HttpTool = Extract<Tool, { type: "http" }>;
+type ClientTool = Extract<Tool, { type: "client" }>;
 type Method = HttpTool["method"];
 
 const KINDS = [
   ["http", "A request to your API"],
   ["mcp", "The tools of an MCP server"],
+  ["client", "A function of your program or page"],
 ] as const satisfies readonly (readonly [Tool["type"], string])[];
+const SURFACES = [
+  ["server", "Your program that asks over the API"],
+  ["browser", "The page that shows the widget"],
+] as const satisfies readonly (readonly [ClientTool["runs_in"], string])[];
+const NAMES = {
+  http: { example: "order_status", hint: "The name under which the model calls it: small letters, digits and _." },
+  mcp: { example: "shop", hint: "The beginning of the names of its tools: small letters, digits and _." },
+  client: { example: "cancel_order", hint: "The name of the function: small letters, digits and _." },
+};
 const METHODS = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map((method) => [method, method] as const);
 const METHODS_WITH_BODY: ReadonlySet<Method> = new Set(["POST", "PUT", "PATCH"]);
 const MAX_TIMEOUT_SECONDS = 30;
@@ -45,8 +56,13 @@ export function ToolForm({ tool, onSubmit }: Props) {
   const [headers, setHeaders] = useState<readonly Header[]>(() => storedHeaders(tool));
   const http = tool?.type === "http" ? tool : undefined;
   const [method, setMethod] = useState<Method>(http?.method ?? "GET");
-  const [parameters, setParameters] = useState<Parameters>(() => parametersOf(http?.parameters ?? { type: "object" }));
+  const shown = tool?.type === "mcp" ? undefined : tool;
+  const [parameters, setParameters] = useState<Parameters>(() => parametersOf(shown?.parameters ?? { type: "object" }));
+  const [runsIn, setRunsIn] = useState<ClientTool["runs_in"]>(tool?.type === "client" ? tool.runs_in : "server");
   const form = useForm(({ text }) => {
+    if (type === "client") {
+      return onSubmit({ type, name: text("name"), description: text("description"), parameters: schemaOf(parameters), runs_in: runsIn });
+    }
     const verified = text("requires_verified_visitor");
     const common = {
       name: text("name"),
@@ -67,7 +83,7 @@ export function ToolForm({ tool, onSubmit }: Props) {
   });
   const { errorAt } = form;
   // For another method, the service decides again.
-  const decided = method === (http?.method ?? method) ? tool : undefined;
+  const decided = tool?.type !== "client" && method === (http?.method ?? method) ? tool : undefined;
   return (
     <form class="stack" onSubmit={form.onSubmit}>
       {!tool && <Select label="Kind" options={KINDS} value={type} onChoose={setType} />}
@@ -77,40 +93,50 @@ export function ToolForm({ tool, onSubmit }: Props) {
         required
         maxLength={64}
         spellcheck={false}
-        placeholder={type === "http" ? "order_status" : "shop"}
+        placeholder={NAMES[type].example}
         defaultValue={tool?.name ?? ""}
-        hint={
-          type === "http"
-            ? "The name under which the model calls it: small letters, digits and _."
-            : "The beginning of the names of its tools: small letters, digits and _."
-        }
+        hint={NAMES[type].hint}
         error={errorAt("name")}
       />
-      {type === "http" ? (
-        <HttpFields tool={http} {...{ method, setMethod, parameters, setParameters, errorAt }} />
-      ) : (
-        <McpFields tool={tool?.type === "mcp" ? tool : undefined} errorAt={errorAt} />
+      {type !== "mcp" && <DescriptionField text={shown?.description} error={errorAt("description")} />}
+      {type === "http" && <HttpFields tool={http} {...{ method, setMethod, parameters, setParameters, errorAt }} />}
+      {type === "mcp" && <McpFields tool={tool?.type === "mcp" ? tool : undefined} errorAt={errorAt} />}
+      {type === "client" && (
+        <>
+          <Select
+            label="Where it runs"
+            options={SURFACES}
+            value={runsIn}
+            onChoose={setRunsIn}
+            hint="Visitors can read and change what a function of a page does."
+          />
+          <ParameterFields value={parameters} onChange={setParameters} errorAt={errorAt} />
+        </>
       )}
-      <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
-      <Select
-        key={decided ? "decided" : "default"}
-        label="Available"
-        name="requires_verified_visitor"
-        options={availabilities(decided !== undefined, type, method)}
-        value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
-        hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
-        error={errorAt("requires_verified_visitor")}
-      />
-      <TextField
-        label="Seconds that a response may take"
-        name="timeout_seconds"
-        type="number"
-        required
-        min={1}
-        max={MAX_TIMEOUT_SECONDS}
-        defaultValue={String(tool?.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS)}
-        error={errorAt("timeout_seconds")}
-      />
+      {type !== "client" && (
+        <>
+          <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
+          <Select
+            key={decided ? "decided" : "default"}
+            label="Available"
+            name="requires_verified_visitor"
+            options={availabilities(decided !== undefined, type, method)}
+            value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
+            hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
+            error={errorAt("requires_verified_visitor")}
+          />
+          <TextField
+            label="Seconds that a response may take"
+            name="timeout_seconds"
+            type="number"
+            required
+            min={1}
+            max={MAX_TIMEOUT_SECONDS}
+            defaultValue={String(decided?.timeout_seconds ?? http?.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS)}
+            error={errorAt("timeout_seconds")}
+          />
+        </>
+      )}
       <FieldError text={form.error} />
       <div class="actions">
         <Button variant="primary" type="submit" isBusy={form.isBusy}>
@@ -118,6 +144,22 @@ export function ToolForm({ tool, onSubmit }: Props) {
         </Button>
       </div>
     </form>
+  );
+}
+
+function DescriptionField({ text = "", error }: { text: string | undefined; error: string | undefined }) {
+  return (
+    <TextArea
+      label="Description"
+      name="description"
+      required
+      rows={3}
+      maxLength={1000}
+      placeholder="Says where an order of the visitor is. Use it when they name an order."
+      defaultValue={text}
+      hint="The model reads what the tool does and when to use it."
+      error={error}
+    />
   );
 }
 
@@ -134,17 +176,6 @@ interface HttpProps {
 function HttpFields({ tool, method, setMethod, parameters, setParameters, errorAt }: HttpProps) {
   return (
     <>
-      <TextArea
-        label="Description"
-        name="description"
-        required
-        rows={3}
-        maxLength={1000}
-        placeholder="Says where an order of the visitor is. Use it when they name an order."
-        defaultValue={tool?.description ?? ""}
-        hint="The model reads what the tool does and when to use it."
-        error={errorAt("description")}
-      />
       <Select label="Method" options={METHODS} value={method} onChoose={setMethod} />
       <TextField
         label="URL"
@@ -260,7 +291,8 @@ function HeaderFields({ headers, onChange, errorAt }: HeaderProps) {
 }
 
 function storedHeaders(tool: Tool | undefined): Header[] {
-  return Object.keys(tool?.headers ?? {}).map((name, key) => ({ key, name, value: "", isStored: true }));
+  if (!tool || tool.type === "client") return [];
+  return Object.keys(tool.headers).map((name, key) => ({ key, name, value: "", isStored: true }));
 }
 
 /** The headers as the service takes them: null keeps a stored value. @throws InputError if two have the same name. */

@@ -62,11 +62,17 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
                   </Button>
                 </div>
               </div>
-              {tool.type === "http" && <p>{tool.description}</p>}
-              <code class="quiet">
-                {tool.type === "http" ? tool.method : "MCP"} {tool.url}
-              </code>
-              <p class="quiet">{tool.requires_verified_visitor ? "For verified visitors only" : "For all visitors"}</p>
+              {tool.type !== "mcp" && <p>{tool.description}</p>}
+              {tool.type === "client" ? (
+                <p class="quiet">{tool.runs_in === "server" ? "Runs in your program" : "Runs in the page"}</p>
+              ) : (
+                <>
+                  <code class="quiet">
+                    {tool.type === "http" ? tool.method : "MCP"} {tool.url}
+                  </code>
+                  <p class="quiet">{tool.requires_verified_visitor ? "For verified visitors only" : "For all visitors"}</p>
+                </>
+              )}
               {tool.type === "mcp" && <ServerTools server={tool} onTest={test} />}
             </li>
           ))}
