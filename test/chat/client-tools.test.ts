@@ -3,6 +3,7 @@ import { exports } from "cloudflare:workers";
 import { parseJsonEventStream, uiMessageChunkSchema } from "ai";
 import OpenAI from "openai";
 import { expect, test, vi } from "vitest";
+import { clientOf } from "../client/network.ts";
 import { createWorkspace } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import type { Script } from "../stand-ins/openai.ts";
@@ -332,4 +333,27 @@ test("an assistant that asks over MCP runs no tools", async () => {
   const response = await exports.default.fetch(new Request("http://service.test/mcp", { method: "POST", headers, body }));
   expect(await response.text()).toContain("A colleague takes over.");
   expect((await requests())[0]!.tools!.map(({ function: { name } }) => name)).not.toContain("cancel_order");
+});
+
+test("the client runs the tools that it is given, also for a stream", async () => {
+  const { agent, workspace, requests } = await createCanceller([
+    calls("A1", "B2"),
+    CANCELLED,
+    calls("C3"),
+    says("It is cancelled, too."),
+    calls("D4"),
+    { text: ["@unknown"] },
+  ]);
+  const { client } = clientOf(workspace.key);
+  const question = { agent_id: agent.id, body: { message: "Please cancel A1." } };
+  const cancelled: string[] = [];
+  const tools = { cancel_order: ({ order }: { order: string }) => ({ cancelled: cancelled.push(order) > 0 }) };
+  expect((await client.askAgent(question, { tools })).answer).toBe("It is cancelled.");
+  const events = await Array.fromAsync(client.streamAnswer(question, { tools }));
+  expect(events.map(({ type }) => type)).toEqual(["start", "tool_call", "start", "delta", "done"]);
+  expect(events.at(-1)).toMatchObject({ answer: { answer: "It is cancelled, too.", required_action: null } });
+  expect(cancelled).toEqual(["A1", "B2", "C3"]);
+  const failing = { cancel_order: () => Promise.reject(new Error("It is on its way.")) };
+  expect((await client.askAgent(question, { tools: failing })).needs_human).toBe(true);
+  expect((await requests()).at(-1)!.messages.at(-1)!.content).toContain("It is on its way.");
 });
