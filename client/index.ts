@@ -42,7 +42,7 @@ export interface Question {
 type Methods = MethodsFor<Operations, CallOptions>;
 
 /** A method for each operation, named by its operationId. Each throws an {@link ApiError} if the service answers with an error. */
-export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion" | "resumeAnswer"> {
+export interface Client extends Omit<Methods, "askAgent" | "sendToolResults" | "createChatCompletion" | "resumeAnswer"> {
   /** The operation that OpenAI's own clients call. To stream it, use one of them. */
   createChatCompletion(
     question: { body: Omit<Schemas["ChatCompletionIn"], "stream" | "stream_options"> },
@@ -52,6 +52,11 @@ export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion
   askAgent(question: Question, options?: AskOptions): Promise<Schemas["ChatAnswer"]>;
   /** Asks a question and yields the answer as it is written. A broken connection is resumed where it stopped. */
   streamAnswer(question: Question, options?: AskOptions): AsyncIterable<AnswerEvent>;
+  /** Sends the results of client tools, if `askAgent` is called without them. */
+  sendToolResults(
+    results: AnswerKey & { body: Omit<Schemas["ToolResultsIn"], "stream"> },
+    options?: CallOptions,
+  ): Promise<Schemas["ChatAnswer"]>;
   /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
   resumeAnswer(answer: AnswerKey, options?: CallOptions & { lastEventId?: string | undefined }): AsyncIterable<AnswerEvent>;
 }

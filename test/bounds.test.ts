@@ -130,6 +130,12 @@ const WRITES: Record<string, Bound | Bound[]> = {
     upTo("messages", 3, (fixture) => ask(fixture)),
     upTo("visitor_messages_per_day", 2, (fixture) => ask(fixture, { conversation_id: fixture.conversationId })),
   ],
+  "POST /api/v1/conversations/:conversation_id/messages/:message_id/tool-results": elsewhere(
+    "it finishes an answer, whose question is counted",
+  ),
+  "POST /widget/v1/conversations/:conversation_id/messages/:message_id/tool-results": elsewhere(
+    "it finishes an answer, whose question is counted",
+  ),
   "POST /api/v1/openai/chat/completions": upTo("messages", 3, ({ call, agentId }) =>
     call("POST", "/openai/chat/completions", { model: agentId, messages: [{ role: "user", content: "Hello" }] }),
   ),

@@ -76,6 +76,7 @@ const ENTRIES: Record<string, Entry> = {
     body: ({ agent_id }) => ({ model: agent_id, messages: [{ role: "user", content: QUESTION.message }] }),
   },
   listModels: { scope: "agents:read", status: 200 },
+  sendToolResults: { scope: "chat:write", status: 200, body: () => ({ results: [{ tool_call_id: "call_1", content: "Done." }] }) },
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getTrace: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },

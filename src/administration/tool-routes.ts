@@ -100,7 +100,9 @@ async function call(tool: Tool, input: Record<string, unknown>): Promise<z.outpu
   const startedMs = Date.now();
   const problem = await inputProblem(tool, input);
   const outcome: ToolOutcome =
-    problem === undefined ? await tool.run(input, AbortSignal.timeout(tool.timeoutMs!)) : { kind: "note", text: problem };
+    problem === undefined
+      ? await (tool.runApproved?.(input) ?? tool.run(input, AbortSignal.timeout(tool.timeoutMs!)))
+      : { kind: "note", text: problem };
   return { ...toResult(outcome), duration_ms: Date.now() - startedMs };
 }
 

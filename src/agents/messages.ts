@@ -39,6 +39,8 @@ const SENTENCE_OF: Record<HandoffReason, keyof Language["handoff_messages"]> = {
   unsupported_request: "unsupported_request",
   tool_failure: "failure",
   model_failure: "failure",
+  approval_required: "customer_request",
+  approval_expired: "failure",
 };
 
 /**

@@ -70,6 +70,13 @@ const body = z
 const requiresVerifiedVisitor = z.boolean().optional();
 const REQUIRES_VERIFIED_VISITOR = "Whether the model gets it only when an API key or a signed identity confirms who the visitor is.";
 
+const requiresApproval = z
+  .boolean()
+  .default(false)
+  .meta({
+    description: "Whether a member of the team approves each call before it is made. A server's tools that only read need no approval.",
+  });
+
 const timeoutSeconds = z
   .int()
   .gte(1)
@@ -103,6 +110,7 @@ const httpToolInput = z
     requires_verified_visitor: requiresVerifiedVisitor.meta({
       description: `${REQUIRES_VERIFIED_VISITOR} If it is left out, it is false for GET and true for every other method.`,
     }),
+    requires_approval: requiresApproval,
     timeout_seconds: timeoutSeconds,
   })
   .superRefine(({ url, method, parameters, body: fields }, ctx) => {
@@ -110,9 +118,9 @@ const httpToolInput = z
     addProblem(ctx, problem && toolUrlRefusal(problem), "url");
     addProblem(ctx, bodyProblem(method, parameters, fields), "body");
   })
-  .transform(({ timeout_seconds, requires_verified_visitor, headers: given, ...tool }): GivenTool => {
-    const requiresVerified = requires_verified_visitor ?? isChanging(tool.method);
-    return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requiresVerified, headers: given };
+  .transform(({ timeout_seconds, requires_verified_visitor, requires_approval, headers: given, ...tool }): GivenTool => {
+    const requiresVerifiedVisitor = requires_verified_visitor ?? isChanging(tool.method);
+    return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor, requiresApproval: requires_approval, headers: given };
   });
 
 const notSet = () => z.unknown().optional().meta({ description: "Read only." });
@@ -133,6 +141,7 @@ const mcpServerInput = z
     requires_verified_visitor: requiresVerifiedVisitor.meta({
       description: `${REQUIRES_VERIFIED_VISITOR} If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise.`,
     }),
+    requires_approval: requiresApproval,
     timeout_seconds: timeoutSeconds,
     tools: notSet(),
     status: notSet(),
@@ -143,8 +152,8 @@ const mcpServerInput = z
     addProblem(ctx, problem && toolUrlRefusal(problem), "url");
   })
   .transform(({ type, name: own, url, headers: given, ...server }): GivenTool => {
-    const { allowed_tools: allowedTools, timeout_seconds, requires_verified_visitor } = server;
-    const settings = { timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor };
+    const { allowed_tools: allowedTools, timeout_seconds: timeoutSeconds, requires_verified_visitor, requires_approval } = server;
+    const settings = { timeoutSeconds, requiresVerifiedVisitor: requires_verified_visitor, requiresApproval: requires_approval };
     return { type, name: own, url, headers: given, allowedTools, ...settings };
   });
 
@@ -178,6 +187,8 @@ const shown = {
   parameters: z.record(z.string(), z.unknown()).meta({ description: "The parameters that the model fills in, as JSON Schema." }),
 };
 
+const approvalShown = z.boolean().meta({ description: "Whether a member of the team approves each call that may change something." });
+
 /** A request to an API as the operator sees it. Sent back unchanged, it changes nothing. */
 const httpToolSchema = z
   .object({
@@ -192,6 +203,7 @@ const httpToolSchema = z
     requires_verified_visitor: z
       .boolean()
       .meta({ description: "Whether the model gets it only when an API key or a signed identity confirms who the visitor is." }),
+    requires_approval: approvalShown,
     timeout_seconds: z.int().meta({ description: "How long a response may take." }),
   })
   .openapi("HttpTool");
@@ -212,6 +224,7 @@ const mcpServerSchema = z
     requires_verified_visitor: z
       .boolean()
       .meta({ description: "Whether the model gets them only when an API key or a signed identity confirms who the visitor is." }),
+    requires_approval: approvalShown,
     timeout_seconds: z.int().meta({ description: "How long a call may take." }),
     tools: z
       .array(
@@ -251,6 +264,7 @@ export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
     url: tool.url,
     headers: Object.fromEntries(Object.keys(tool.headers).map((one) => [one, null])),
     requires_verified_visitor: tool.requiresVerifiedVisitor,
+    requires_approval: tool.requiresApproval ?? false,
     timeout_seconds: tool.timeoutSeconds,
   };
   if (tool.type !== "mcp") {

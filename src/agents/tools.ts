@@ -34,6 +34,8 @@ interface AgentToolContext {
   readsOnly?: boolean;
   /** The client tools that the caller runs; undefined if it runs none. */
   clientTools?: ClientTools | undefined;
+  /** Whether the team can be asked to approve a call. */
+  asksTeam?: boolean;
 }
 
 type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt">;
@@ -54,7 +56,8 @@ export function agentTools(context: AgentToolContext, agent: AgentWithTools): To
     if (tool.type === "client") return isRunBy(tool, context.clientTools) ? clientTool(tool) : [];
     if ((tool.requiresVerifiedVisitor && !context.visitor) || !canFill(tool, variables)) return [];
     if (tool.type === "mcp") return mcpTools(context, agent, tool, variables);
-    return context.readsOnly && isChanging(tool.method) ? [] : httpTool(context, agent, tool, variables);
+    const mayChange = isChanging(tool.method) || tool.requiresApproval;
+    return context.readsOnly && mayChange ? [] : httpTool(context, agent, tool, variables);
   });
 }
 
@@ -63,7 +66,12 @@ function isRunBy({ name, runsIn }: StoredClientTool, caller: ClientTools | undef
 }
 
 function clientTool({ name, description, parameters }: StoredClientTool): Tool {
-  return { name, description, parameters: { ...parameters, additionalProperties: false }, run: async () => ({ kind: "awaited" }) };
+  return {
+    name,
+    description,
+    parameters: { ...parameters, additionalProperties: false },
+    run: async () => ({ kind: "awaited", from: "caller" }),
+  };
 }
 
 function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: StoredHttpTool, variables: VariableValues): Tool {
@@ -74,13 +82,28 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
     // Undeclared parameters are not sent, so the model must not invent any.
     parameters: { ...tool.parameters, additionalProperties: false },
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
-    run: async (input) => {
+    ...withApproval(context, tool.requiresApproval, async (input) => {
       const idempotencyKey = await callKey(context, tool.name, input);
       const make = () => callTool(context.op.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields });
       return runOnce(context, isChanging(tool.method) ? idempotencyKey : null, make);
-    },
+    }),
   };
 }
+
+const NOBODY_ASKED = "A colleague has to approve this call, and nobody can be asked here. Nothing was done.";
+
+/** Returns the functions of a tool, which asks the team before a call that needs an approval. */
+function withApproval(
+  { asksTeam }: AgentToolContext,
+  isRequired: boolean | undefined,
+  run: Tool["run"],
+): Pick<Tool, "run" | "runApproved"> {
+  if (!isRequired) return { run };
+  const ask = async () => (asksTeam ? ({ kind: "awaited", from: "team" } as const) : ({ kind: "note", text: NOBODY_ASKED } as const));
+  return { run: ask, runApproved: (input) => run(input, NEVER) };
+}
+
+const NEVER = new AbortController().signal;
 
 /** Returns the tools of an MCP server. There are none after the server has changed one of them. */
 function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, variables: VariableValues): Tool[] {
@@ -94,12 +117,12 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
     parameters: pinned.parameters as Tool["parameters"],
     checksInput: true,
     timeoutMs: server.timeoutSeconds * 1_000 + GRACE_MS,
-    run: async (input) => {
+    ...withApproval(context, server.requiresApproval && !pinned.isReadOnly, async (input) => {
       const key = pinned.isReadOnly ? null : await callKey(context, modelName(server.name, pinned.name), input);
       return runOnce(context, key, () =>
         callPinnedTool(context.op.env, target, { pinned, input, onChange, logFields: logFieldsOf(context) }),
       );
-    },
+    }),
   }));
 }
 

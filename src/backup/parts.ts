@@ -40,6 +40,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.messageFeedback, "conversationId", "messageId", "author"),
   rows(schema.handoffs, "conversationId", "id"),
   rows(schema.answerDrafts, "agentId", "id"),
+  rows(schema.approvals, "conversationId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),
   { ...rows(schema.conversations, "id"), only: schema.EVERY_CONVERSATION },

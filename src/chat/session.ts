@@ -2,6 +2,7 @@ import { DurableObject, RpcTarget } from "cloudflare:workers";
 import type { Operation } from "../platform/db/client.ts";
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
+import type { Decision } from "../conversations/approval-store.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -9,7 +10,7 @@ import { withTimeout } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
-import { isWaiting, type Settlement, suspendedAnswer, type SuspendedTurn, SuspendedTurns } from "./suspended-turns.ts";
+import { type Settlement, suspendedAnswer, type SuspendedTurn, SuspendedTurns, waitsForCaller } from "./suspended-turns.ts";
 import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
@@ -135,7 +136,8 @@ export class ChatSession extends DurableObject<Env> {
   /** Resumes the stream of an unfinished answer; null if this object has no such turn. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
     const suspended = this.suspended.find(answerId);
-    if (suspended && isWaiting(suspended, Date.now())) return readStream(this.env, AnswerStream.of(suspendedAnswer(suspended)), caller);
+    if (suspended && waitsForCaller(suspended, Date.now()))
+      return readStream(this.env, AnswerStream.of(suspendedAnswer(suspended)), caller);
     return this.isUnfinished(answerId) ? readStream(this.env, this.streamOf(answerId), caller) : null;
   }
 
@@ -174,13 +176,30 @@ export class ChatSession extends DurableObject<Env> {
     });
   }
 
-  /** Runs the turns that have waited too long for the results of tools. Each is handed to a human. */
+  /**
+   * Notes the team's decision about a tool call; the first one counts. Once all calls of its turn are decided, the turn goes on.
+   * @returns the decision that counts; undefined if no such call waits.
+   */
+  async decide(answerId: string, approvalId: string, given: Decision): Promise<Decision | undefined> {
+    await this.released;
+    const decided = this.suspended.decide(answerId, approvalId, given);
+    // Nobody waits for the turn. Its alarm is set when the decision is stored.
+    if (decided?.question) this.enqueue(decided.question, { meter: new Meter() }).result.catch(() => undefined);
+    return decided?.decision;
+  }
+
+  /** Runs the turns that have waited too long for the results of tools or for the team. Each is handed to a human. */
   private async endExpired(): Promise<void> {
     const isExpired = ({ question, expiresAtMs }: SuspendedTurn) =>
       Date.now() >= expiresAtMs && !this.turns.isUnfinished(question.answerId);
     const expired = this.suspended.list().filter(isExpired);
     // Each turn logs its own failure.
-    await Promise.allSettled(expired.map(({ question }) => this.enqueue(question, { meter: new Meter() }).result));
+    await Promise.allSettled(
+      expired.map((turn) => {
+        const question = turn.approvals && !turn.isSettled ? this.suspended.expire(turn) : turn.question;
+        return this.enqueue(question, { meter: new Meter() }).result;
+      }),
+    );
   }
 
   /** When a suspended turn or a trace expires, in Unix milliseconds; undefined if there is none. */
@@ -259,12 +278,12 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   private async attempt(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
-    const blocking = this.suspended.list().find((turn) => turn.question.answerId !== question.answerId);
+    const blocking = this.suspended.list().find((turn) => !turn.approvals && turn.question.answerId !== question.answerId);
     if (blocking) {
       // The page of a visitor who writes again has lost the call. The caller of a rescued question was told that it will be answered.
-      const isEnded = !isWaiting(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
+      const isEnded = !waitsForCaller(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
       if (!isEnded) return { outcome: "waits_for_tools" };
-      if (isWaiting(blocking, Date.now())) this.suspended.fail(blocking);
+      if (waitsForCaller(blocking, Date.now())) this.suspended.fail(blocking);
       await this.runAttempt(blocking.question, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });
     }
     return this.runAttempt(question, attempt, caller);
@@ -296,7 +315,8 @@ export class ChatSession extends DurableObject<Env> {
       const running = runner.run(question, meter, { ...attempt, suspended }, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       const isSuspended = result.outcome === "answered" && result.answer.required_action !== null;
-      if (suspended && !isSuspended) this.suspended.delete(question.answerId);
+      // An unsettled turn with approvals waits on, although its visitor has an answer.
+      if (suspended && !isSuspended && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);

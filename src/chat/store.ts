@@ -21,7 +21,7 @@ import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from 
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, transact } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
@@ -277,12 +277,14 @@ function listTurnMessages(db: Database, question: Question) {
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, if a human is needed, the hand-off.
+ * @param also further statements of the batch.
  * @returns the conversation's new status, which is undefined if it was erased, the reason of its open hand-off, and what was written.
  */
 export async function finishTurn(
   db: Database,
   question: Question,
   { handoff, citations, ...given }: Answer & { agentName: string; nowMs: number },
+  also: readonly Statement[] = [],
 ) {
   const { nowMs } = given;
   const answer = { ...given, citations: JSON.stringify(citations), needsHuman: handoff !== null };
@@ -294,6 +296,7 @@ export async function finishTurn(
     first,
     ...rest,
     ...(isWaiting ? handOff(db, question, handoff, nowMs) : []),
+    ...also,
     ...(handoff?.reason === "model_failure" ? refundQuota(db, { ...question, nowMs }) : []),
   ]);
   // Another attempt has stored the answer, or the conversation is erased.

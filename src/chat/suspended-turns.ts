@@ -1,14 +1,18 @@
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
+import type { Decision } from "../conversations/approval-store.ts";
+import type { ToolCall } from "../models/chat-model.ts";
 import type { CalledTool, ToolRound } from "../models/model.ts";
-import { formatUuid, parseUuid } from "../platform/db/ids.ts";
-import { HOUR_MS } from "../platform/time.ts";
+import { formatUuid, newId, parseUuid, shardOf } from "../platform/db/ids.ts";
+import { DAY_MS, HOUR_MS } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 import type { Search } from "./trace.ts";
 import type { ChatAnswer, ToolResult } from "./wire.ts";
 
-/** A turn that waits for the results of tools that its caller runs. It is plain data, which the session stores. */
+/** A turn that waits for its caller's tools, or for the team's approval of tool calls. It is plain data, which the session stores. */
 export interface SuspendedTurn {
   question: Question;
+  /** The calls that the team has to approve; undefined if the turn waits for its caller. */
+  approvals?: RequestedApproval[];
   /** The visitor who asks; null if nobody is named. */
   visitorId: string | null;
   /** The status of the conversation while the turn waits. */
@@ -19,21 +23,73 @@ export interface SuspendedTurn {
   /** The keys of the calls in the journal that the rounds contain. */
   journaled: string[];
   expiresAtMs: number;
-  /** Whether the results are filled in, so that the turn can go on. */
+  /** Whether all results or decisions are there, so that the turn can go on. */
   isSettled: boolean;
+}
+
+/** A call of the last round that the team has to approve. */
+export interface RequestedApproval {
+  id: string;
+  /** The position of the call in the round. */
+  at: number;
+  decision?: Decision;
 }
 
 /** How long a program has for its tools. A visitor's page runs them at once. */
 const LIFETIME_MS = { server: HOUR_MS, browser: 60_000 };
 
-/** Returns when a turn that is suspended now expires, in Unix milliseconds. */
-export function expiryOf({ clientTools }: Question, nowMs: number): number {
-  return nowMs + LIFETIME_MS[clientTools?.runsIn ?? "server"];
+/** How long the team has to decide about a call. */
+const APPROVAL_LIFETIME_MS = DAY_MS;
+
+/** Suspends a turn until its caller has run tools. */
+export function awaitCaller(turn: Omit<SuspendedTurn, "expiresAtMs" | "isSettled">, nowMs: number): SuspendedTurn {
+  return { ...turn, expiresAtMs: nowMs + LIFETIME_MS[turn.question.clientTools?.runsIn ?? "server"], isSettled: false };
 }
 
-/** Whether a turn still waits for results. */
-export function isWaiting({ isSettled, expiresAtMs }: SuspendedTurn, nowMs: number): boolean {
-  return !isSettled && nowMs < expiresAtMs;
+const ASK_AGAIN = "A colleague is asked about another call first. Nothing was done: call this tool again afterwards.";
+
+/**
+ * Suspends a turn until the team has decided about the calls that need an approval. The caller's tools of the same round are not run.
+ * @param newId makes the id of an approval.
+ */
+export function awaitTeam(turn: Omit<SuspendedTurn, "expiresAtMs" | "isSettled">, newId: () => string, nowMs: number): SuspendedTurn {
+  const last = turn.rounds.at(-1)!;
+  const approvals = last.calls.flatMap(({ outcome }, at) => (isFor(outcome, "team") ? [{ id: newId(), at }] : []));
+  const calls = last.calls.map((one) =>
+    isFor(one.outcome, "caller") ? { ...one, outcome: { kind: "note" as const, text: ASK_AGAIN } } : one,
+  );
+  const rounds = [...turn.rounds.slice(0, -1), { ...last, calls }];
+  return { ...turn, rounds, approvals, expiresAtMs: nowMs + APPROVAL_LIFETIME_MS, isSettled: false };
+}
+
+/** Whether a round waits for the team. */
+export function needsTeam({ calls }: ToolRound): boolean {
+  return calls.some(({ outcome }) => isFor(outcome, "team"));
+}
+
+function isFor(outcome: CalledTool["outcome"], from: "caller" | "team"): boolean {
+  return outcome?.kind === "awaited" && outcome.from === from;
+}
+
+/** Whether a turn still waits for its caller. */
+export function waitsForCaller({ approvals, isSettled, expiresAtMs }: SuspendedTurn, nowMs: number): boolean {
+  return !approvals && !isSettled && nowMs < expiresAtMs;
+}
+
+/** Returns the calls of a turn that the team has to approve, with their arguments. */
+export function callsToApprove({
+  rounds,
+  approvals = [],
+}: SuspendedTurn): (RequestedApproval & { tool: string; input: Record<string, unknown> })[] {
+  return approvals.map((approval) => {
+    const { call } = rounds.at(-1)!.calls[approval.at]!;
+    return { ...approval, tool: call.name, input: inputOf(call) };
+  });
+}
+
+/** Returns the arguments of a call, which the model wrote as JSON. */
+function inputOf({ input }: ToolCall): Record<string, unknown> {
+  return input.trim() === "" ? {} : (JSON.parse(input) as Record<string, unknown>);
 }
 
 /** The outcome of sending results to a turn. */
@@ -48,7 +104,7 @@ export type Settlement =
 
 const PREFIX = "suspended:";
 
-/** The suspended turns of a conversation, in the storage of its object. There is at most one, because a turn that waits blocks the next. */
+/** The suspended turns of a conversation, in the storage of its object. At most one waits for its caller, because it blocks the next turn. */
 export class SuspendedTurns {
   constructor(private readonly kv: SyncKvStorage) {}
 
@@ -80,9 +136,9 @@ export class SuspendedTurns {
    */
   settle(answerId: string, results: readonly ToolResult[], runsIn: ClientSurface): Settlement {
     const turn = this.find(answerId);
-    if (turn?.question.clientTools?.runsIn !== runsIn) return { outcome: "not_waiting" };
+    if (!turn || turn.approvals || turn.question.clientTools?.runsIn !== runsIn) return { outcome: "not_waiting" };
     const settled = { outcome: "settled", question: turn.question } as const;
-    if (!isWaiting(turn, Date.now())) return settled;
+    if (!waitsForCaller(turn, Date.now())) return settled;
     const calls = awaitedCalls(turn);
     const positions = results.flatMap(({ tool_call_id: id }, at) => (isCallOf(turn, id) ? [] : [at]));
     if (positions.length > 0) return { outcome: "unknown_calls", positions };
@@ -91,6 +147,37 @@ export class SuspendedTurns {
     if (missing.length > 0) return { outcome: "missing_calls", ids: missing.map(({ id }) => id) };
     this.put(withOutcomes(turn, (call) => outcomeOf(resultOf(call)!)));
     return settled;
+  }
+
+  /**
+   * Notes a decision about a call; the first one counts. Once all calls of the turn are decided, it goes on as another question.
+   * @returns undefined if no such call waits.
+   */
+  decide(answerId: string, approvalId: string, given: Decision): { decision: Decision; question?: Question } | undefined {
+    const turn = this.find(answerId);
+    const approval = turn?.approvals?.find(({ id }) => id === approvalId);
+    if (!turn || !approval || turn.isSettled) return undefined;
+    if (approval.decision) return { decision: approval.decision };
+    approval.decision = given;
+    if (turn.approvals!.every(({ decision }) => decision)) return { decision: given, question: this.goOn(turn) };
+    this.put(turn);
+    return { decision: given };
+  }
+
+  /** Ends the wait of a turn for the team, and returns the question as which it goes on. */
+  expire(turn: SuspendedTurn): Question {
+    const expired: Decision = { status: "expired", arguments: null, reason: null, by: null, atMs: Date.now() };
+    for (const approval of turn.approvals!) approval.decision ??= expired;
+    return this.goOn(turn);
+  }
+
+  /** The answer that follows the decisions is another message than the one that said that a colleague is asked. */
+  private goOn(turn: SuspendedTurn): Question {
+    const nowMs = Date.now();
+    const question = { ...turn.question, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
+    this.delete(turn.question.answerId);
+    this.put({ ...turn, question, isSettled: true });
+    return question;
   }
 
   /** Ends the wait of a turn without results, because the visitor's page does not send them. */
@@ -116,7 +203,7 @@ export function suspendedAnswer(turn: SuspendedTurn): ChatAnswer {
       tool_calls: awaitedCalls(turn).map(({ id, called: { call } }) => ({
         id,
         name: call.name,
-        arguments: call.input.trim() === "" ? {} : (JSON.parse(call.input) as Record<string, unknown>),
+        arguments: inputOf(call),
       })),
     },
   };
@@ -130,7 +217,7 @@ interface AwaitedCall {
 
 function awaitedCalls({ question, rounds }: SuspendedTurn): AwaitedCall[] {
   return rounds.at(-1)!.calls.flatMap((called, at) => {
-    return called.outcome?.kind === "awaited" ? [{ id: callId(question, rounds.length, at), called }] : [];
+    return isFor(called.outcome, "caller") ? [{ id: callId(question, rounds.length, at), called }] : [];
   });
 }
 

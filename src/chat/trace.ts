@@ -143,6 +143,10 @@ function explanationOf({ reason, failure }: NonNullable<Answer["handoff"]>, conf
       return "The question is not one that the agent may answer.";
     case "tool_failure":
       return "A tool failed, so that the model could not answer.";
+    case "approval_required":
+      return "The team has to approve a tool call.";
+    case "approval_expired":
+      return "Nobody on the team decided about a tool call in time.";
     case "model_failure":
       return failure === undefined ? "The service failed to make an answer." : `The model failed: ${failure}.`;
   }

@@ -5,13 +5,23 @@ import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
+import {
+  changeApprovalHandoff,
+  createApproval,
+  decideApproval,
+  type Decision,
+  endApprovalHandoff,
+  setOutcome,
+} from "../conversations/approval-store.ts";
 import { announce } from "../events/live-channel.ts";
-import { wakeDeliveries } from "../events/outbox.ts";
+import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { exportSpans } from "./spans.ts";
 import { smallTalkOf } from "../text/intents.ts";
-import { type HistoryMessage, type Model, TurnSuspendedError } from "../models/model.ts";
+import { type HistoryMessage, type Model, type Tool, type ToolOutcome, type ToolRound, TurnSuspendedError } from "../models/model.ts";
 import { gatheredDb } from "../platform/group-commit.ts";
-import { newOperation, type Operation } from "../platform/db/client.ts";
+import { type Database, newOperation, type Operation } from "../platform/db/client.ts";
+import type { ApprovalOutcome, HandoffReason } from "../platform/db/columns.ts";
+import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Answer, failureAnswer, handOff, makeAnswer } from "./answer.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
@@ -19,7 +29,15 @@ import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { beginTurn, finishTurn, refundQuota, toChatAnswer, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
-import { expiryOf, isWaiting, suspendedAnswer, type SuspendedTurn } from "./suspended-turns.ts";
+import {
+  awaitCaller,
+  awaitTeam,
+  callsToApprove,
+  needsTeam,
+  suspendedAnswer,
+  type SuspendedTurn,
+  waitsForCaller,
+} from "./suspended-turns.ts";
 import { type Search, TraceRecorder } from "./trace.ts";
 import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
@@ -138,7 +156,8 @@ export class TurnRunner {
   private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
     const { question, op, listener, signal, suspended } = attempt;
     const { workspaceId, conversationId, answerId } = question;
-    if (suspended && isWaiting(suspended, Date.now())) {
+    if (suspended?.isSettled && suspended.approvals) await recordDecisions(op, suspended);
+    if (suspended && waitsForCaller(suspended, Date.now())) {
       listener.onStart({ conversationId, messageId: answerId, visitorId: suspended.visitorId });
       return { outcome: "answered", answer: suspendedAnswer(suspended), visitorId: suspended.visitorId };
     }
@@ -186,7 +205,11 @@ export class TurnRunner {
         return toChatAnswer(turn.answered, turn.conversation.status);
       case "keepForHuman":
         // An attempt that was interrupted before a human took over may have counted the question.
-        if (turn.asked?.quotaPeriod) await op.db.batch(refundQuota(op.db, question));
+        if (turn.asked?.quotaPeriod && !attempt.suspended?.approvals) await op.db.batch(refundQuota(op.db, question));
+        // Approved calls are made, although a member of the team has taken over meanwhile.
+        if (attempt.suspended?.approvals) {
+          await this.rounds(attempt, this.agentTools(attempt, turn.agent, verifiedVisitor(question, turn.asked)));
+        }
         return silentAnswer(turn.conversation, question);
       case "handOff":
         return this.storeAnswer(turn, attempt, failureAnswer({ ...turn, question }));
@@ -196,8 +219,13 @@ export class TurnRunner {
   }
 
   private async answerOrSuspend(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch | undefined): Promise<ChatAnswer> {
-    const { question, suspended } = attempt;
-    if (suspended && !suspended.isSettled) return this.storeAnswer(turn, attempt, handOff({ ...turn, question }, "tool_failure", 0));
+    const { suspended } = attempt;
+    if (suspended && !suspended.isSettled) {
+      // The caller has sent no results in time, or an earlier attempt has asked the team and was interrupted.
+      return suspended.approvals ? this.askTeam(turn, attempt, suspended) : this.handOver(turn, attempt, "tool_failure");
+    }
+    if (suspended?.approvals?.some(({ decision }) => decision?.status === "expired"))
+      return this.handOver(turn, attempt, "approval_expired");
     const search = suspended?.search ?? (await this.searchResult(turn, attempt, early!));
     try {
       return await this.storeAnswer(turn, attempt, await this.answer(turn, attempt, search));
@@ -207,20 +235,45 @@ export class TurnRunner {
     }
   }
 
-  private suspend({ asked, conversation }: OpenTurn, attempt: TurnAttempt, made: Pick<SuspendedTurn, "search" | "rounds">): ChatAnswer {
-    const { question, listener, signal } = attempt;
+  private handOver(turn: OpenTurn, attempt: TurnAttempt, reason: HandoffReason): Promise<ChatAnswer> {
+    return this.storeAnswer(turn, attempt, handOff({ ...turn, question: attempt.question }, reason, 0));
+  }
+
+  private async suspend(turn: OpenTurn, attempt: TurnAttempt, made: Pick<SuspendedTurn, "search" | "rounds">): Promise<ChatAnswer> {
+    const { question, listener, op, signal } = attempt;
     signal.throwIfAborted();
-    const suspended: SuspendedTurn = {
-      ...made,
-      question,
-      visitorId: asked?.authorId ?? null,
-      status: conversation.status,
-      journaled: this.journal.keys,
-      expiresAtMs: expiryOf(question, Date.now()),
-      isSettled: false,
-    };
+    const { asked, conversation } = turn;
+    const state = { ...made, question, visitorId: asked?.authorId ?? null, status: conversation.status, journaled: this.journal.keys };
+    const isForTeam = needsTeam(made.rounds.at(-1)!);
+    const suspended = isForTeam ? awaitTeam(state, op.newId, Date.now()) : awaitCaller(state, Date.now());
     listener.onSuspend(suspended);
-    return suspendedAnswer(suspended);
+    return isForTeam ? this.askTeam(turn, attempt, suspended) : suspendedAnswer(suspended);
+  }
+
+  /** Tells the visitor that a colleague is asked, and asks the team to approve the calls. */
+  private askTeam(turn: OpenTurn, attempt: TurnAttempt, { expiresAtMs, ...suspended }: SuspendedTurn): Promise<ChatAnswer> {
+    const { question, op } = attempt;
+    const { agentId, answerId } = question;
+    const requests = callsToApprove({ expiresAtMs, ...suspended }).flatMap(({ id, tool, input }) => {
+      const approval = { id, agentId, messageId: answerId, tool, arguments: input, expiresAt: expiresAtMs };
+      return createApproval(op.db, question, approval, Date.now());
+    });
+    return this.storeAnswer(turn, attempt, handOff({ ...turn, question }, "approval_required", 0), requests);
+  }
+
+  /** Makes the calls that the team has approved, and returns the rounds with their outcomes. Repeating it makes no call again. */
+  private async rounds(attempt: TurnAttempt, tools: readonly Tool[]): Promise<ToolRound[] | undefined> {
+    const { suspended, op, question } = attempt;
+    if (!suspended?.approvals) return suspended?.rounds;
+    const last = suspended.rounds.at(-1)!;
+    const calls = [...last.calls];
+    for (const { id, at, tool: name, input, decision } of callsToApprove(suspended)) {
+      const tool = tools.find((one) => one.name === name);
+      const { called, outcome } = await approvedOutcome(tool, decision!, input);
+      calls[at] = { ...calls[at]!, call: { ...calls[at]!.call, input: JSON.stringify(decision?.arguments ?? input) }, outcome };
+      if (called) await op.db.batch([setOutcome(op.db, question.workspaceId, id, called)]);
+    }
+    return [...suspended.rounds.slice(0, -1), { ...last, calls }];
   }
 
   /** Returns the result of the early search, or of another one if the visitor's previous questions are not those that it assumed. */
@@ -231,7 +284,7 @@ export class TurnRunner {
   }
 
   private async answer(turn: OpenTurn, attempt: TurnAttempt, search: Search): Promise<Answer> {
-    const { question, op, listener, trace, signal, suspended } = attempt;
+    const { question, op, listener, trace, signal } = attempt;
     const { agent, history, topics, asked } = turn;
     this.visitorMessages = [...visitorMessagesIn(history), question.message];
     trace.searched(search);
@@ -240,7 +293,8 @@ export class TurnRunner {
       ...builtInTools({ op, question, visitorId: asked?.authorId ?? null, visitorMessages: this.visitorMessages }),
       ...this.agentTools(attempt, agent, verifiedVisitor(question, asked)),
     ];
-    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds: suspended?.rounds, topics, observer: trace };
+    const rounds = await this.rounds(attempt, tools);
+    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds, topics, observer: trace };
     const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
     signal.throwIfAborted();
     return answer;
@@ -248,18 +302,25 @@ export class TurnRunner {
 
   private agentTools({ question, op, signal, suspended }: TurnAttempt, agent: AgentRow, visitor: VerifiedVisitor | null) {
     const { conversationId, answerId, clientTools } = question;
-    this.journal.open(answerId, suspended?.journaled);
+    this.journal.open(answerId, suspended?.approvals ? [] : suspended?.journaled);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
-    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools }, agent);
+    const asksTeam = question.channel !== "playground";
+    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools, asksTeam }, agent);
   }
 
-  private async storeAnswer({ agent }: OpenTurn, { question, op, listener, trace }: TurnAttempt, answer: Answer): Promise<ChatAnswer> {
+  /** @param requests statements that ask the team to approve tool calls. */
+  private async storeAnswer({ agent }: OpenTurn, attempt: TurnAttempt, answer: Answer, requests: Statement[] = []): Promise<ChatAnswer> {
+    const { question, op, listener, trace, suspended } = attempt;
     const { conversationId, answerId } = question;
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
-    const { status, openReason, written } = await finishTurn(op.db, question, { ...answer, agentName: agent.name, nowMs });
+    const isDecided = suspended?.approvals !== undefined && suspended.isSettled;
+    const also = isDecided ? endApproval(op.db, question, answer.handoff, nowMs) : requests;
+    const { status, openReason, written } = await finishTurn(op.db, question, { ...answer, agentName: agent.name, nowMs }, also);
+    // Nobody waits for an answer that follows a decision of the team.
+    if (isDecided && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
     const of = {
       message_id: answerId,
       conversation_id: conversationId,
@@ -286,6 +347,33 @@ export class TurnRunner {
       required_action: null,
     };
   }
+}
+
+/** Records the decisions of the team, unless the requests that made them have. */
+async function recordDecisions({ env, db }: Operation, { question, approvals = [] }: SuspendedTurn): Promise<void> {
+  const [first, ...rest] = approvals.flatMap(({ id, decision }) => decideApproval(db, question, id, decision!));
+  waitUntil(wakeDeliveries(env, await db.batch([first!, ...rest])));
+}
+
+/** Makes a call if the team has approved it. `called` says what it did. */
+async function approvedOutcome(
+  tool: Tool | undefined,
+  { status, reason, arguments: changed }: Decision,
+  input: Record<string, unknown>,
+): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome }> {
+  if (status === "declined") return { outcome: { kind: "note", text: `A colleague declined this call: ${reason} Nothing was done.` } };
+  if (status === "expired") return { outcome: { kind: "note", text: "No colleague decided about this call in time. Nothing was done." } };
+  const run = tool?.runApproved ?? tool?.run;
+  if (!run) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
+  const outcome = await run(changed ?? input, NEVER);
+  if (outcome.kind === "handed_off") return { called: "unknown", outcome };
+  return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
+}
+
+/** The statements that end the wait for the team with an answer, or with a hand-off for another reason. */
+function endApproval(db: Database, question: Question, handoff: Answer["handoff"], nowMs: number): Statement[] {
+  if (!handoff) return endApprovalHandoff(db, question, nowMs);
+  return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
 }
 
 function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn | Refusal {

@@ -12,7 +12,10 @@ const MAX_INSTRUCTIONS = 1_000;
 const MAX_STEPS = 2_000_000;
 
 /** Returns why an input does not fit the tool, so that the model can correct it; undefined if it fits. */
-export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
+export async function inputProblem(
+  { parameters, checksInput = false }: Pick<Tool, "parameters" | "checksInput">,
+  input: unknown,
+): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (!isShallow(input, MAX_INPUT_DEPTH)) return `The input is nested more than ${MAX_INPUT_DEPTH} deep. Nothing was done.`;
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";

@@ -136,6 +136,8 @@ export interface Tool {
   timeoutMs?: number;
   /** @throws Error if it fails: a human takes over, with the reason `tool_failure`. */
   run(input: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
+  /** Makes a call that the team has approved, where `run` asks for the approval. */
+  runApproved?(input: Record<string, unknown>): Promise<ToolOutcome>;
 }
 
 /** The outcome of a tool call. The model reads everything but notes as quoted data. */
@@ -148,8 +150,8 @@ export type ToolOutcome =
   /** `note` is our own text, and `text` the other side's response, on which no answer may be based. */
   | { kind: "failed"; note: string; text: string }
   | { kind: "handed_off"; reason: HandoffReason }
-  /** The result comes later, and the turn waits for it. */
-  | { kind: "awaited" };
+  /** The result comes later, from the caller who runs the tool or after the team has approved the call. The turn waits for it. */
+  | { kind: "awaited"; from: "caller" | "team" };
 
 /** Turns texts into vectors. The cosine of two vectors tells how near the meanings of their texts are. */
 export interface Embeddings {

@@ -21,6 +21,7 @@ export const WORKSPACE_TABLES = [
   schema.messageFeedback,
   schema.feedbackDays,
   schema.answerDrafts,
+  schema.approvals,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

@@ -38,6 +38,7 @@ const KINDS = [
   "notes",
   "message_feedback",
   "answer_drafts",
+  "approvals",
   "handoffs",
   "leads",
   "events",

@@ -3,6 +3,7 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
+  approvals,
   auditLog,
   conversations,
   deliveries,
@@ -96,6 +97,7 @@ export function eraseConversationRows(
     handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
     message_feedback: eraseFirst(db, messageFeedback, isOfConversation, limit),
     answer_drafts: eraseFirst(db, answerDrafts, isOfConversation, limit),
+    approvals: eraseFirst(db, approvals, isOfConversation, limit),
     email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
     email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
     idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
@@ -131,7 +133,7 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
 }
 
 function hasNoRecords(workspaceId: string): SQL {
-  const none = [messages, notes, messageFeedback, answerDrafts, events, handoffs, emailOutbox, idempotencyRecords].map(
+  const none = [messages, notes, messageFeedback, answerDrafts, approvals, events, handoffs, emailOutbox, idempotencyRecords].map(
     (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
   );
   return sql.join(none, sql` AND `);

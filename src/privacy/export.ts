@@ -1,3 +1,5 @@
+import { listApprovalsOf } from "../conversations/approval-store.ts";
+import { toApproval } from "../conversations/approval-wire.ts";
 import { sessionOf } from "../chat/session.ts";
 import { TRACE_LIFETIME_MS } from "../chat/trace-store.ts";
 import type { Trace } from "../chat/trace-wire.ts";
@@ -54,10 +56,11 @@ async function* exportConversations(op: Operation, person: PersonIdentifier, vis
   );
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
-    const [handoffs, feedback, drafts, messages, notes] = await db.batch([
+    const [handoffs, feedback, drafts, approvals, messages, notes] = await db.batch([
       listHandoffs(db, workspaceId, ids),
       listFeedback(db, workspaceId, ids),
       listDraftsOf(db, workspaceId, ids),
+      listApprovalsOf(db, workspaceId, ids),
       listFirstMessages(db, workspaceId, ids, FIRST_MESSAGES),
       listNotesAfter(db, workspaceId, ids, undefined, MESSAGES_PER_PAGE),
     ]);
@@ -67,6 +70,7 @@ async function* exportConversations(op: Operation, person: PersonIdentifier, vis
     const handoffsOf = Map.groupBy(handoffs, ({ conversationId }) => conversationId);
     const feedbackOf = Map.groupBy(feedback, ({ conversationId }) => conversationId);
     const draftsOf = Map.groupBy(drafts, ({ conversationId }) => conversationId);
+    const approvalsOf = Map.groupBy(approvals, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
     for (const { id, record } of rows) {
       const head = JSON.stringify({
@@ -76,6 +80,7 @@ async function* exportConversations(op: Operation, person: PersonIdentifier, vis
         handoffs: (handoffsOf.get(id) ?? []).map(toHandoff),
         feedback: (feedbackOf.get(id) ?? []).map(toFeedback),
         drafts: (draftsOf.get(id) ?? []).map(toStoredDraft),
+        approvals: (approvalsOf.get(id) ?? []).map(toApproval),
       });
       yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(id) ?? []), notesOf(id), tracesOf(op, record));
     }

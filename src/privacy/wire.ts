@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { traceSchema } from "../chat/trace-wire.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import { conversationSchema, feedbackSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
+import { approvalSchema } from "../conversations/approval-wire.ts";
 import { storedDraftSchema } from "../knowledge/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -91,6 +92,7 @@ export const exportSchema = z
           handoffs: z.array(z.unknown()).meta({ description: "Its hand-offs, oldest first." }),
           feedback: z.array(feedbackSchema).meta({ description: "The ratings of its answers." }),
           drafts: z.array(storedDraftSchema).meta({ description: "The drafts of curated answers that were made from its replies." }),
+          approvals: z.array(approvalSchema).meta({ description: "The tool calls that the team was asked to approve." }),
           messages: z.array(messageSchema).meta({ description: "Its messages, oldest first." }),
           notes: z.array(messageSchema).meta({ description: "The team's notes on it, oldest first." }),
           traces: z.array(traceSchema).meta({ description: "The traces of its answers of the last 30 days, oldest first." }),

@@ -24,6 +24,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/message-routes.ts")).messageRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
+  { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
   {
     at: ["agents/sources", "agents/answers", "agents/search"],

@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import type { approvalSchema } from "../conversations/approval-wire.ts";
 import type { conversationSchema, messageSchema } from "../conversations/wire.ts";
 import { API_VERSION, EVENT_TYPES, type EventType } from "../events/event-types.ts";
 import type { sourceSchema } from "../knowledge/wire.ts";
@@ -87,6 +88,22 @@ const source: z.infer<typeof sourceSchema> = {
   updated_at: UPDATED_AT,
 };
 
+const approval: z.infer<typeof approvalSchema> = {
+  id: idOf("70"),
+  agent_id: AGENT_ID,
+  conversation_id: CONVERSATION_ID,
+  message_id: idOf("b1"),
+  tool: "refund_order",
+  arguments: { order: "4711", amount: 48 },
+  status: "pending",
+  reason: null,
+  decided_by: null,
+  outcome: null,
+  requested_at: CREATED_AT,
+  decided_at: null,
+  expires_at: "2026-02-01T12:00:00.000Z",
+};
+
 type SentEvent = z.infer<typeof eventSchema>;
 
 /** What each event type means, and an example of its `data`. */
@@ -136,6 +153,14 @@ const EVENTS: { [Type in EventType]: { description: string; data: Extract<SentEv
       accepted_at: null,
       resolved_at: null,
     },
+  },
+  "tool_call.approval_requested": {
+    description: "An agent asks your team to approve a tool call. data is the call, which can be approved or declined within a day.",
+    data: approval,
+  },
+  "tool_call.decided": {
+    description: "A tool call was approved or declined, or nobody decided within a day. data is the call, before it is made.",
+    data: { ...approval, status: "approved", decided_by: { id: "grace", name: "Grace Hopper" }, decided_at: UPDATED_AT },
   },
   "lead.created": {
     description: "A visitor left contact details. data is the lead.",

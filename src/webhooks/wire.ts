@@ -1,6 +1,7 @@
 import { DELIVERY_STATUSES, DELIVERY_TRIGGERS } from "../platform/db/columns.ts";
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
+import { approvalSchema } from "../conversations/approval-wire.ts";
 import { conversationSchema, handoffSchema, messageSchema } from "../conversations/wire.ts";
 import { ALL_EVENTS, API_VERSION, EVENT_TYPES, type EventType, TEST_EVENT } from "../events/event-types.ts";
 import { sourceSchema } from "../knowledge/wire.ts";
@@ -125,6 +126,8 @@ const SENT_EVENTS = [
   eventOf("message.ai_replied", messageSchema, "The agent's message.").openapi("MessageAiRepliedEvent"),
   eventOf("message.human_replied", messageSchema, "The team's message.").openapi("MessageHumanRepliedEvent"),
   eventOf("handoff.created", handoffSchema, "The hand-off as it was requested.").openapi("HandoffCreatedEvent"),
+  eventOf("tool_call.approval_requested", approvalSchema, "The call that waits for an approval.").openapi("ToolCallApprovalRequestedEvent"),
+  eventOf("tool_call.decided", approvalSchema, "The call as it was decided.").openapi("ToolCallDecidedEvent"),
   eventOf("lead.created", leadSchema, "The lead as it was left.").openapi("LeadCreatedEvent"),
   eventOf("source.synced", sourceSchema, "The source as it was then.").openapi("SourceSyncedEvent"),
   eventOf("source.failed", sourceSchema, "The source as it was then, with its error.").openapi("SourceFailedEvent"),

@@ -56,6 +56,7 @@ test("a new agent learns a text and answers from it, with its source", async () 
     message_id: expect.stringMatching(UUID),
     status: "ai_handled",
     handoff_reason: null,
+    required_action: null,
   });
   expect(asked.body.confidence).toBeGreaterThan(0.5);
   expect(asked.body.confidence).toBeLessThanOrEqual(1);
@@ -93,6 +94,7 @@ test("a question that nothing answers gets the hand-off message, no citation, an
     message_id: expect.stringMatching(UUID),
     status: "needs_human",
     handoff_reason: "missing_knowledge",
+    required_action: null,
   });
   expect(asked.body.confidence).toBeLessThan(0.5);
   const conversation = (await workspace.call("GET", `/conversations/${asked.body.conversation_id}`)).body;

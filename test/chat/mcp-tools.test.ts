@@ -298,7 +298,7 @@ test("a server that cannot be used is refused with what is wrong", async () => {
   for (const own of ["http://mcp.example.com/", "https://127.0.0.1/mcp", "https://shop.internal/mcp"]) {
     expect((await refusal({ url: own })).detail.loc, own).toEqual(at("url"));
   }
-  expect((await refusal({ type: "grpc", url })).detail.msg).toContain("Use http or mcp as the type");
+  expect((await refusal({ type: "grpc", url })).detail.msg).toContain("Use http, mcp or client as the type");
 });
 
 /** The answers of a server of 2025 whose tool has these parameters. It sends `messages` before its first result. */

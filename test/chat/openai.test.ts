@@ -161,11 +161,9 @@ test("a hand-off is an answer, and the conversation waits for a human", async ()
 test("what the service does not offer is refused by its name, in OpenAI's shape", async () => {
   const { client, agent, workspace } = await createFixture();
   const messages = [asks(QUESTION)];
-  const tools = [{ type: "function", function: { name: "f" } }];
   const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] }];
   for (const [body, param, words] of [
     [{ n: 2 }, "n", "an agent gives one answer"],
-    [{ tools }, "tools", "an agent calls the tools of its own settings"],
     [{ functions: [{ name: "f" }] }, "functions", "an agent calls the tools of its own settings"],
     [{ response_format: { type: "json_object" } }, "response_format", "an agent answers in text"],
     [{ modalities: ["text", "audio"] }, "modalities", "an agent answers in text"],
@@ -173,7 +171,12 @@ test("what the service does not offer is refused by its name, in OpenAI's shape"
     [{ messages: [asks("x".repeat(2_001))] }, "messages.0.content", "at most 2000 characters"],
     [{ messages: [asks("")] }, "messages.0.content", "at least 1 character"],
     [{ messages: [...messages, { role: "assistant", content: "Well" }] }, "messages.1.role", "End with a message of the user"],
-    [{ messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }, "messages.0.role", "'user', 'assistant', 'system' or 'developer'"],
+    [
+      { messages: [{ role: "function", content: "x", name: "f" }] },
+      "messages.0.role",
+      "'user', 'assistant', 'system', 'developer' or 'tool'",
+    ],
+    [{ messages: [{ role: "tool", content: "x", tool_call_id: "1" }] }, "messages", "each with the tool_call_id that the answer has"],
     [{ messages: [] }, "messages", "at least 1 item"],
     [{ model: "GPT 5" }, "model", "id or slug of an agent"],
     [{ metadata: { conversation_id: "x" } }, "metadata.conversation_id", "valid UUID"],

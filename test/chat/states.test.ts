@@ -173,6 +173,7 @@ for (const status of ["needs_human", "human_active"]) {
       message_id: null,
       status,
       handoff_reason: null,
+      required_action: null,
     });
     const after = await conversationOf(workspace, conversation);
     expect(after).toMatchObject({

@@ -107,6 +107,8 @@ async function useConversations(client: Client, agent_id: string) {
   expect((await client.getTrace({ conversation_id, message_id: message_id! })).message_id).toBe(message_id);
   const again = await Array.fromAsync(client.resumeAnswer({ conversation_id, message_id: message_id! }));
   expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
+  const results = [{ tool_call_id: "call_1", content: "It is done." }];
+  expect(await client.sendToolResults({ conversation_id, message_id: message_id!, body: { results } })).toMatchObject({ message_id });
   const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });
   expect((await client.listFeedback({ agent_id, rating: "down" })).data).toEqual([rating]);
   const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));

@@ -35,6 +35,8 @@ export const HANDOFF_REASONS = [
   "unsupported_request",
   "tool_failure",
   "model_failure",
+  "approval_required",
+  "approval_expired",
 ] as const;
 export type HandoffReason = (typeof HANDOFF_REASONS)[number];
 /** The reasons that say that the agent could not answer the question. */
@@ -44,6 +46,14 @@ export const UNANSWERED_REASONS: readonly HandoffReason[] = ["missing_knowledge"
 export const RATINGS = ["up", "down"] as const;
 
 export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
+
+/** The statuses of a tool call that needs the approval of the team. */
+export const APPROVAL_STATUSES = ["pending", "approved", "declined", "expired"] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+/** What an approved call did; `unknown` if it may have taken effect. */
+export const APPROVAL_OUTCOMES = ["answered", "failed", "unknown"] as const;
+export type ApprovalOutcome = (typeof APPROVAL_OUTCOMES)[number];
 
 /** The statuses of a draft of a curated answer. */
 export const DRAFT_STATUSES = ["pending", "accepted", "dismissed"] as const;
@@ -112,6 +122,8 @@ interface StoredTarget {
   /** The variables that the encrypted values use, by header. */
   headerVariables: Record<string, string[]>;
   requiresVerifiedVisitor: boolean;
+  /** Whether a member of the team approves each call that may change something. Tools that were saved before version 1.1 lack it. */
+  requiresApproval?: boolean;
   timeoutSeconds: number;
 }
 

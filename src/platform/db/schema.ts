@@ -1,6 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, type SQLiteColumn, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import {
+  APPROVAL_OUTCOMES,
+  APPROVAL_STATUSES,
   AGENT_STATUSES,
   type Appearance,
   AUTHOR_TYPES,
@@ -670,6 +672,34 @@ export const notes = sqliteTable(
     createdAt: createdAt(),
   },
   (t) => [index("notes_conversation").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
+);
+
+/** The tool calls that need the approval of the team. */
+export const approvals = sqliteTable(
+  "approvals",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    conversationId: text("conversation_id").notNull(),
+    /** The agent's message that told the visitor that a colleague is asked. */
+    messageId: text("message_id").notNull(),
+    tool: text("tool").notNull(),
+    arguments: json<Record<string, unknown>>("arguments", "{}"),
+    status: text("status", { enum: APPROVAL_STATUSES }).notNull(),
+    reason: text("reason"),
+    decidedById: text("decided_by_id"),
+    decidedByName: text("decided_by_name"),
+    outcome: text("outcome", { enum: APPROVAL_OUTCOMES }),
+    requestedAt: integer("requested_at").notNull(),
+    decidedAt: integer("decided_at"),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (t) => [
+    index("approvals_conversation").on(t.workspaceId, t.conversationId, t.id),
+    index("approvals_status").on(t.workspaceId, t.status, t.id),
+    index("approvals_workspace").on(t.workspaceId, t.id),
+  ],
 );
 
 /** Ratings of answers: at most one by each author for each message. */

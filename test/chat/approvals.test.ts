@@ -1,0 +1,210 @@
+import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
+import { expect, test, vi } from "vitest";
+import { createWorkspace, listen, query } from "../harness.ts";
+import { behaveAt, newHost, receivedBy } from "../outbound.ts";
+import type { Script } from "../stand-ins/openai.ts";
+import { createScriptedAgent } from "./scripted-agent.ts";
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+const refund = (host: string, more: Record<string, unknown> = {}) => ({
+  name: "refund",
+  description: "Pays money back.",
+  parameters: {
+    type: "object",
+    properties: { order: { type: "string" }, amount: { type: "number", maximum: 100 } },
+    required: ["order", "amount"],
+  },
+  method: "POST",
+  url: `https://${host}/refunds/{order}`,
+  requires_verified_visitor: false,
+  requires_approval: true,
+  ...more,
+});
+const asks = (...calls: object[]): Script => ({ toolCalls: calls.map((input) => ({ name: "refund", arguments: input })) });
+const REFUND = asks({ order: "A1", amount: 48 });
+const PAID: Script = { text: ["@sources t1\nYour refund of 48 euros is on its way."] };
+const SORRY: Script = { text: ["@smalltalk\nI am sorry, that is not possible."] };
+
+/** An agent whose refunds need an approval, and the first approval that its answer asked for. */
+async function createFixture(scripts: [Script, ...Script[]] = [REFUND, PAID], tool: Record<string, unknown> = {}) {
+  const host = newHost();
+  await behaveAt(host, { headers: JSON_TYPE, body: '{"refund": "48 euros", "state": "on its way"}' });
+  const fixture = await createScriptedAgent({ tools: [refund(host, tool)] }, scripts);
+  const { workspace, ask } = fixture;
+  const { body: told } = await ask({ message: "Please refund my order A1.", user: { id: "ann" } });
+  const list = async (filter = "") => (await workspace.call("GET", `/approvals${filter}`)).body;
+  const id: string = (await list()).data[0]?.id;
+  const decide = (action: "approve" | "decline", body: Record<string, unknown> = {}, approvalId = id) =>
+    workspace.call("POST", `/approvals/${approvalId}/${action}`, body);
+  const conversation = async () => (await workspace.call("GET", `/conversations/${told.conversation_id}`)).body;
+  /** Waits until the agent has written another message. */
+  const answered = async (count = 3) => {
+    await vi.waitFor(async () => expect((await conversation()).messages).toHaveLength(count), { timeout: 10_000 });
+    return conversation();
+  };
+  return { ...fixture, host, told, list, id, decide, conversation, answered, paid: async () => (await receivedBy(host)).length };
+}
+
+test("the visitor is told that a colleague is asked, and nothing is called before the approval", async () => {
+  const { told, list, conversation, paid } = await createFixture();
+  expect(told).toMatchObject({
+    answer: "A colleague takes over.",
+    needs_human: true,
+    status: "needs_human",
+    handoff_reason: "approval_required",
+  });
+  expect(await list("?status=pending")).toMatchObject({
+    total: 1,
+    data: [
+      {
+        conversation_id: told.conversation_id,
+        message_id: told.message_id,
+        tool: "refund",
+        arguments: { order: "A1", amount: 48 },
+        status: "pending",
+        decided_by: null,
+        outcome: null,
+      },
+    ],
+  });
+  expect(await conversation()).toMatchObject({ status: "needs_human", handoff: { reason: "approval_required", status: "pending" } });
+  expect(await paid()).toBe(0);
+});
+
+test("an approved call is made once, and the agent answers with its result", async () => {
+  const { decide, answered, paid, list, workspace, requests } = await createFixture();
+  const grace = { id: "grace", name: "Grace Hopper" };
+  const { status, body } = await decide("approve", { author: grace });
+  expect([status, body]).toMatchObject([200, { status: "approved", decided_by: grace, decided_at: expect.any(String) }]);
+  const conversation = await answered();
+  expect(conversation).toMatchObject({ status: "ai_handled", handoff: { status: "resolved" }, unread_count: 0 });
+  expect(conversation.messages.at(-1)).toMatchObject({ role: "assistant", content: "Your refund of 48 euros is on its way." });
+  expect(await paid()).toBe(1);
+  expect((await list()).data).toMatchObject([{ status: "approved", outcome: "answered" }]);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
+  expect(await requests()).toHaveLength(2);
+  expect((await decide("approve", { author: grace })).status).toBe(200);
+  const other = await decide("decline", { reason: "Too late." });
+  expect([other.status, other.body.error.code]).toEqual([409, "conflict"]);
+  expect(await paid()).toBe(1);
+});
+
+test("a member may change the arguments within the tool's schema", async () => {
+  const { decide, answered, host, requests } = await createFixture();
+  const wrong = await decide("approve", { arguments: { order: "A1", amount: 500 } });
+  expect([wrong.status, wrong.body.detail]).toMatchObject([422, [{ loc: ["body", "arguments"], msg: expect.stringContaining("maximum") }]]);
+  expect((await decide("approve", { arguments: { order: "A1", amount: 30 } })).body.arguments).toEqual({ order: "A1", amount: 30 });
+  await answered();
+  const sent = (await receivedBy(host)).map(({ body }) => JSON.parse(new TextDecoder().decode(body)) as object);
+  expect(sent).toEqual([{ amount: 30 }]);
+  expect(JSON.stringify((await requests())[1]!.messages)).toContain('\\"amount\\":30');
+});
+
+test("the model reads why a call was declined", async () => {
+  const { decide, answered, paid, requests } = await createFixture([REFUND, SORRY]);
+  expect((await decide("decline", {})).status).toBe(422);
+  const { body } = await decide("decline", { reason: "The order is too old." });
+  expect(body).toMatchObject({ status: "declined", reason: "The order is too old.", decided_by: { id: null, name: "All" } });
+  expect((await answered()).messages.at(-1).content).toBe("I am sorry, that is not possible.");
+  expect((await requests())[1]!.messages.at(-1)!.content).toContain("The order is too old.");
+  expect(await paid()).toBe(0);
+});
+
+test("the turn goes on once all calls of its round are decided", async () => {
+  const { list, decide, answered, paid, conversation } = await createFixture([
+    asks({ order: "A1", amount: 48 }, { order: "B2", amount: 7 }),
+    PAID,
+  ]);
+  const [second, first] = (await list("?status=pending")).data;
+  await decide("decline", { reason: "Not this one." }, second.id);
+  expect((await conversation()).messages).toHaveLength(2);
+  await decide("approve", {}, first.id);
+  expect(await answered()).toMatchObject({ status: "ai_handled" });
+  expect(await paid()).toBe(1);
+});
+
+test("a call on which nobody decides expires, and a human takes over", async () => {
+  const { told, session, answered, list, decide, paid } = await createFixture();
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  await runDurableObjectAlarm(session(told.conversation_id));
+  clock.mockRestore();
+  const conversation = await answered();
+  expect(conversation).toMatchObject({ status: "needs_human", handoff: { reason: "approval_expired", status: "pending" } });
+  expect((await list()).data).toMatchObject([{ status: "expired", decided_by: null }]);
+  expect((await decide("approve")).status).toBe(409);
+  expect(await paid()).toBe(0);
+});
+
+test("a decision survives that the service is killed", async () => {
+  const { decide, answered, paid, told, session } = await createFixture();
+  await abortAllDurableObjects();
+  await decide("approve");
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(session(told.conversation_id));
+  expect((await answered()).messages.at(-1).role).toBe("assistant");
+  expect(await paid()).toBeLessThanOrEqual(1);
+});
+
+test("a member who takes the conversation over gets the call's outcome, and the agent stays silent", async () => {
+  const { decide, told, workspace, paid, list, conversation } = await createFixture();
+  await workspace.call("POST", `/conversations/${told.conversation_id}/messages`, { content: "I look into it." });
+  await decide("approve");
+  await vi.waitFor(async () => expect((await list()).data).toMatchObject([{ outcome: "answered" }]), { timeout: 10_000 });
+  expect(await paid()).toBe(1);
+  expect(await conversation()).toMatchObject({ status: "human_active", message_count: 3 });
+});
+
+test("while a call waits, the agent answers other questions of the visitor", async () => {
+  const thanks: Script = { text: ["@smalltalk\nYou are welcome."] };
+  const { ask, told, decide, answered } = await createFixture([REFUND, thanks, PAID]);
+  const { body } = await ask({ message: "Thanks!", conversation_id: told.conversation_id });
+  expect(body).toMatchObject({ answer: "You are welcome.", status: "needs_human" });
+  await decide("approve");
+  expect((await answered(5)).messages.at(-1).content).toBe("Your refund of 48 euros is on its way.");
+});
+
+test("receivers of events are told of the request and the decision", async () => {
+  const host = newHost();
+  const { workspace, ask } = await createScriptedAgent({ tools: [refund(host)] }, [REFUND, SORRY]);
+  await listen(workspace, ["tool_call.approval_requested", "tool_call.decided"]);
+  await ask({ message: "Please refund my order A1." });
+  const { data } = (await workspace.call("GET", "/approvals")).body;
+  const { body: declined } = await workspace.call("POST", `/approvals/${data[0].id}/decline`, { reason: "No." });
+  const events = await query<{ payload: string }>(
+    workspace.id,
+    "SELECT payload FROM events WHERE workspace_id = ? ORDER BY sequence",
+    workspace.id,
+  );
+  expect(events.map(({ payload }) => JSON.parse(payload))).toMatchObject([
+    { type: "tool_call.approval_requested", data: data[0] },
+    { type: "tool_call.decided", data: declined },
+  ]);
+});
+
+test("in the playground nobody is asked, and nothing is called", async () => {
+  const host = newHost();
+  const { ask, requests, workspace } = await createScriptedAgent({ tools: [refund(host)] }, [REFUND, SORRY]);
+  const { body } = await ask({ message: "Please refund my order A1.", channel: "playground" });
+  expect(body.answer).toBe("I am sorry, that is not possible.");
+  expect((await requests())[1]!.messages.at(-1)!.content).toContain("nobody can be asked here");
+  expect((await workspace.call("GET", "/approvals")).body.total).toBe(0);
+});
+
+test("approvals of another workspace are not found, and an erasure removes them", async () => {
+  const { id, workspace, told, list, decide, paid } = await createFixture();
+  const stranger = await createWorkspace();
+  expect((await stranger.call("POST", `/approvals/${id}/approve`, {})).status).toBe(404);
+  expect((await stranger.call("GET", "/approvals")).body.total).toBe(0);
+  expect((await workspace.call("DELETE", "/privacy/visitors?external_id=ann")).body.deleted.approvals).toBe(1);
+  expect((await decide("approve")).status).toBe(404);
+  expect(await list(`?conversation_id=${told.conversation_id}`)).toMatchObject({ total: 0, data: [] });
+  expect(await paid()).toBe(0);
+});
+
+test("an approval of a conversation that was resolved meanwhile is still carried out", async () => {
+  const { decide, told, workspace, paid, answered } = await createFixture();
+  await workspace.call("PATCH", `/conversations/${told.conversation_id}`, { status: "resolved" });
+  expect((await decide("approve")).status).toBe(200);
+  expect(await answered()).toMatchObject({ status: "resolved" });
+  expect(await paid()).toBe(1);
+});
