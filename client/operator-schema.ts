@@ -394,6 +394,8 @@ export interface Schemas {
     body: Record<string, unknown>;
     /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
+    /** Whether a member of the team approves each call that may change something. */
+    requires_approval: boolean;
     /** How long a response may take. */
     timeout_seconds: number;
   };
@@ -410,6 +412,8 @@ export interface Schemas {
     allowed_tools: string[] | null;
     /** Whether the model gets them only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
+    /** Whether a member of the team approves each call that may change something. */
+    requires_approval: boolean;
     /** How long a call may take. */
     timeout_seconds: number;
     /** The tools of the server, as they were when the server was saved. */
@@ -507,6 +511,8 @@ export interface Schemas {
       body?: Record<string, unknown> | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
@@ -522,6 +528,8 @@ export interface Schemas {
       allowed_tools?: string[] | null | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
       /** Read only. */
@@ -642,6 +650,8 @@ export interface Schemas {
       body?: Record<string, unknown> | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
@@ -657,6 +667,8 @@ export interface Schemas {
       allowed_tools?: string[] | null | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
       /** Read only. */

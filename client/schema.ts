@@ -30,7 +30,7 @@ export interface Schemas {
     /** The conversation. */
     conversation_id: string;
     /** Why a human is needed. */
-    reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired";
     /** The visitor's request in a sentence. */
     summary: string | null;
     /** The message that caused the hand-off. */
@@ -314,6 +314,8 @@ export interface Schemas {
     body: Record<string, unknown>;
     /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
+    /** Whether a member of the team approves each call that may change something. */
+    requires_approval: boolean;
     /** How long a response may take. */
     timeout_seconds: number;
   };
@@ -330,6 +332,8 @@ export interface Schemas {
     allowed_tools: string[] | null;
     /** Whether the model gets them only when an API key or a signed identity confirms who the visitor is. */
     requires_verified_visitor: boolean;
+    /** Whether a member of the team approves each call that may change something. */
+    requires_approval: boolean;
     /** How long a call may take. */
     timeout_seconds: number;
     /** The tools of the server, as they were when the server was saved. */
@@ -502,6 +506,8 @@ export interface Schemas {
       body?: Record<string, unknown> | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
@@ -517,6 +523,8 @@ export interface Schemas {
       allowed_tools?: string[] | null | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
       /** Read only. */
@@ -625,6 +633,8 @@ export interface Schemas {
       body?: Record<string, unknown> | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
     } | {
@@ -640,6 +650,8 @@ export interface Schemas {
       allowed_tools?: string[] | null | undefined;
       /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
       requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
       /** Read only. */
@@ -787,7 +799,7 @@ export interface Schemas {
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
-    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired" | null;
     /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
     required_action: Schemas["RequiredAction"] | null;
   };
@@ -898,7 +910,7 @@ export interface Schemas {
     /** Whether the question was answered or handed to a human. */
     outcome: "answered" | "handed_off";
     /** The reason of the answer (a curated answer matched, or the confidence reached the threshold) or of the hand-off. */
-    reason: "curated_answer" | "confident" | "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    reason: "curated_answer" | "confident" | "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired";
     /** The reason as a sentence. */
     explanation: string;
     /** How likely the answer is right, from 0 to 1. */
@@ -1006,7 +1018,7 @@ export interface Schemas {
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
-    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired" | null;
     /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
     required_action: Schemas["RequiredAction"] | null;
     /** The completion's identifier. */
@@ -1342,6 +1354,76 @@ export interface Schemas {
     /** Whether the reply resolves the conversation. */
     resolve?: boolean | undefined;
     /** The member of the team who writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** The member's name. */
+      name: string;
+    } | null | undefined;
+  };
+  ApprovalPage: Schemas["ApprovalPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  Approval: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The agent's message that told the visitor that a colleague is asked. */
+    message_id: string;
+    /** The name of the tool. */
+    tool: string;
+    /** The arguments of the call, as the model wrote them or as they were approved. */
+    arguments: Record<string, unknown>;
+    /** `expired` if nobody decided within a day. */
+    status: "pending" | "approved" | "declined" | "expired";
+    /** Why it was declined; null otherwise. */
+    reason: string | null;
+    /** Who decided; null before the decision, and if the call has expired. */
+    decided_by: {
+      /** Your id of the member; null for an API key. */
+      id: string | null;
+      /** The name of the member or of the API key. */
+      name: string;
+    } | null;
+    /** What the approved call did: `unknown` if it may have taken effect. null until it is made. */
+    outcome: "answered" | "failed" | "unknown" | null;
+    requested_at: string;
+    /** When it was decided, or expired. */
+    decided_at: string | null;
+    /** The time until which it can be decided. */
+    expires_at: string;
+  };
+  ApprovalPageBase: {
+    /** The records of this page. */
+    data: Schemas["Approval"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  ApproveIn: {
+    /** Replaces the arguments. They must fit the tool's parameters. */
+    arguments?: Record<string, unknown> | null | undefined;
+    /** The member of the team who decides. By default the API key. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** The member's name. */
+      name: string;
+    } | null | undefined;
+  };
+  DeclineIn: {
+    /** Why the call is not made. The model reads it. */
+    reason: string;
+    /** The member of the team who decides. By default the API key. */
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
@@ -1852,6 +1934,10 @@ export interface Schemas {
       tool_failure: number;
       /** The number with model_failure. */
       model_failure: number;
+      /** The number with approval_required. */
+      approval_required: number;
+      /** The number with approval_expired. */
+      approval_expired: number;
     };
     /** Conversations that started, by channel. Those in the `playground` do not count. */
     by_channel: {
@@ -2031,6 +2117,8 @@ export interface Schemas {
       feedback: Schemas["Feedback"][];
       /** The drafts of curated answers that were made from its replies. */
       drafts: Schemas["StoredDraft"][];
+      /** The tool calls that the team was asked to approve. */
+      approvals: Schemas["Approval"][];
       /** Its messages, oldest first. */
       messages: Schemas["Message"][];
       /** The team's notes on it, oldest first. */
@@ -2091,12 +2179,12 @@ export interface Schemas {
   };
   WebhookEventType: {
     /** The type, as endpoints subscribe to it. */
-    type: "conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed";
+    type: "conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "tool_call.approval_requested" | "tool_call.decided" | "lead.created" | "source.synced" | "source.failed";
     /** What happened, and what data is. */
     description: string;
     example: Schemas["WebhookEvent"];
   };
-  WebhookEvent: Schemas["ConversationCreatedEvent"] | Schemas["ConversationResolvedEvent"] | Schemas["MessageAiRepliedEvent"] | Schemas["MessageHumanRepliedEvent"] | Schemas["HandoffCreatedEvent"] | Schemas["LeadCreatedEvent"] | Schemas["SourceSyncedEvent"] | Schemas["SourceFailedEvent"] | Schemas["WebhookTestEvent"];
+  WebhookEvent: Schemas["ConversationCreatedEvent"] | Schemas["ConversationResolvedEvent"] | Schemas["MessageAiRepliedEvent"] | Schemas["MessageHumanRepliedEvent"] | Schemas["HandoffCreatedEvent"] | Schemas["ToolCallApprovalRequestedEvent"] | Schemas["ToolCallDecidedEvent"] | Schemas["LeadCreatedEvent"] | Schemas["SourceSyncedEvent"] | Schemas["SourceFailedEvent"] | Schemas["WebhookTestEvent"];
   ConversationCreatedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
@@ -2178,6 +2266,40 @@ export interface Schemas {
     workspace_id: string;
     /** The hand-off as it was requested. */
     data: Schemas["Handoff"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  ToolCallApprovalRequestedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** The type of the event, which determines the type of data. */
+    type: "tool_call.approval_requested";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The call that waits for an approval. */
+    data: Schemas["Approval"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  ToolCallDecidedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** The type of the event, which determines the type of data. */
+    type: "tool_call.decided";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The call as it was decided. */
+    data: Schemas["Approval"] & {
       /** Present when texts were cut to keep the event under 64 KB. */
       truncated?: true | undefined;
     };
@@ -2274,7 +2396,7 @@ export interface Schemas {
     /** HTTPS on a public host. */
     url: string;
     /** The types to receive, or the single value * for all types, including those of later versions. */
-    events: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[];
+    events: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "tool_call.approval_requested" | "tool_call.decided" | "lead.created" | "source.synced" | "source.failed" | "*")[];
     /** A note for your team about the purpose of the endpoint. */
     description?: string | null | undefined;
     /** Whether events are sent to it. */
@@ -2285,7 +2407,7 @@ export interface Schemas {
     /** HTTPS on a public host. */
     url?: string | null | undefined;
     /** The types to receive, or the single value * for all types, including those of later versions. */
-    events?: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[] | null | undefined;
+    events?: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "tool_call.approval_requested" | "tool_call.decided" | "lead.created" | "source.synced" | "source.failed" | "*")[] | null | undefined;
     /** Null clears it. */
     description?: string | null | undefined;
     /** true also resets the failure streak; false fails the pending deliveries. */
@@ -2627,6 +2749,38 @@ export interface Operations {
       body: Schemas["ReplyIn"];
     };
     answer: Schemas["Reply"];
+  };
+  /** List tool calls that need an approval. A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. Scope: `conversations:read`. */
+  listApprovals: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
+      cursor?: string | undefined;
+      /** Only calls with this status. */
+      status?: "pending" | "approved" | "declined" | "expired" | undefined;
+      /** Only calls of this conversation. */
+      conversation_id?: string | undefined;
+    };
+    answer: Schemas["ApprovalPage"];
+  };
+  /** Approve a tool call. The call is made once, and the agent answers the visitor with its result. Approving it again changes nothing. Scope: `conversations:write`. */
+  approveToolCall: {
+    input: {
+      approval_id: string;
+      body: Schemas["ApproveIn"];
+    };
+    answer: Schemas["Approval"];
+  };
+  /** Decline a tool call. Nothing is called. The agent reads the reason, and answers the visitor. Scope: `conversations:write`. */
+  declineToolCall: {
+    input: {
+      approval_id: string;
+      body: Schemas["DeclineIn"];
+    };
+    answer: Schemas["Approval"];
   };
   /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
@@ -3084,6 +3238,9 @@ export const ROUTES = {
   listFeedback: ["GET", "/api/v1/feedback"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
+  listApprovals: ["GET", "/api/v1/approvals"],
+  approveToolCall: ["POST", "/api/v1/approvals/{approval_id}/approve"],
+  declineToolCall: ["POST", "/api/v1/approvals/{approval_id}/decline"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

@@ -16,7 +16,7 @@ export interface Schemas {
     /** The conversation. */
     conversation_id: string;
     /** Why a human is needed. */
-    reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired";
     /** The visitor's request in a sentence. */
     summary: string | null;
     /** The message that caused the hand-off. */
@@ -172,7 +172,7 @@ export interface Schemas {
     /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null if no human is needed, or if the team took the conversation itself. */
-    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired" | null;
     /** Calls of client tools, for whose results the answer waits: run them, and send the results. null in all other cases. */
     required_action: Schemas["RequiredAction"] | null;
   };

@@ -136,6 +136,8 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /widget/v1/conversations/:conversation_id/messages/:message_id/tool-results": elsewhere(
     "it finishes an answer, whose question is counted",
   ),
+  "POST /api/v1/approvals/:approval_id/approve": elsewhere("it decides about a call of an answer, whose question is counted"),
+  "POST /api/v1/approvals/:approval_id/decline": elsewhere("it decides about a call of an answer, whose question is counted"),
   "POST /api/v1/openai/chat/completions": upTo("messages", 3, ({ call, agentId }) =>
     call("POST", "/openai/chat/completions", { model: agentId, messages: [{ role: "user", content: "Hello" }] }),
   ),
@@ -323,7 +325,7 @@ test("each tool of /mcp that writes calls operations of the table", async () => 
     if (annotations.readOnlyHint) continue;
     const called: string[] = [];
     const api = async ({ method, path }: { method: string; path: unknown[] }) => void called.push(`${method} /api/v1/${path.join("/")}`);
-    await run(api as never, { agent_id: "ID", conversation_id: "ID", source_id: "ID" });
+    await run(api as never, { agent_id: "ID", conversation_id: "ID", source_id: "ID", approval_id: "ID", decision: "approve" });
     const known = Object.keys(WRITES).map((row) => row.replaceAll(/:\w+/g, "ID"));
     expect(called.length, name).toBeGreaterThan(0);
     for (const call of called) expect(known, name).toContain(call);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { addAnswer, listAnswers, removeAnswers } from "./answers.ts";
+import { approve, decline, listApprovals } from "./approvals.ts";
 import { ask, chat } from "./ask.ts";
 import { type Command, runCommand } from "./command.ts";
 import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
@@ -24,6 +25,9 @@ const COMMANDS: readonly Command[] = [
   listConversations,
   showConversation,
   replyToConversation,
+  listApprovals,
+  approve,
+  decline,
   listLeads,
   runEvaluation,
   listenToEvents,

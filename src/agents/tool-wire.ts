@@ -70,12 +70,9 @@ const body = z
 const requiresVerifiedVisitor = z.boolean().optional();
 const REQUIRES_VERIFIED_VISITOR = "Whether the model gets it only when an API key or a signed identity confirms who the visitor is.";
 
-const requiresApproval = z
-  .boolean()
-  .default(false)
-  .meta({
-    description: "Whether a member of the team approves each call before it is made. A server's tools that only read need no approval.",
-  });
+const requiresApproval = z.boolean().default(false).meta({
+  description: "Whether a member of the team approves each call before it is made. A server's tools that only read need no approval.",
+});
 
 const timeoutSeconds = z
   .int()

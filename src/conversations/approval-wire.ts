@@ -15,18 +15,19 @@ export const approvalSchema = z
     conversation_id: uuid(),
     message_id: uuid().meta({ description: "The agent's message that told the visitor that a colleague is asked." }),
     tool: z.string().meta({ description: "The name of the tool.", example: "refund_order" }),
-    arguments: z
-      .record(z.string(), z.unknown())
-      .meta({
-        description: "The arguments of the call, as the model wrote them or as they were approved.",
-        example: { order: "4711", amount: 48 },
-      }),
+    arguments: z.record(z.string(), z.unknown()).meta({
+      description: "The arguments of the call, as the model wrote them or as they were approved.",
+      example: { order: "4711", amount: 48 },
+    }),
     status: z.enum(APPROVAL_STATUSES).meta({ description: "`expired` if nobody decided within a day.", example: "pending" }),
     reason: z.string().nullable().meta({ description: "Why it was declined; null otherwise." }),
-    decided_by: memberSchema
-      .extend({ id: z.string().nullable().meta({ description: "Your id of the member; null if it is not known." }) })
+    decided_by: z
+      .object({
+        id: z.string().nullable().meta({ description: "Your id of the member; null for an API key.", example: "grace" }),
+        name: z.string().meta({ description: "The name of the member or of the API key.", example: "Grace Hopper" }),
+      })
       .nullable()
-      .meta({ description: "The member of the team who decided, or the name of the API key." }),
+      .meta({ description: "Who decided; null before the decision, and if the call has expired." }),
     outcome: z.enum(APPROVAL_OUTCOMES).nullable().meta({
       description: "What the approved call did: `unknown` if it may have taken effect. null until it is made.",
     }),

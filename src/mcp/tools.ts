@@ -98,6 +98,24 @@ export const tools: Record<ToolName, Tool> = {
     annotations: { ...SETS, destructiveHint: true, openWorldHint: false },
     run: (api, { conversation_id, ...body }) => api({ method: "PATCH", path: ["conversations", conversation_id], body }),
   },
+  list_approvals: {
+    title: "List tool calls to approve",
+    description: "Lists the calls that a support agent may make only with the approval of a person, newest first, with their arguments.",
+    scope: "conversations:read",
+    annotations: READS,
+    run: (api, query) => api({ method: "GET", path: ["approvals"], query: { ...query, limit: PAGE_SIZE } }),
+  },
+  decide_approval: {
+    title: "Approve or decline a tool call",
+    description:
+      "Approves a call, perhaps with other arguments, or declines it with a reason. An approved call is made immediately and cannot be undone: show it to a person first.",
+    scope: "conversations:write",
+    annotations: { ...SETS, destructiveHint: true, openWorldHint: true },
+    run: (api, { approval_id, decision, reason, arguments: changed, author }) => {
+      const body = decision === "decline" ? { reason, author } : { arguments: changed, author };
+      return api({ method: "POST", path: ["approvals", approval_id, decision], body });
+    },
+  },
   list_leads: {
     title: "List leads",
     description: "Lists the contact details that visitors left, newest first, or finds them by a part of name, email or phone.",

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { agentSchema } from "../agents/wire.ts";
 import { overviewSchema } from "../analytics/wire.ts";
 import { chatAnswerSchema, chatFields } from "../chat/wire.ts";
+import { approvalQuery, approvalSchema, approveInSchema, declineInSchema } from "../conversations/approval-wire.ts";
 import {
   conversationQuery,
   conversationSchema,
@@ -56,6 +57,14 @@ export const inputs = {
   get_conversation: z.object({ conversation_id: conversationId(), cursor: cursor() }),
   reply_to_conversation: replyInSchema.extend({ conversation_id: conversationId(), idempotency_key: idempotencyKey() }),
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
+  list_approvals: z.object(approvalQuery.shape).pick({ status: true, conversation_id: true }).extend({ cursor: cursor() }),
+  decide_approval: z.object({
+    approval_id: uuid().meta({ description: "The call, by the id of list_approvals." }),
+    decision: z.enum(["approve", "decline"]).meta({ description: "Whether the call is made." }),
+    arguments: approveInSchema.shape.arguments,
+    reason: declineInSchema.shape.reason.optional().meta({ description: "Why it is declined, which the support agent reads." }),
+    author: approveInSchema.shape.author,
+  }),
   list_leads: z.object(leadQuery.shape).pick({ q: true, created_since: true }).extend({ agent_id: ofAgent(), cursor: cursor() }),
   get_analytics: z.object({
     days: z.int().gte(1).lte(365).default(30).meta({ description: "The number of days, including today." }),
@@ -104,6 +113,8 @@ export const outputs = {
   }),
   reply_to_conversation: replySchema,
   update_conversation: conversationSchema,
+  list_approvals: pageOf(approvalSchema),
+  decide_approval: approvalSchema,
   list_leads: pageOf(leadSchema),
   get_analytics: overviewSchema,
   list_sources: pageOf(sourceSchema),

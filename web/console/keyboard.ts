@@ -17,6 +17,8 @@ export const SHORTCUTS = {
     m: "Assign to me, or unassign",
     t: "Add a tag",
     i: "Show or hide details",
+    a: "Approve the tool call",
+    x: "Decline the tool call",
   },
 } as const;
 

@@ -84,3 +84,9 @@ whenRefused(() => {
 export function hasScope(scope: Scope): boolean {
   return session.value?.kind === "workspace" && session.value.key.scopes.includes(scope);
 }
+
+/** The signed-in user as an assignee and author. The name is empty if the user gave none. */
+export function me(): { id: string; name: string } {
+  const name = session.value?.name ?? "";
+  return { id: name || (session.value?.kind === "workspace" ? session.value.key.id : ""), name };
+}

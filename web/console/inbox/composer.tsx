@@ -1,3 +1,4 @@
+import { me } from "../session.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
@@ -7,7 +8,6 @@ import { Confirm } from "../ui/dialog.tsx";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
-import { me } from "./list.tsx";
 
 /** A message that is being sent. */
 export interface Sending {

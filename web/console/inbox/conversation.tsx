@@ -3,13 +3,13 @@ import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
-import { hasScope } from "../session.ts";
+import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
+import type { Approvals } from "./approvals.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
 import { Details, focusTag } from "./details.tsx";
-import { me } from "./list.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
@@ -168,6 +168,16 @@ function Others() {
   );
 }
 
+/** The tool calls that wait for the team. Few conversations have any, so their module is loaded when it is needed. */
+function PendingApprovals({ conversation: { id, handoff } }: { conversation: Conversation }) {
+  const [View, setView] = useState<typeof Approvals>();
+  const isWaiting = handoff?.reason === "approval_required" && handoff.status !== "resolved";
+  useEffect(() => {
+    if (isWaiting) void import("./approvals.tsx").then((module) => setView(() => module.Approvals));
+  }, [isWaiting]);
+  return isWaiting && View ? <View conversationId={id} /> : null;
+}
+
 function Body({
   conversation,
   reload,
@@ -185,6 +195,7 @@ function Body({
   return (
     <>
       <Transcript conversation={conversation} sending={sending} />
+      <PendingApprovals key={conversation.id} conversation={conversation} />
       {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onResolved }} />}
     </>
   );

@@ -3,11 +3,10 @@ import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
-import { hasScope } from "../session.ts";
+import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
-import { me } from "./list.tsx";
 import { CHANNEL_WORDS, HANDOFF_WORDS, Status } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];

@@ -3,8 +3,8 @@ import { api, type Schemas } from "../api.ts";
 import { type ListWindow, useListWindow } from "../lists.ts";
 import { useQuery } from "../query.ts";
 import { useAgents } from "../agents.tsx";
-import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
+import { me } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -46,12 +46,6 @@ function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[
   const { input } = VIEWS.find(({ id }) => id === view)!;
   // A search has its newest activity first.
   return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(q && { q, order: "newest" as const }) };
-}
-
-/** The signed-in user as an assignee and author. The name is empty if the user gave none. */
-export function me(): { id: string; name: string } {
-  const name = session.value?.name ?? "";
-  return { id: name || (session.value?.kind === "workspace" ? session.value.key.id : ""), name };
 }
 
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {

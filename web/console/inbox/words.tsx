@@ -17,6 +17,8 @@ export const HANDOFF_WORDS: Record<Schemas["Handoff"]["reason"], string> = {
   unsupported_request: "More than the agent may do",
   tool_failure: "A tool failed",
   model_failure: "The model failed",
+  approval_required: "A tool call needs your approval",
+  approval_expired: "Nobody approved a tool call",
 };
 
 export const CHANNEL_WORDS: Record<Conversation["channel"], string> = {

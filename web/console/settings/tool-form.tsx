@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { InputError, type Schemas } from "../api.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
-import { type ErrorAt, useForm } from "../ui/form.ts";
+import { type ErrorAt, parseObject, useForm } from "../ui/form.ts";
 import type { AgentSettings } from "./agent-page.tsx";
-import { nextKey, ParameterFields, type Parameters, parametersOf, parseObject, schemaOf } from "./tool-parameters.tsx";
+import { nextKey, ParameterFields, type Parameters, parametersOf, schemaOf } from "./tool-parameters.tsx";
 
 export type Tool = AgentSettings["tools"][number];
 export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];
@@ -21,6 +21,10 @@ const SURFACES = [
   ["server", "Your program that asks over the API"],
   ["browser", "The page that shows the widget"],
 ] as const satisfies readonly (readonly [ClientTool["runs_in"], string])[];
+const APPROVALS = [
+  ["true", "A colleague approves each call"],
+  ["false", "Called at once"],
+] as const;
 const NAMES = {
   http: { example: "order_status", hint: "The name under which the model calls it: small letters, digits and _." },
   mcp: { example: "shop", hint: "The beginning of the names of its tools: small letters, digits and _." },
@@ -70,6 +74,7 @@ export function ToolForm({ tool, onSubmit }: Props) {
       headers: givenHeaders(headers),
       timeout_seconds: Number(text("timeout_seconds")),
       ...(verified !== "" && { requires_verified_visitor: verified === "true" }),
+      requires_approval: text("requires_approval") === "true",
     };
     if (type === "mcp") return onSubmit({ ...common, type, allowed_tools: text("allowed_tools").match(/\S+/g) });
     return onSubmit({
@@ -124,6 +129,15 @@ export function ToolForm({ tool, onSubmit }: Props) {
             value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
             hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
             error={errorAt("requires_verified_visitor")}
+          />
+          <Select
+            key={method}
+            label="Approval"
+            name="requires_approval"
+            options={APPROVALS}
+            value={`${decided?.requires_approval ?? (type === "mcp" || method !== "GET")}`}
+            hint="In the inbox, a colleague approves, changes or declines the call. A server's tools that only read need no approval."
+            error={errorAt("requires_approval")}
           />
           <TextField
             label="Seconds that a response may take"

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { InputError } from "../api.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import type { ErrorAt } from "../ui/form.ts";
+import { type ErrorAt, parseObject } from "../ui/form.ts";
 import { Checkbox, FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 
 /** A parameter that the form can show as fields. */
@@ -134,18 +134,6 @@ export function schemaOf(parameters: Parameters): Record<string, unknown> {
     return [names[at]!, { type, ...(description.trim() && { description: description.trim() }) }] as const;
   });
   return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
-}
-
-/** Parses a JSON object. @throws InputError at a field. */
-export function parseObject(text: string, field: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InputError("This is not JSON.", field);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new InputError('Write a JSON object, such as {"order": "4711"}.', field);
 }
 
 /** Returns a key that no entry of a list has. */

@@ -3,12 +3,11 @@ import { api, InputError, movedError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea, TextField } from "../ui/field.tsx";
-import { useForm } from "../ui/form.ts";
+import { parseObject, useForm } from "../ui/form.ts";
 import { countOf, formatNumber } from "../ui/format.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import type { AgentSettings } from "./agent-page.tsx";
 import { type GivenTool, type Tool, ToolForm } from "./tool-form.tsx";
-import { parseObject } from "./tool-parameters.tsx";
 
 interface Props {
   agent: AgentSettings;
@@ -70,7 +69,10 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
                   <code class="quiet">
                     {tool.type === "http" ? tool.method : "MCP"} {tool.url}
                   </code>
-                  <p class="quiet">{tool.requires_verified_visitor ? "For verified visitors only" : "For all visitors"}</p>
+                  <p class="quiet">
+                    {tool.requires_verified_visitor ? "For verified visitors only" : "For all visitors"}
+                    {tool.requires_approval && ". A colleague approves each call"}
+                  </p>
                 </>
               )}
               {tool.type === "mcp" && <ServerTools server={tool} onTest={test} />}

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Problem, problemsOf, problemText } from "../api.ts";
+import { InputError, type Problem, problemsOf, problemText } from "../api.ts";
 
 /** The values of a form: the text of a field without white space around it, and all checked values of a name. */
 export interface FormValues {
@@ -60,4 +60,16 @@ function errorsOf(problems: readonly Problem[], fields: ReadonlySet<string>): Er
     texts.set(field, [texts.get(field), problemText({ path: part, text })].filter(Boolean).join(" "));
   }
   return texts;
+}
+
+/** Parses a JSON object. @throws InputError at a field. */
+export function parseObject(text: string, field: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new InputError("This is not JSON.", field);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new InputError('Write a JSON object, such as {"order": "4711"}.', field);
 }
