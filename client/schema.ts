@@ -1391,6 +1391,7 @@ export interface Schemas {
     } | null;
     /** What the approved call did: `unknown` if it may have taken effect. null until it is made. */
     outcome: "answered" | "failed" | "unknown" | null;
+    /** When the agent asked. */
     requested_at: string;
     /** When it was decided, or expired. */
     decided_at: string | null;

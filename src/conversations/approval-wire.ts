@@ -31,7 +31,7 @@ export const approvalSchema = z
     outcome: z.enum(APPROVAL_OUTCOMES).nullable().meta({
       description: "What the approved call did: `unknown` if it may have taken effect. null until it is made.",
     }),
-    requested_at: timestamp(),
+    requested_at: timestamp().meta({ description: "When the agent asked." }),
     decided_at: timestamp().nullable().meta({ description: "When it was decided, or expired." }),
     expires_at: timestamp().meta({ description: "The time until which it can be decided." }),
   })

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 
-/** The answers to questions with one of these words in brackets, such as "Tell me [slow]". "[basket]" calls the tool of this name. */
+/** The answers to questions with one of these words in brackets, such as "Tell me [slow]". "[basket]" and "[refund]" call a tool. */
 const ANSWERS: Record<string, string> = {
   slow: Array.from({ length: 60 }, (_, at) => `Word${at}.`).join(" "),
   markdown: `Here is **how**:
@@ -41,6 +41,7 @@ const WORD_MS = 60;
 function scriptOf({ messages }: ChatRequest): Script {
   const last = messages.at(-1);
   if (last?.role === "tool") return { text: ["@sources t1\n", /"total":"([^"]+)"/.exec(last.content ?? "")?.[1] ?? "It failed."] };
+  if (last?.content?.includes("[refund]")) return { toolCalls: [{ name: "refund_order", arguments: { order: "4711", amount: 48 } }] };
   if (last?.content?.includes("[basket]")) return { toolCalls: [{ name: "basket", arguments: {} }] };
   const [, name = "markdown"] = /\[(slow|markdown|hostile)\]/.exec(messages.at(-1)?.content ?? "") ?? [];
   const pieces = name === "slow" ? ANSWERS[name]!.split(/(?= )/) : [ANSWERS[name]!];

@@ -8,7 +8,7 @@ const BASKET = { type: "client", name: "basket", description: "Reads the visitor
 /** A page whose agent has the tool, and which runs this script. */
 async function openShop(script: string) {
   const workspace = await createWorkspace();
-  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { name: "Demo agent", tools: [BASKET] });
+  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { name: "Demo agent", allowed_origins: ["*"], tools: [BASKET] });
   const opened = await openPage();
   const queue = "window.SupportAgent ??= function () { (SupportAgent.q ??= []).push(arguments); };";
   const head = `<script>${queue}${script}</script>`;

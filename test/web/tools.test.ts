@@ -47,6 +47,7 @@ test("a tool is added, tried, changed and deleted in the settings, and the value
     parameters: { type: "object", properties: { order: { type: "string", description: "Its number" } }, required: ["order"] },
     headers: { Authorization: null },
     requires_verified_visitor: false,
+    requires_approval: false,
     timeout_seconds: 10,
   };
   expect(await stored()).toMatchObject([tool]);
