@@ -51,6 +51,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.answers, "agentId", "id"),
   rows(schema.evaluationCases, "evaluationId", "position"),
   rows(schema.evaluations, "agentId", "id"),
+  rows(schema.agentVersions, "agentId", "number"),
   rows(schema.agents, "id"),
   { kind: "knowledge" },
   rows(schema.auditLog, "id"),
@@ -162,5 +163,5 @@ export function referencesOf(table: SQLiteTable) {
 
 /** The tables with encrypted secrets. */
 export const WITH_SECRETS: ReadonlySet<string> = new Set(
-  [schema.agents, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
+  [schema.agents, schema.agentVersions, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
 );

@@ -19,7 +19,7 @@ import { type Asked, LAST_EVENT_ID } from "./wire.ts";
 
 /** Makes the question of an integrator's request. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
-  const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
+  const { message, conversation_id: continued, user, filter, settings, version, channel = "api" } = asked;
   const { limits } = c.get("caller").workspace;
   const { workspaceId, nowMs, newId } = operationOf(c);
   return {
@@ -32,6 +32,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
     ...(settings && { settings }),
+    ...(version && { version }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },

@@ -40,6 +40,9 @@ export const chatInSchema = chatFields
       description:
         "Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`.",
     }),
+    version: z.literal("draft").nullable().optional().meta({
+      description: "`draft` for an answer by the draft of the agent. It needs the scope `agents:write`.",
+    }),
     stream: streamField(),
   })
   .refine(({ channel, settings }) => !settings || channel === "playground", {

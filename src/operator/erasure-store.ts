@@ -38,6 +38,7 @@ export const WORKSPACE_TABLES = [
   schema.evaluations,
   schema.answers,
   schema.sources,
+  schema.agentVersions,
   schema.agents,
   schema.usagePeriods,
   schema.visitorCounts,
