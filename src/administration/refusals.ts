@@ -27,7 +27,7 @@ export function requireAdded(added: KeyAddition, wanted: readonly string[], held
 export function requireChanged<Done extends { outcome: "done" }>(change: Done | AgentRefusal): Done {
   switch (change.outcome) {
     case "done":
-      return change as Done;
+      return change;
     case "not_found":
       throw notFound("agent");
     case "slug_taken":

@@ -139,6 +139,93 @@ test("the tools of a draft keep stored header values, and are validated like tho
   expect(JSON.parse(row!.tools)).toMatchObject([{ description: "Reads the order.", headers: { "X-Key": await stored(1) } }]);
 });
 
+/** Starts conversations, and returns how many of them each version answers. */
+async function countVersions(ask: () => Promise<{ versions: number[] }>, conversations: number): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  for (let at = 0; at < conversations; at++) {
+    const [, version] = (await ask()).versions;
+    counts[version!] = (counts[version!] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test("a version is rolled out to a share of new conversations, which keep it", async () => {
+  const { workspace, agent, path, call, ask } = await createFixture();
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const before = await ask();
+  await call("PATCH", "/versions/draft", { confidence_threshold: 1 });
+  const candidate = await call("POST", "/versions/publish", { note: "Stricter", rollout: 1 });
+  expect(candidate).toMatchObject({ number: 2, status: "rolling_out", share: 1, base: 1, changed_fields: ["confidence_threshold"] });
+  expect(await call("GET", "")).toMatchObject({ confidence_threshold: 0.5, version: 1, rollout: { version: 2, share: 1 } });
+  expect((await call("GET", "/versions")).data).toMatchObject([
+    { number: 2, status: "rolling_out" },
+    { number: 1, status: "published" },
+  ]);
+  const begun = await ask();
+  expect(begun).toMatchObject({ handoff_reason: "low_confidence", versions: [null, 2] });
+  expect((await ask({ conversation_id: before.conversation_id })).versions).toEqual([null, 1, null, 1]);
+
+  // A new share changes no conversation that has begun.
+  expect(await call("POST", "/rollout", { share: 0 })).toMatchObject({ number: 2, status: "rolling_out", share: 0 });
+  expect(await ask()).toMatchObject({ needs_human: false, versions: [null, 1] });
+  expect((await ask({ conversation_id: begun.conversation_id })).versions).toEqual([null, 2, null, 2]);
+
+  expect(await call("POST", "/rollout", { share: 0.5 })).toMatchObject({ share: 0.5 });
+  const counts = await countVersions(ask, 24);
+  expect(Object.keys(counts)).toEqual(["1", "2"]);
+
+  expect(await call("POST", "/rollout", { end: "drop" })).toMatchObject({ number: 2, status: "superseded", share: null });
+  expect((await ask({ conversation_id: begun.conversation_id })).versions).toEqual([null, 2, null, 2, null, 1]);
+  expect(await countVersions(ask, 4)).toEqual({ 1: 4 });
+  for (const body of [{ share: 0.5 }, { end: "keep" }, { end: "drop" }]) {
+    const refused = await workspace.call("POST", `${path}/rollout`, body);
+    expect([refused.status, refused.body.error.code]).toEqual([409, "conflict"]);
+  }
+  for (const body of [{}, { share: 0.5, end: "keep" }, { share: 2 }, { end: "later" }]) {
+    expect((await workspace.call("POST", `${path}/rollout`, body)).status).toBe(422);
+  }
+});
+
+test("a version that is kept answers everybody, by its own number", async () => {
+  const { workspace, agent, call, ask } = await createFixture({ tools: [TOOL] });
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const before = await ask();
+  await call("PATCH", "/versions/draft", { confidence_threshold: 1, languages: { de: {} } });
+  await call("POST", "/versions/publish", { rollout: 0 });
+  expect(await call("POST", "/rollout", { end: "keep" })).toMatchObject({ number: 2, status: "published", share: null });
+  const kept = await call("GET", "");
+  expect(kept).toMatchObject({ confidence_threshold: 1, languages: { de: {} }, instructions: "Be brief.", version: 2, rollout: null });
+  expect(kept.tools).toMatchObject([{ name: "order_status", headers: { "X-Key": null } }]);
+  expect(await ask({ conversation_id: before.conversation_id })).toMatchObject({ versions: [null, 1, null, 2] });
+  expect(await call("PATCH", "", { model: "answer-5" })).toMatchObject({ version: 3 });
+});
+
+test("what is published to everybody ends a rollout; another rollout replaces it", async () => {
+  const { call } = await createFixture();
+  const rollOut = async (instructions: string) => {
+    await call("PATCH", "/versions/draft", { instructions });
+    return call("POST", "/versions/publish", { rollout: 0.5 });
+  };
+  expect(await rollOut("Rhyme.")).toMatchObject({ number: 2 });
+  expect(await rollOut("Sing.")).toMatchObject({ number: 3, base: 1 });
+  expect(await call("GET", "")).toMatchObject({ version: 1, rollout: { version: 3, share: 0.5 } });
+  expect(await call("PATCH", "", { name: "Ada" })).toMatchObject({ version: 1, rollout: { version: 3 } });
+  expect(await call("PATCH", "", { model: "answer-5" })).toMatchObject({ version: 4, rollout: null, instructions: "Be brief." });
+  expect(await rollOut("Hum.")).toMatchObject({ number: 5 });
+  expect(await call("POST", "/versions/1/restore")).toMatchObject({ number: 6, base: 4 });
+  expect(await call("GET", "")).toMatchObject({ version: 6, rollout: null, model: null });
+});
+
+test("the hand-off message is that of the version which answers", async () => {
+  const { call, ask } = await createFixture();
+  await call("PATCH", "/versions/draft", { handoff_message: "A colleague of ours writes to you." });
+  await call("POST", "/versions/publish", { rollout: 1 });
+  expect(await ask({ message: "How is bread baked?" })).toMatchObject({
+    answer: "A colleague of ours writes to you.",
+    versions: [null, 2],
+  });
+});
+
 test("restoring a version publishes its settings as a new one, and leaves the draft alone", async () => {
   const { workspace, path, call } = await createFixture({ tools: [TOOL], confidence_threshold: 0.35 });
   await call("PATCH", "", { instructions: "Rhyme.", tools: [], welcome_message: "Ahoy", confidence_threshold: 0.7 });
