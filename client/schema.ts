@@ -2032,6 +2032,53 @@ export interface Schemas {
     /** How often the question was asked. */
     count: number;
   };
+  AgentVersionAnalyticsPage: {
+    /** The records of this page. */
+    data: Schemas["AgentVersionAnalytics"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  AgentVersionAnalytics: {
+    /** The number of the version. */
+    version: number;
+    /** What its author wrote about it. */
+    note: string | null;
+    /** When it was created. */
+    created_at: string;
+    /** Conversations that started with the version, and in which the agent wrote. */
+    conversations: number;
+    /** Answers that the version wrote, hand-off messages included. */
+    ai_replies: number;
+    /** The rates of the version. */
+    rates: {
+      /** The share of its conversations that were resolved without a hand-off or a human reply. Null if there are none. */
+      ai_resolution: number | null;
+      /** The share of its conversations that were handed to a human. Null if there are none. */
+      handoff: number | null;
+      /** The share of its answers that handed the conversation to a human. Null if there are none. */
+      handoff_reply: number | null;
+    };
+    /** Visitors' ratings of conversations. */
+    csat: {
+      /** The average score, 1 to 5; null if there are no ratings. */
+      average: number | null;
+      /** The number of ratings. */
+      count: number;
+    };
+    /** Ratings of its answers, each with its present value. */
+    feedback: {
+      /** Answers that were rated up. */
+      up: number;
+      /** Answers that were rated down. */
+      down: number;
+    };
+  };
   GapPage: {
     /** The records of this page. */
     data: Schemas["Gap"][];
@@ -3054,6 +3101,18 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
+  /** Compare the versions of an agent. The figures of each version that has answered, since it was published or rolled out. A conversation counts for the version with which it started, an answer for the version that wrote it. Conversations in the playground do not count, and neither does the draft. Scope: `analytics:read`. */
+  listVersionAnalytics: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The agent's id or slug. */
+      agent_id: string;
+    };
+    answer: Schemas["AgentVersionAnalyticsPage"];
+  };
   /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
   listGaps: {
     input: {
@@ -3263,6 +3322,7 @@ export const ROUTES = {
   getEvaluation: ["GET", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   deleteEvaluation: ["DELETE", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
+  listVersionAnalytics: ["GET", "/api/v1/analytics/versions"],
   listGaps: ["GET", "/api/v1/agents/{agent_id}/gaps"],
   findPerson: ["GET", "/api/v1/privacy/visitors"],
   erasePerson: ["DELETE", "/api/v1/privacy/visitors"],

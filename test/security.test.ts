@@ -128,6 +128,7 @@ const ENTRIES: Record<string, Entry> = {
     body: ({ agent_id }) => ({ agent_id, channel: "api", content: "Hello" }),
   },
   listLeads: { scope: "leads:read", status: 200 },
+  listVersionAnalytics: { scope: "analytics:read", status: 200, query: "?agent_id={agent_id}" },
   getAnalyticsOverview: { scope: "analytics:read", status: 200, query: "?days=7" },
   listWebhooks: { scope: "webhooks:read", status: 200 },
   createWebhook: { scope: "webhooks:write", reads: ["conversations:read"], status: 201, body: () => WEBHOOK },
@@ -190,12 +191,11 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
 
 /** The path under /api/v1 with these ids. */
 function pathOf({ path, operationId }: Operation, records: Partial<Records>): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
+  return (path + (ENTRIES[operationId]!.query ?? "")).replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
     const id = records[name];
     if (id === undefined) throw new Error(`${operationId}: say in createRecords what a ${name} is`);
     return id;
   });
-  return filled + (ENTRIES[operationId]!.query ?? "");
 }
 
 function call(operation: Operation, records: Records, token: string | undefined) {

@@ -60,6 +60,7 @@ export const PARTS: readonly Part[] = [
   counts(schema.visitorCounts, "flow", "startsAt", "sender"),
   counts(schema.usagePeriods, "period"),
   counts(schema.analyticsDays, "agentId", "day"),
+  counts(schema.agentVersionCounts, "agentId", "version"),
   counts(schema.unansweredQuestions, "agentId", "questionKey"),
   counts(schema.unansweredQuestionDays, "agentId", "questionKey", "day"),
   { kind: "workspace" },

@@ -39,6 +39,7 @@ export const WORKSPACE_TABLES = [
   schema.answers,
   schema.sources,
   schema.agentVersions,
+  schema.agentVersionCounts,
   schema.agents,
   schema.usagePeriods,
   schema.visitorCounts,

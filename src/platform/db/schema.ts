@@ -886,6 +886,31 @@ export const analyticsSpans = sqliteTable(
 );
 
 /**
+ * The conversations and answers of each version of an agent, in which triggers count it (migrations/0006_agent_versions.sql). A row is deleted
+ * with its version.
+ */
+export const agentVersionCounts = sqliteTable(
+  "agent_version_counts",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    version: integer("version").notNull(),
+    // Answers that the version wrote, and their ratings.
+    aiReplies: count("ai_replies"),
+    handoffReplies: count("handoff_replies"),
+    ratedUp: count("rated_up"),
+    ratedDown: count("rated_down"),
+    // Conversations that started with the version and in which the agent wrote.
+    conversations: count("conversations"),
+    handedOff: count("handed_off"),
+    aiResolved: count("ai_resolved"),
+    csatSum: count("csat_sum"),
+    csatCount: count("csat_count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.version] })],
+);
+
+/**
  * Never holds a row: a trigger adds inserted values to the days of the agent and of all agents, and ignores the insert. A view
  * would do, but `wrangler d1 export` omits views.
  */
