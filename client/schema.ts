@@ -1758,6 +1758,8 @@ export interface Schemas {
     cases_count: number;
     /** The number of cases that have run. */
     done_count: number;
+    /** The version of the agent that answers, 0 for its draft; null for the published one. */
+    version: number | null;
     /** Cases with the expected answer. */
     right_count: number;
     /** Cases with another answer, or with an answer where a refusal is expected. */
@@ -1786,6 +1788,8 @@ export interface Schemas {
       previous?: string[] | undefined;
       expect: Schemas["EvaluationExpectation"];
     }[];
+    /** The version of the agent that answers, or `draft`; by default the published one. It needs the scope `agents:write`. */
+    version?: number | "draft" | null | undefined;
   };
   /** The expected answer. All given fields must match; `refusal: false` alone accepts any answer. */
   EvaluationExpectation: {

@@ -39,6 +39,8 @@ ALTER TABLE `agents` ADD `rollout_share` real;
 --> statement-breakpoint
 ALTER TABLE `conversations` ADD `agent_version` integer;
 --> statement-breakpoint
+ALTER TABLE `evaluations` ADD `version` integer;
+--> statement-breakpoint
 ALTER TABLE `messages` ADD `agent_version` integer;
 --> statement-breakpoint
 -- The first version of an agent has the id of the agent.

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { noVersion } from "../agents/checks.ts";
 import { findAgent } from "../agents/store.ts";
 import { countVersions, eraseDraft, findVersion, listVersions } from "../agents/version-store.ts";
 import { DRAFT } from "../agents/versions.ts";
@@ -85,10 +86,6 @@ versionRoutes.openapi(getRoute, async (c) => {
   if (!version) throw noVersion();
   return c.json(toVersionWithSettings(version, agent), 200);
 });
-
-function noVersion(): ApiError {
-  return new ApiError("not_found", "The agent has no version with this number, or it is not kept any more. List its versions.");
-}
 
 const updateDraftRoute = createRoute({
   operationId: "updateAgentDraft",

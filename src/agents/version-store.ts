@@ -4,7 +4,7 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
 import { agents, agentVersions, apiKeys } from "../platform/db/schema.ts";
-import { insertWhere, isOfAgent, isOwn } from "../platform/db/sql.ts";
+import { exists, insertWhere, isOfAgent, isOwn } from "../platform/db/sql.ts";
 import { DRAFT, VERSIONED } from "./versions.ts";
 
 /*
@@ -212,6 +212,11 @@ export function pruneVersions(db: Database, key: AgentKey) {
 /** Deletes all versions of an agent, and its draft. */
 export function eraseVersions(db: Database, key: AgentKey) {
   return db.delete(agentVersions).where(isOfAgent(agentVersions, key));
+}
+
+/** SQL condition: the agent has a version. The draft always counts as one, since it begins as the published version. */
+export function versionExists(key: AgentKey, number: number): SQL {
+  return number === DRAFT ? sql`TRUE` : exists(agentVersions, isOfAgent(agentVersions, key), eq(agentVersions.number, number));
 }
 
 const { settings: _settings, ...summary } = getTableColumns(agentVersions);

@@ -493,6 +493,8 @@ export const evaluations = sqliteTable(
     name: text("name"),
     status: text("status", { enum: EVALUATION_STATUSES }).notNull(),
     casesCount: integer("cases_count").notNull(),
+    /** The version of the agent that answers, 0 for its draft; null for the published one. */
+    version: integer("version"),
     /** The number of finished cases by verdict. */
     verdicts: json<Partial<Record<Verdict, number>>>("verdicts", "{}"),
     /** Why it failed. */
