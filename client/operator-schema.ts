@@ -374,6 +374,15 @@ export interface Schemas {
      */
     languages: Record<string, Record<string, string>>;
     hosted_page: Schemas["HostedPage"];
+    /** The number of the published version. */
+    version: number;
+    /** The version that is rolled out to a share of new conversations; null if there is none. */
+    rollout: {
+      /** The number of the version. */
+      version: number;
+      /** The share of new conversations that gets it. */
+      share: number;
+    } | null;
   };
   HttpTool: {
     /** A request to your API. */

@@ -294,6 +294,15 @@ export interface Schemas {
      */
     languages?: Record<string, Record<string, string>> | undefined;
     hosted_page?: Schemas["HostedPage"] | undefined;
+    /** The number of the published version. */
+    version?: number | undefined;
+    /** The version that is rolled out to a share of new conversations; null if there is none. */
+    rollout?: {
+      /** The number of the version. */
+      version: number;
+      /** The share of new conversations that gets it. */
+      share: number;
+    } | null | undefined;
   };
   HttpTool: {
     /** A request to your API. */
@@ -462,6 +471,15 @@ export interface Schemas {
      */
     languages: Record<string, Record<string, string>>;
     hosted_page: Schemas["HostedPage"];
+    /** The number of the published version. */
+    version: number;
+    /** The version that is rolled out to a share of new conversations; null if there is none. */
+    rollout: {
+      /** The number of the version. */
+      version: number;
+      /** The share of new conversations that gets it. */
+      share: number;
+    } | null;
   };
   AgentCreate: {
     /** The name of the agent, which your team and visitors see. */
@@ -726,6 +744,173 @@ export interface Schemas {
     /** Whether the previous secret and all tokens of the agent's visitors become invalid at once. Use it after a leak. */
     revoke?: boolean | undefined;
   };
+  AgentVersionPage: {
+    /** The records of this page. */
+    data: Schemas["AgentVersion"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  AgentVersion: {
+    /** The number of the version, from 1; null for the draft. */
+    number: number | null;
+    /** `published` for the version that answers, `rolling_out` for one that a share of new conversations gets, `superseded` for the others. */
+    status: "draft" | "published" | "rolling_out" | "superseded";
+    /** The share of new conversations that gets it while it is rolled out; otherwise null. */
+    share: number | null;
+    /** What its author wrote about it. */
+    note: string | null;
+    /** Who made it; null if it is older than versions, and for a draft without changes. */
+    author: {
+      /** Whether an API key or the operator made it. */
+      type: "key" | "operator";
+      /** The id of the key; null for the operator. */
+      id: string | null;
+      /** The name of the key; null for the operator. */
+      name: string | null;
+    } | null;
+    /** The version that was published when this one was made; null for the first. */
+    base: number | null;
+    /** The settings in which it differs from that version. */
+    changed_fields: ("language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages")[];
+    /** When it was made, or the draft last changed; null for a draft without changes. */
+    created_at: string | null;
+  };
+  AgentVersionWithSettings: Schemas["AgentVersion"] & {
+    /** All settings of the version. */
+    settings: {
+      /** A BCP 47 tag: the language of the texts that you do not set. */
+      language: string;
+      /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
+      instructions: string | null;
+      /** The message that visitors see before they write. */
+      welcome_message: string;
+      /** The message that the visitor gets when a human is needed. If the operator has set none, it depends on the reason and on the visitor's language; this is the one for a question without an answer. */
+      handoff_message: string;
+      /** Answers with less confidence are handed to a human. */
+      confidence_threshold: number;
+      /** The name of the language model at its provider; null for the model of the deployment. */
+      model: string | null;
+      /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+      tools: (Schemas["HttpTool"] | Schemas["McpServer"] | Schemas["ClientTool"])[];
+      /**
+       * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
+       *
+       * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+       */
+      languages: Record<string, Record<string, string>>;
+    };
+    /** How its settings differ from those of the version `base`; null if that is not kept any more. */
+    differences: {
+      /** The setting. */
+      field: "language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages";
+      /** Its value in the version `base`. */
+      before?: unknown | undefined;
+      /** Its value in this version. */
+      after?: unknown | undefined;
+    }[] | null;
+  };
+  /** Fields that are left out stay unchanged. */
+  AgentDraftUpdate: {
+    /** The language of the texts that you do not set, as a BCP 47 tag such as en or pt-BR. Answers are in the visitor's language. */
+    language?: string | undefined;
+    /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
+    instructions?: string | null | undefined;
+    /** What visitors read before they write. */
+    welcome_message?: string | undefined;
+    /** What visitors read when a human is needed, for every reason and in every language. */
+    handoff_message?: string | undefined;
+    /** 0 to 1: answers with less confidence are handed to a human. */
+    confidence_threshold?: number | undefined;
+    /** The name of the language model at its provider; null for the model of the deployment. */
+    model?: string | null | undefined;
+    /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+    tools?: ({
+      /** A request to your API, which is the default. */
+      type?: "http" | undefined;
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The URL of the request. {name} stands for a parameter. */
+      url: string;
+      /** Headers of the request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** Fields that the service adds to the body, such as {visitor.external_id}. */
+      body?: Record<string, unknown> | undefined;
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false for GET and true for every other method. */
+      requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+    } | {
+      /** A server of the Model Context Protocol, whose tools the model may call. */
+      type: "mcp";
+      /** The beginning of the names under which the model calls its tools. */
+      name: string;
+      /** The URL of its Streamable HTTP endpoint. */
+      url: string;
+      /** Headers of each request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** The names of the tools that the model may call; null for all that the server has now. */
+      allowed_tools?: string[] | null | undefined;
+      /** Whether the model gets it only when an API key or a signed identity confirms who the visitor is. If it is left out, it is false if the server marks all allowed tools as read-only, and true otherwise. */
+      requires_verified_visitor?: boolean | undefined;
+      /** Whether a member of the team approves each call before it is made. A server's tools that only read need no approval. */
+      requires_approval?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+      /** Read only. */
+      tools?: unknown | undefined;
+      /** Read only. */
+      status?: unknown | undefined;
+      /** Read only. */
+      problem?: unknown | undefined;
+    } | {
+      /** A function that your own program or page runs. The answer waits for its result. */
+      type: "client";
+      /** The name under which the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What the tool does and when to use it, as the model reads it. */
+      description: string;
+      /** The parameters that the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** server: your program that asks the agent over the API. browser: the page that shows the widget, where a visitor can read and change what the tool does. */
+      runs_in?: "server" | "browser" | undefined;
+    })[] | undefined;
+    /**
+     * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+  };
+  AgentPublication: {
+    /** What has changed, for your team. */
+    note?: string | null | undefined;
+    /** The share of new conversations that gets the version, from 0 to 1. It replaces a version that is rolled out already. Leave it out to publish the version to everybody. */
+    rollout?: number | undefined;
+  };
+  AgentRestoration: {
+    /** What has changed, for your team. */
+    note?: string | null | undefined;
+  };
+  AgentRollout: {
+    /** The share of new conversations that gets the version, from 0 to 1. */
+    share?: number | undefined;
+    /** `keep` publishes the version to everybody, `drop` gives all conversations back to the published version. */
+    end?: "keep" | "drop" | undefined;
+  };
   ToolTest: {
     /** refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time. */
     outcome: "answered" | "refused" | "failed";
@@ -867,6 +1052,8 @@ export interface Schemas {
     } | null | undefined;
     /** The names of the agent's client tools that you run; the others are not called. By default all that run in your program, and none in the playground. */
     client_tools?: string[] | null | undefined;
+    /** `draft` for an answer by the draft of the agent. It needs the scope `agents:write`. */
+    version?: "draft" | undefined;
     /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
   };
@@ -891,6 +1078,8 @@ export interface Schemas {
     conversation_id: string;
     /** The agent. */
     agent_id: string;
+    /** The version of the agent that answered, 0 for its draft; null if the answer is older than versions. */
+    agent_version: number | null;
     /** When it was created. */
     created_at: string;
     /** The settings that the question replaced for this answer; empty if it replaced none. */
@@ -1231,6 +1420,8 @@ export interface Schemas {
     confidence: number | null;
     /** Whether the message hands the conversation to a human. */
     needs_human: boolean;
+    /** The version of the agent that answered, 0 for its draft; null for other messages. */
+    agent_version: number | null;
     /** When it was created. */
     created_at: string;
   };
@@ -1750,6 +1941,8 @@ export interface Schemas {
     cases_count: number;
     /** The number of cases that have run. */
     done_count: number;
+    /** The version of the agent that answers, 0 for its draft; null for the published one. */
+    version: number | null;
     /** Cases with the expected answer. */
     right_count: number;
     /** Cases with another answer, or with an answer where a refusal is expected. */
@@ -1778,6 +1971,8 @@ export interface Schemas {
       previous?: string[] | undefined;
       expect: Schemas["EvaluationExpectation"];
     }[];
+    /** The version of the agent that answers, or `draft`; by default the published one. It needs the scope `agents:write`. */
+    version?: number | "draft" | null | undefined;
   };
   /** The expected answer. All given fields must match; `refusal: false` alone accepts any answer. */
   EvaluationExpectation: {
@@ -2027,6 +2222,53 @@ export interface Schemas {
     question: string;
     /** How often the question was asked. */
     count: number;
+  };
+  AgentVersionAnalyticsPage: {
+    /** The records of this page. */
+    data: Schemas["AgentVersionAnalytics"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  AgentVersionAnalytics: {
+    /** The number of the version. */
+    version: number;
+    /** What its author wrote about it. */
+    note: string | null;
+    /** When it was created. */
+    created_at: string;
+    /** Conversations that started with the version, and in which the agent wrote. */
+    conversations: number;
+    /** Answers that the version wrote, hand-off messages included. */
+    ai_replies: number;
+    /** The rates of the version. */
+    rates: {
+      /** The share of its conversations that were resolved without a hand-off or a human reply. Null if there are none. */
+      ai_resolution: number | null;
+      /** The share of its conversations that were handed to a human. Null if there are none. */
+      handoff: number | null;
+      /** The share of its answers that handed the conversation to a human. Null if there are none. */
+      handoff_reply: number | null;
+    };
+    /** Visitors' ratings of conversations. */
+    csat: {
+      /** The average score, 1 to 5; null if there are no ratings. */
+      average: number | null;
+      /** The number of ratings. */
+      count: number;
+    };
+    /** Ratings of its answers, each with its present value. */
+    feedback: {
+      /** Answers that were rated up. */
+      up: number;
+      /** Answers that were rated down. */
+      down: number;
+    };
   };
   GapPage: {
     /** The records of this page. */
@@ -2525,7 +2767,7 @@ export interface Operations {
     };
     answer: Schemas["Agent"];
   };
-  /** Change an agent's settings. Scope: `agents:write`. */
+  /** Change an agent's settings. The change is in effect at once. If it changes settings that have versions, it publishes a version, and ends a rollout of another one. Scope: `agents:write`. */
   updateAgent: {
     input: {
       /** The agent's id or slug. */
@@ -2550,6 +2792,74 @@ export interface Operations {
       body?: Schemas["IdentitySecretRotation"] | undefined;
     };
     answer: Schemas["IdentitySecret"];
+  };
+  /** List the versions of an agent. Each change of the settings that shape answers is a version: the language, the instructions, the welcome and hand-off messages, the threshold, the model, the tools and the languages with their texts. The latest 100 versions are kept, or fewer if they are very large. Scope: `agents:write`. */
+  listAgentVersions: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+    };
+    answer: Schemas["AgentVersionPage"];
+  };
+  /** Get a version of an agent, or its draft. A draft without changes has the settings of the published version. Scope: `agents:write`. */
+  getAgentVersion: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      /** The number of the version, or `draft`. */
+      version: string;
+    };
+    answer: Schemas["AgentVersionWithSettings"];
+  };
+  /** Change the draft of an agent. The draft is the published version with the changes that you make here. Visitors do not see it. Ask it with `version: draft`, and publish it when it is good. Scope: `agents:write`. */
+  updateAgentDraft: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      body: Schemas["AgentDraftUpdate"];
+    };
+    answer: Schemas["AgentVersionWithSettings"];
+  };
+  /** Discard the changes of the draft. Scope: `agents:write`. */
+  deleteAgentDraft: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+    };
+    answer: undefined;
+  };
+  /** Publish the draft of an agent. Makes the draft a version that answers all conversations, or with `rollout` a share of the new ones. Such a conversation keeps its version until the rollout ends. What is published to everybody ends a rollout. Scope: `agents:write`. */
+  publishAgentDraft: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      body?: Schemas["AgentPublication"] | undefined;
+    };
+    answer: Schemas["AgentVersion"];
+  };
+  /** Publish an earlier version of an agent again. Its settings become a new version, which answers all conversations. The draft stays. Scope: `agents:write`. */
+  restoreAgentVersion: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      /** The number of the version. */
+      version: number;
+      body?: Schemas["AgentRestoration"] | undefined;
+    };
+    answer: Schemas["AgentVersion"];
+  };
+  /** Change or end the rollout of a version. A new share counts for conversations that start from then on. Scope: `agents:write`. */
+  changeAgentRollout: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      body: Schemas["AgentRollout"];
+    };
+    answer: Schemas["AgentVersion"];
   };
   /** Call a tool as the agent would. Calls the tool for real, so a tool that changes something does change it. No conversation is created. A tool of an MCP server has the server's name before its own, such as `support_search`. Scope: `agents:write`. */
   testTool: {
@@ -3061,6 +3371,18 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
+  /** Compare the versions of an agent. The figures of each version that has answered, since it was published or rolled out. A conversation counts for the version with which it started, an answer for the version that wrote it. Conversations in the playground do not count, and neither does the draft. Scope: `analytics:read`. */
+  listVersionAnalytics: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The agent's id or slug. */
+      agent_id: string;
+    };
+    answer: Schemas["AgentVersionAnalyticsPage"];
+  };
   /** List the questions that visitors asked without a good answer. Questions without an answer, and questions whose answer was rated down. Questions with the same meaning are one gap. A gap closes when a curated answer to it is added, and opens again when the question is asked again without a good answer. The list covers the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
   listGaps: {
     input: {
@@ -3220,6 +3542,13 @@ export const ROUTES = {
   updateAgent: ["PATCH", "/api/v1/agents/{agent_id}"],
   deleteAgent: ["DELETE", "/api/v1/agents/{agent_id}"],
   rotateIdentitySecret: ["POST", "/api/v1/agents/{agent_id}/rotate-identity-secret"],
+  listAgentVersions: ["GET", "/api/v1/agents/{agent_id}/versions"],
+  getAgentVersion: ["GET", "/api/v1/agents/{agent_id}/versions/{version}"],
+  updateAgentDraft: ["PATCH", "/api/v1/agents/{agent_id}/versions/draft"],
+  deleteAgentDraft: ["DELETE", "/api/v1/agents/{agent_id}/versions/draft"],
+  publishAgentDraft: ["POST", "/api/v1/agents/{agent_id}/versions/publish"],
+  restoreAgentVersion: ["POST", "/api/v1/agents/{agent_id}/versions/{version}/restore"],
+  changeAgentRollout: ["POST", "/api/v1/agents/{agent_id}/rollout"],
   testTool: ["POST", "/api/v1/agents/{agent_id}/tools/{tool_name}/test"],
   listKeys: ["GET", "/api/v1/keys"],
   createKey: ["POST", "/api/v1/keys"],
@@ -3267,6 +3596,7 @@ export const ROUTES = {
   getEvaluation: ["GET", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   deleteEvaluation: ["DELETE", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
+  listVersionAnalytics: ["GET", "/api/v1/analytics/versions"],
   listGaps: ["GET", "/api/v1/agents/{agent_id}/gaps"],
   findPerson: ["GET", "/api/v1/privacy/visitors"],
   erasePerson: ["DELETE", "/api/v1/privacy/visitors"],

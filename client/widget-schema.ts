@@ -288,39 +288,35 @@ export interface Schemas {
   };
   NewMessages: {
     /** The messages, oldest first. */
-    data: (Schemas["Message"] & {
+    data: {
+      /** Its identifier. */
+      id: string;
+      /** The conversation. */
+      conversation_id: string;
       /** The author: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service. */
-      role?: "user" | "assistant" | "human" | "system" | undefined;
-    })[];
+      role: "user" | "assistant" | "human" | "system";
+      /** The author of the message. */
+      author: {
+        /** The kind of author. */
+        type: "visitor" | "agent" | "member" | "system";
+        /** The visitor, the agent or the member of the team; null if unknown. */
+        id: string | null;
+        /** Their name, if known. */
+        name: string | null;
+      };
+      /** The text. */
+      content: string;
+      /** The sources of an answer. */
+      citations: Schemas["Citation"][];
+      /** How likely an answer is right, from 0 to 1; null for other messages. */
+      confidence: number | null;
+      /** Whether the message hands the conversation to a human. */
+      needs_human: boolean;
+      /** When it was created. */
+      created_at: string;
+    }[];
     /** The status of the conversation. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-  };
-  Message: {
-    /** Its identifier. */
-    id: string;
-    /** The conversation. */
-    conversation_id: string;
-    /** `user` is the visitor, `human` the team. A `note` is for the team only: visitors and models never see it. */
-    role: "user" | "assistant" | "human" | "system" | "note";
-    /** The author of the message. */
-    author: {
-      /** The kind of author. */
-      type: "visitor" | "agent" | "member" | "system";
-      /** The visitor, the agent or the member of the team; null if unknown. */
-      id: string | null;
-      /** Their name, if known. */
-      name: string | null;
-    };
-    /** The text. */
-    content: string;
-    /** The sources of an answer. */
-    citations: Schemas["Citation"][];
-    /** How likely an answer is right, from 0 to 1; null for other messages. */
-    confidence: number | null;
-    /** Whether the message hands the conversation to a human. */
-    needs_human: boolean;
-    /** When it was created. */
-    created_at: string;
   };
   HandoffAnswer: {
     /** The hand-off; null if the team already has the conversation. */

@@ -70,6 +70,9 @@ const elsewhere = (why: string): Bound => ({ kind: "elsewhere", why });
 /** The operator's token manages the deployment. The audit log has a largest size. */
 const BY_OPERATOR = elsewhere("only the operator's token may do it");
 
+/** A change of an agent's settings adds a version too. */
+const KEPT_VERSIONS = elsewhere("an agent keeps a hundred versions: administration/versions.test.ts");
+
 const TOOL = {
   name: "hours",
   description: "Hours.",
@@ -98,6 +101,11 @@ async function addDelivery(fixture: Fixture): Promise<string> {
 const addEvaluation = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/evaluations`, { cases: [EXPECTATION] })).body.id;
 
+async function addRollout({ call, agentId }: Fixture): Promise<void> {
+  await call("PATCH", `/agents/${agentId}/versions/draft`, { instructions: "Rhyme." });
+  await call("POST", `/agents/${agentId}/versions/publish`, { rollout: 0.5 });
+}
+
 const addLink = async ({ key }: Fixture): Promise<string> =>
   /sign-in=([\w-]+)/.exec((await send("POST", "/console/links", { token: key })).body.url)![1]!;
 const addKey = (fixture: Fixture) => createKey(fixture, ["leads:read"]);
@@ -121,6 +129,16 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /api/v1/agents/:agent_id/rotate-identity-secret": inPlace(({ call, agentId }) =>
     call("POST", `/agents/${agentId}/rotate-identity-secret`),
   ),
+  "PATCH /api/v1/agents/:agent_id/versions/draft": inPlace(({ call, agentId }, n) =>
+    call("PATCH", `/agents/${agentId}/versions/draft`, { instructions: `${n}` }),
+  ),
+  "DELETE /api/v1/agents/:agent_id/versions/draft": inPlace(({ call, agentId }) => call("DELETE", `/agents/${agentId}/versions/draft`)),
+  "POST /api/v1/agents/:agent_id/versions/publish": KEPT_VERSIONS,
+  "POST /api/v1/agents/:agent_id/versions/:version/restore": KEPT_VERSIONS,
+  "POST /api/v1/agents/:agent_id/rollout": inPlace(async (fixture, n) => {
+    await once(fixture, addRollout);
+    return fixture.call("POST", `/agents/${fixture.agentId}/rollout`, { share: n / 10 });
+  }),
   "POST /api/v1/agents/:agent_id/tools/:tool_name/test": inPlace(({ call, agentId }) =>
     call("POST", `/agents/${agentId}/tools/hours/test`, { arguments: {} }),
   ),

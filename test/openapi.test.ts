@@ -4,6 +4,7 @@ import { newAddress, send } from "./harness.ts";
 import { fetchDocument, listOperations } from "./platform/http/document.ts";
 
 const OPERATIONS = await listOperations();
+const OPTIONAL_BODIES = new Set(["rotateIdentitySecret", "acceptDraft", "publishAgentDraft", "restoreAgentVersion"]);
 const HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
 
 /** Every `$ref` in a value. */
@@ -198,7 +199,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
       expect(["GET", "DELETE", "POST"]).toContain(method);
       return;
     }
-    expect(definition["requestBody"].required).toBe(!["rotateIdentitySecret", "acceptDraft"].includes(definition["operationId"]));
+    expect(definition["requestBody"].required).toBe(!OPTIONAL_BODIES.has(definition["operationId"]));
     const { "application/json": json, "multipart/form-data": form } = definition["requestBody"].content;
     expect((json ?? form).schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
   });

@@ -279,6 +279,55 @@ const OPERATIONS: [
     },
   ],
   [
+    "GET /analytics/versions",
+    200,
+    1,
+    1,
+    async ({ workspace, agent, ask }) => {
+      await ask();
+      return () => workspace.call("GET", `/analytics/versions?agent_id=${agent.id}`);
+    },
+  ],
+  [
+    "PATCH /agents/{id}, which publishes a version",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("PATCH", path, { instructions: "Rhyme." }),
+  ],
+  [
+    "PATCH the draft of an agent",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("PATCH", `${path}/versions/draft`, { instructions: "Rhyme." }),
+  ],
+  [
+    "POST …/versions/publish",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      await workspace.call("PATCH", `${path}/versions/draft`, { instructions: "Rhyme." });
+      return () => workspace.call("POST", `${path}/versions/publish`, { rollout: 0.5 });
+    },
+  ],
+  [
+    "a question that a version answers which is rolled out",
+    200,
+    3,
+    2,
+    async ({ workspace, path }) => {
+      await workspace.call("PATCH", `${path}/versions/draft`, { instructions: "Rhyme." });
+      await workspace.call("POST", `${path}/versions/publish`, { rollout: 1 });
+      return () => workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" });
+    },
+  ],
+  [
     "GET /privacy/visitors",
     200,
     1,
@@ -736,14 +785,14 @@ test("a streamed question costs as much as a plain one, with one round trip befo
   expect(lines.findLast(({ job }) => job === "turn")).toMatchObject({ outcome: "answered", object_hops: 1, d1_trips: 2 });
 });
 
-test("a question writes 31 rows of D1 where it begins a conversation, a further one 23", async () => {
+test("a question writes 32 rows of D1 where it begins a conversation, a further one 24", async () => {
   const { workspace, ask, path } = await createFixture();
   await ask();
   const body = { message: "When are refunds paid?" };
   const written = async (more: object) =>
     (await costOf(() => workspace.call("POST", `${path}/messages`, { ...body, ...more }))).rows_written;
-  expect(await written({})).toBe(31);
-  expect(await written({ conversation_id: await ask() })).toBe(23);
+  expect(await written({})).toBe(32);
+  expect(await written({ conversation_id: await ask() })).toBe(24);
 });
 
 test("with subscribed webhooks, a contact form and a hand-off request cost no extra round trip", async () => {

@@ -32,6 +32,7 @@ interface Records {
   delivery_id: string;
   key_id: string;
   tool_name: string;
+  version: string;
 }
 
 interface Entry {
@@ -65,6 +66,13 @@ const ENTRIES: Record<string, Entry> = {
   updateAgent: { scope: "agents:write", status: 200, body: () => ({ name: "taken", status: "paused" }) },
   deleteAgent: { scope: "agents:write", status: 204 },
   rotateIdentitySecret: { scope: "agents:write", status: 200, body: () => ({ revoke: true }) },
+  listAgentVersions: { scope: "agents:write", status: 200 },
+  getAgentVersion: { scope: "agents:write", status: 200 },
+  updateAgentDraft: { scope: "agents:write", status: 200, body: () => ({ instructions: "taken" }) },
+  deleteAgentDraft: { scope: "agents:write", status: 204 },
+  publishAgentDraft: { scope: "agents:write", status: 200, body: () => ({ note: "taken" }) },
+  restoreAgentVersion: { scope: "agents:write", status: 200, body: () => ({ note: "taken" }) },
+  changeAgentRollout: { scope: "agents:write", status: 200, body: () => ({ end: "keep" }) },
   testTool: { scope: "agents:write", status: 200, body: () => ({ arguments: {} }) },
   listKeys: { scope: "keys:write", status: 200 },
   createKey: { scope: "keys:write", status: 201, body: () => ({ name: "New", scopes: ["keys:write"] }) },
@@ -121,6 +129,7 @@ const ENTRIES: Record<string, Entry> = {
     body: ({ agent_id }) => ({ agent_id, channel: "api", content: "Hello" }),
   },
   listLeads: { scope: "leads:read", status: 200 },
+  listVersionAnalytics: { scope: "analytics:read", status: 200, query: "?agent_id={agent_id}" },
   getAnalyticsOverview: { scope: "analytics:read", status: 200, query: "?days=7" },
   listWebhooks: { scope: "webhooks:read", status: 200 },
   createWebhook: { scope: "webhooks:write", reads: ["conversations:read"], status: 201, body: () => WEBHOOK },
@@ -145,6 +154,9 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const workspace = await made;
   const toolName = `hours_${crypto.randomUUID().slice(0, 8)}`;
   const agent = await createAgent(workspace, { name: "MARK-agent", tools: [{ ...TOOL, name: toolName }] });
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { instructions: "MARK-rollout" });
+  await workspace.call("POST", `/agents/${agent.id}/versions/publish`, { rollout: 0.5 });
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { instructions: "MARK-version" });
   const source = await learn(workspace, agent.id, "# Refunds\n\nMARK-text: refunds are paid within five working days.");
   const webhook = await workspace.call("POST", "/webhooks", {
     url: "https://hooks.example.com/MARK-hook",
@@ -173,18 +185,18 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     delivery_id: delivery!.id,
     key_id: (await createKey(workspace, ["leads:read"])).id,
     tool_name: toolName,
+    version: "1",
   };
   return { workspace, records };
 }
 
 /** The path under /api/v1 with these ids. */
 function pathOf({ path, operationId }: Operation, records: Partial<Records>): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
+  return (path + (ENTRIES[operationId]!.query ?? "")).replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
     const id = records[name];
     if (id === undefined) throw new Error(`${operationId}: say in createRecords what a ${name} is`);
     return id;
   });
-  return filled + (ENTRIES[operationId]!.query ?? "");
 }
 
 function call(operation: Operation, records: Records, token: string | undefined) {
@@ -197,6 +209,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
   const db = workspace.id.endsWith("00") ? env.DB : env.DB_1;
   const tables = [
     "agents",
+    "agent_versions",
     "sources",
     "answers",
     "answer_drafts",
@@ -299,11 +312,12 @@ describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
     if (names.length === 0) {
       const answer = await call(operation, yours.records, mine.workspace.key);
       expect(JSON.stringify(answer.body)).not.toContain(yours.workspace.id);
-      for (const id of Object.values(yours.records)) expect(JSON.stringify(answer.body)).not.toContain(id);
+      const { version: _version, ...ids } = yours.records;
+      for (const id of Object.values(ids)) expect(JSON.stringify(answer.body)).not.toContain(id);
     }
     // All foreign, and each alone among my own.
-    // A key of a source is of the caller's choice, so it names no record of another workspace.
-    const foreign = names.filter((name) => name !== "source_key");
+    // A key of a source is of the caller's choice, and versions are numbered, so they name no record of another workspace.
+    const foreign = names.filter((name) => name !== "source_key" && name !== "version");
     const mixtures =
       names.length === 0 ? [] : [yours.records, ...foreign.map((name) => ({ ...mine.records, [name]: yours.records[name] }))];
     for (const mixture of mixtures) {

@@ -44,7 +44,7 @@ const PARTS: Record<string, Part> = {
     const question = { ...ids, ...limits, workspaceId, agentId, isNew: true, channel: "api" as const, message, visitor: null, nowMs };
     await beginTurn(db, question);
     const reply = { text: ANSWER, citations: [], confidence: 0.9, handoff: null };
-    await finishTurn(db, question, { ...reply, agentName: "Agent", nowMs: nowMs + 1 });
+    await finishTurn(db, question, { ...reply, agentName: "Agent", agentVersion: 1, nowMs: nowMs + 1 });
   },
 };
 

@@ -69,6 +69,11 @@ function readableFor(c: AppContext): (agent: AgentRow) => ReturnType<typeof toAg
   return c.get("caller").key.scopes.includes("agents:write") ? toAgentSettings : toAgent;
 }
 
+/** The author of a version, as it is stored. */
+export function authorOf(c: AppContext): string {
+  return c.get("caller").key.id;
+}
+
 const createAgentRoute = createRoute({
   operationId: "createAgent",
   method: "post",
@@ -81,8 +86,8 @@ const createAgentRoute = createRoute({
 
 agentRoutes.openapi(createAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await addAgent(operationOf(c), c.get("caller").workspace.limits, c.req.valid("json"));
-  return c.json(toAgentSettings(requireChanged(change)), 201);
+  const change = await addAgent(operationOf(c), c.get("caller").workspace.limits, c.req.valid("json"), authorOf(c));
+  return c.json(toAgentSettings(requireChanged(change).agent), 201);
 });
 
 const updateAgentRoute = createRoute({
@@ -90,6 +95,8 @@ const updateAgentRoute = createRoute({
   method: "patch",
   path: "/agents/{agent_id}",
   summary: "Change an agent's settings",
+  description:
+    "The change is in effect at once. If it changes settings that have versions, it publishes a version, and ends a rollout of another one.",
   ...needsScope("agents:write"),
   request: { params, body: jsonBody(agentUpdateSchema) },
   responses: { 200: jsonResponse(agentSettingsSchema, "The changed agent."), ...errorResponses(403, 404, 409, 422) },
@@ -97,8 +104,8 @@ const updateAgentRoute = createRoute({
 
 agentRoutes.openapi(updateAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"));
-  return c.json(toAgentSettings(requireChanged(change)), 200);
+  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"), authorOf(c));
+  return c.json(toAgentSettings(requireChanged(change).agent), 200);
 });
 
 const deleteAgentRoute = createRoute({

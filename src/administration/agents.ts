@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
+import { DEFAULT_HANDOFF, DEFAULT_WELCOME, storedHandoff, storedWelcome } from "../agents/messages.ts";
 import { pinServers, type RefusedServer } from "../agents/mcp-saving.ts";
 import { type GivenTool, identityContext, type MissingHeader, encryptTools, encryptTurnstile } from "../agents/secrets.ts";
 import {
@@ -11,8 +11,11 @@ import {
   findAgentBySlug,
   releaseAddresses,
   replaceIdentitySecret,
+  slugIsFree,
   updateAgent,
 } from "../agents/store.ts";
+import { createFirstVersion, createVersion, eraseVersions, pruneVersions, publishedColumns } from "../agents/version-store.ts";
+import { versionedIn } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { eraseEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
@@ -49,8 +52,10 @@ type AgentCreate = z.output<typeof agentCreateSchema>;
 type AgentUpdate = z.output<typeof agentUpdateSchema>;
 
 /** The outcome of a change of an agent. */
-export type AgentChange =
-  | { outcome: "done"; agent: AgentRow }
+export type AgentChange = { outcome: "done"; agent: AgentRow } | AgentRefusal;
+
+/** Why an agent or its draft was not changed. */
+export type AgentRefusal =
   | { outcome: "not_found" }
   | { outcome: "slug_taken" }
   | { outcome: "address_taken" }
@@ -62,8 +67,9 @@ export type AgentChange =
 /**
  * Adds an agent to a workspace. Without a slug, it gets one derived from its name. A repeated request returns the agent of its
  * first run.
+ * @param author of its first version.
  */
-export async function addAgent(op: Change, limits: Limits, body: AgentCreate): Promise<AgentChange> {
+export async function addAgent(op: Change, limits: Limits, body: AgentCreate, author: string): Promise<AgentChange> {
   const id = op.newId();
   const saved = await readyTools(op.env, id, body.tools ?? [], []);
   if ("outcome" in saved) return saved;
@@ -72,45 +78,70 @@ export async function addAgent(op: Change, limits: Limits, body: AgentCreate): P
   const { workspaceId, nowMs } = op;
   const columns = await toColumns(op.env, id, body);
   const row = { ...DEFAULTS, ...columns, ...saved, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
-  const insert = (slug: string) => insertAgent(op, { ...row, slug }, { limits, fields: Object.keys(body) });
+  const versionId = op.newId();
+  const insert = (slug: string) => insertAgent(op, { ...row, slug }, { limits, fields: Object.keys(body), versionId, author });
   let change = await insert(body.slug ?? slugOf(body.name));
   if (change.outcome === "slug_taken" && body.slug === undefined) change = await insert(`${slugOf(body.name)}-${id.slice(-8, -2)}`);
   if (change.outcome !== "done" && body.email_address) await releaseOtherAddresses(op, id, null);
   return change;
 }
 
-async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limits: Limits; fields: string[] }): Promise<AgentChange> {
-  const { db, workspaceId } = op;
+interface AgentAddition {
+  limits: Limits;
+  fields: string[];
+  versionId: string;
+  author: string;
+}
+
+async function insertAgent(op: Change, row: NewAgent, { limits, fields, versionId, author }: AgentAddition): Promise<AgentChange> {
+  const { db, workspaceId, nowMs } = op;
   const {
     after: [[agent], [sameSlug]],
   } = await transact(db, {
-    writes: [createAgent(db, row, limits.agents), ...recordChange(db, op, { targetId: row.id, fields })],
+    writes: [
+      createAgent(db, row, limits.agents),
+      ...recordChange(db, op, { targetId: row.id, fields }),
+      createFirstVersion(db, { workspaceId, agentId: row.id }, { id: versionId, author, nowMs }),
+    ],
     after: [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
   });
   if (agent) return { outcome: "done", agent };
   return { outcome: sameSlug ? "slug_taken" : "too_many" };
 }
 
-/** Changes the fields of an agent that are in the body. */
-export async function changeAgent(op: Change, agentId: string, body: AgentUpdate): Promise<AgentChange> {
+/** Changes the fields of an agent that are in the body. A change of versioned settings publishes a version by this author. */
+export async function changeAgent(op: Change, agentId: string, body: AgentUpdate, author: string): Promise<AgentChange> {
   const { env, db, workspaceId, nowMs } = op;
   const saved = body.tools && (await readyChangedTools(op, agentId, body.tools));
   if (saved && "outcome" in saved) return saved;
   const refused = await claimMailbox(op, agentId, body.email_address);
   if (refused) return refused;
   const changes = { ...(await toColumns(env, agentId, body)), ...saved, updatedAt: nowMs };
-  const [[found], [agent]] = await db.batch([
-    findAgent(db, workspaceId, agentId),
-    updateAgent(db, workspaceId, agentId, changes),
-    ...recordChange(db, op, { targetId: agentId, fields: Object.keys(body) }),
-  ]);
+  const key = { workspaceId, agentId };
+  const settings = versionedIn(changes);
+  const isVersioned = Object.keys(settings).length > 0;
+  const version = { id: op.newId(), note: null, author, nowMs };
+  const condition = slugIsFree(workspaceId, agentId, changes.slug);
+  const update = isVersioned ? { ...changes, ...publishedColumns(key) } : changes;
+  const {
+    before: [[found]],
+    after: [[agent]],
+  } = await transact(db, {
+    before: [findAgent(db, workspaceId, agentId)],
+    writes: isVersioned ? [createVersion(db, key, version, settings, { condition })] : [],
+    after: [
+      updateAgent(db, workspaceId, agentId, update),
+      ...recordChange(db, op, { targetId: agentId, fields: Object.keys(body) }),
+      ...(isVersioned ? [pruneVersions(db, key)] : []),
+    ],
+  });
   if (body.email_address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
   return { outcome: found ? "slug_taken" : "not_found" };
 }
 
-/** The tools as they are stored: headers without a value keep the stored one, and servers are asked for their tools. */
-async function readyTools(env: Env, agentId: string, given: readonly GivenTool[], stored: readonly StoredTool[]) {
+/** Returns tools as they are stored: headers without a value keep the stored one, and servers are asked for their tools. */
+export async function readyTools(env: Env, agentId: string, given: readonly GivenTool[], stored: readonly StoredTool[]) {
   const encrypted = await encryptTools(env, agentId, given, stored);
   if ("missing" in encrypted) return { outcome: "header_missing" as const, missing: encrypted.missing };
   const pinned = await pinServers(env, agentId, encrypted.tools);
@@ -136,6 +167,7 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
   await db.batch([
     ...eraseEvaluations(db, workspaceId, agentId),
     ...eraseAgentKnowledge(db, workspaceId, agentId),
+    eraseVersions(db, { workspaceId, agentId }),
     eraseAgent(db, workspaceId, agentId),
     ...recordChange(db, op, { targetId: agentId }),
   ]);
@@ -168,15 +200,15 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
 }
 
 /** The columns of the fields that are in a body, but not of the tools. */
-async function toColumns(env: Env, agentId: string, body: AgentUpdate): Promise<Partial<NewAgent>> {
+export async function toColumns(env: Env, agentId: string, body: AgentUpdate): Promise<Partial<NewAgent>> {
   const columns = {
     name: body.name,
     slug: body.slug,
     description: body.description,
     language: body.language,
     instructions: body.instructions,
-    welcomeMessage: body.welcome_message,
-    handoffMessage: body.handoff_message,
+    welcomeMessage: storedWelcome(body.welcome_message),
+    handoffMessage: storedHandoff(body.handoff_message),
     confidenceThreshold: body.confidence_threshold,
     inactivityMinutes: body.inactivity_minutes,
     status: body.status,

@@ -7,7 +7,7 @@ import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts"
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
 import { valueError } from "../platform/http/validation.ts";
-import type { AgentChange } from "./agents.ts";
+import type { AgentRefusal } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 
 /* The errors of changes of agents and keys that are refused, here and in the operator API. */
@@ -23,11 +23,11 @@ export function requireAdded(added: KeyAddition, wanted: readonly string[], held
   throw new ApiError("insufficient_scope", `A key grants only scopes that it has, and yours lacks: ${lacking}. Leave them out.`);
 }
 
-/** Returns the changed agent. @throws ApiError if it was not changed. */
-export function requireChanged(change: AgentChange) {
+/** Returns what was changed. @throws ApiError if it was not changed. */
+export function requireChanged<Done extends { outcome: "done" }>(change: Done | AgentRefusal): Done {
   switch (change.outcome) {
     case "done":
-      return change.agent;
+      return change;
     case "not_found":
       throw notFound("agent");
     case "slug_taken":

@@ -102,6 +102,14 @@ const settings = {
   contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
   languages: languagesSchema,
   hosted_page: hostedPageSchema.meta({ description: WIDGET_DESCRIPTIONS.hosted_page }),
+  version: z.int().meta({ description: "The number of the published version.", example: 3 }),
+  rollout: z
+    .object({
+      version: z.int().meta({ description: "The number of the version.", example: 4 }),
+      share: z.number().meta({ description: "The share of new conversations that gets it.", example: 0.2 }),
+    })
+    .nullable()
+    .meta({ description: "The version that is rolled out to a share of new conversations; null if there is none.", example: null }),
 };
 
 /** An agent with all its settings, but without secrets. */
@@ -138,6 +146,7 @@ export function toAgentSettings(row: AgentRow): z.infer<typeof agentSettingsSche
     tools: row.tools.map(toTool),
     turnstile: row.turnstileSiteKey === null ? null : { site_key: row.turnstileSiteKey },
     has_identity_secret: row.identitySecret !== null,
+    rollout: row.rolloutVersion === null ? null : { version: row.rolloutVersion, share: row.rolloutShare ?? 0 },
   });
 }
 

@@ -9,6 +9,11 @@ export function noAgent(): ApiError<"not_found"> {
   return new ApiError("not_found", "No agent with this id or slug. Check it and that it belongs to this workspace.");
 }
 
+/** Returns a 404 error for a version of an agent. */
+export function noVersion(): ApiError<"not_found"> {
+  return new ApiError("not_found", "The agent has no version with this number, or it is not kept any more. List its versions.");
+}
+
 /** Lets the operations of a caller's workspace take an agent's slug wherever they take its id. */
 export const acceptSlugs: Check = (c) => {
   c.set("agentIdOf", async (named) => {

@@ -20,6 +20,16 @@ const DEFAULT_HANDOFFS: ReadonlySet<string> = new Set([
   ...Object.values(LANGUAGES).map((language) => language.handoff_messages.not_sure),
 ]);
 
+/** Returns the welcome message to store. All default texts are stored as the same one, so that one that is sent back is no change. */
+export function storedWelcome(given: string | undefined): string | undefined {
+  return given !== undefined && DEFAULT_WELCOMES.has(given) ? DEFAULT_WELCOME : given;
+}
+
+/** Returns the hand-off message to store, like `storedWelcome`. */
+export function storedHandoff(given: string | undefined): string | undefined {
+  return given !== undefined && DEFAULT_HANDOFFS.has(given) ? DEFAULT_HANDOFF : given;
+}
+
 type Messages = Pick<AgentRow, "welcomeMessage" | "handoffMessage" | "language">;
 
 /** The operator's own welcome message; undefined if the agent has the default. */

@@ -58,29 +58,36 @@ function hasSlug(workspaceId: string, slug: string) {
 }
 
 /** Changes an agent, unless another agent of the workspace has the new slug. Returns the agent if it was changed. */
-export function updateAgent(db: Database, workspaceId: string, agentId: string, changes: Partial<NewAgent>) {
-  const slugIsFree =
-    changes.slug === undefined
-      ? undefined
-      : sql`NOT EXISTS (SELECT 1 FROM agents other WHERE other.workspace_id = ${workspaceId} AND other.slug = ${changes.slug} AND other.id <> ${agentId})`;
+export function updateAgent(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  changes: { [Name in keyof NewAgent]?: NewAgent[Name] | SQL },
+) {
   return db
     .update(agents)
     .set(changes)
-    .where(and(isOwn(agents, workspaceId, agentId), slugIsFree))
+    .where(and(isOwn(agents, workspaceId, agentId), slugIsFree(workspaceId, agentId, changes.slug as string | undefined)))
     .returning();
 }
 
-/** Replaces an agent's tools, unless the agent was saved after `savedAtMs`. */
+/** SQL condition: no other agent of the workspace has a slug; undefined without a slug. */
+export function slugIsFree(workspaceId: string, agentId: string, slug: string | undefined): SQL | undefined {
+  if (slug === undefined) return undefined;
+  return sql`NOT EXISTS (SELECT 1 FROM agents other WHERE other.workspace_id = ${workspaceId} AND other.slug = ${slug} AND other.id <> ${agentId})`;
+}
+
+/** Replaces an agent's tools, unless the agent was saved after `savedAtMs`, or another version than the published one is meant. */
 export function replaceTools(
   db: Database,
   workspaceId: string,
   agentId: string,
-  { tools, savedAtMs }: { tools: StoredTool[]; savedAtMs: number },
+  { tools, savedAtMs, version }: { tools: StoredTool[]; savedAtMs: number; version: number },
 ) {
   return db
     .update(agents)
     .set({ tools })
-    .where(and(isOwn(agents, workspaceId, agentId), eq(agents.updatedAt, savedAtMs)));
+    .where(and(isOwn(agents, workspaceId, agentId), eq(agents.updatedAt, savedAtMs), eq(agents.version, version)));
 }
 
 /**

@@ -38,7 +38,7 @@ interface AgentToolContext {
   asksTeam?: boolean;
 }
 
-type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt">;
+type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt" | "version">;
 
 /** A visitor whose identity an API key or a signature confirms. The email is null if it is not confirmed. */
 export interface VerifiedVisitor {
@@ -130,7 +130,7 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
 async function disableServer({ db, workspaceId }: Operation, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
   logProblem("mcp_tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
   const tools = agent.tools.map((tool) => (tool === server ? { ...server, problem } : tool));
-  await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt })]);
+  await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt, version: agent.version })]);
 }
 
 function logFieldsOf({ op: { workspaceId }, conversationId }: AgentToolContext): Record<string, string> {

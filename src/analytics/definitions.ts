@@ -39,6 +39,9 @@ import type { Counters, Sums } from "./store.ts";
  * | reopen                | reopened ÷ resolved                                                                          |
  * | unanswered            | unanswered ÷ ai_replies                                                                      |
  *
+ * The figures of an agent's versions are totals without days. A conversation with the agent counts for the version with which it started,
+ * an answer and its rating for the version that wrote the answer.
+ *
  * A rate is null if its divisor is 0. Erasing records does not change past figures, which hold no personal data. The unanswered
  * questions are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; a question is deleted with its
  * last hand-off. `by_status` counts all conversations by their present status, whatever the range.

@@ -21,7 +21,18 @@ import {
   sumDays,
   sumStatuses,
 } from "./store.ts";
-import { gapPageSchema, gapQuery, overviewQuery, overviewSchema, toGap, toOverview } from "./wire.ts";
+import { countVersionCounts, listVersionCounts } from "./version-store.ts";
+import {
+  gapPageSchema,
+  gapQuery,
+  overviewQuery,
+  overviewSchema,
+  toGap,
+  toOverview,
+  toVersionAnalytics,
+  versionAnalyticsPageSchema,
+  versionAnalyticsQuery,
+} from "./wire.ts";
 
 export const analyticsRoutes = createRouter("Analytics");
 
@@ -67,6 +78,31 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const counted = { days: rows, sums: sums!, counters, previous: before!, statuses: statuses!, questions };
   const overview = toOverview({ agentId, range: current, ...counted });
   return wantsCsv(c) ? csvRecords(c, "analytics", overview.daily) : c.json(overview, 200);
+});
+
+const listVersionAnalytics = createRoute({
+  operationId: "listVersionAnalytics",
+  method: "get",
+  path: "/analytics/versions",
+  summary: "Compare the versions of an agent",
+  description:
+    "The figures of each version that has answered, since it was published or rolled out. A conversation counts for the version with which it started, an answer for the version that wrote it. Conversations in the playground do not count, and neither does the draft.",
+  ...needsScope("analytics:read"),
+  request: { query: versionAnalyticsQuery },
+  responses: { 200: jsonResponse(versionAnalyticsPageSchema, "A page of versions, newest first."), ...errorResponses(403, 404, 422) },
+});
+
+analyticsRoutes.openapi(listVersionAnalytics, async (c) => {
+  const { db, workspaceId } = operationOf(c);
+  const { agent_id: agentId, ...page } = c.req.valid("query");
+  const key = { workspaceId, agentId };
+  const [[agent], rows, [counted]] = await db.batch([
+    findAgentBrief(db, workspaceId, agentId),
+    listVersionCounts(db, key, page),
+    countVersionCounts(db, key),
+  ]);
+  if (!agent) throw notFound("agent");
+  return c.json(toPage(rows.map(toVersionAnalytics), counted?.count ?? 0, page), 200);
 });
 
 const listGaps = createRoute({

@@ -6,6 +6,7 @@ import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
 import type { Gap } from "./gaps.ts";
 import type { Counters, Day, Sums } from "./store.ts";
+import type { VersionCounts } from "./version-store.ts";
 
 const date = () => z.string().meta({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
@@ -148,6 +149,42 @@ const gapSchema = z
 export const gapPageSchema = pageOf(gapSchema, "GapPage");
 
 export const gapQuery = pageQuery.extend({ days: overviewQuery.shape.days });
+
+export const versionAnalyticsSchema = z
+  .object({
+    version: z.int().meta({ description: "The number of the version.", example: 3 }),
+    note: z.string().nullable().meta({ description: "What its author wrote about it.", example: "Shorter answers" }),
+    created_at: timestamp(),
+    conversations: z.int().meta({ description: "Conversations that started with the version, and in which the agent wrote." }),
+    ai_replies: z.int().meta({ description: "Answers that the version wrote, hand-off messages included." }),
+    rates: z
+      .object({
+        ai_resolution: rate("The share of its conversations that were resolved without a hand-off or a human reply."),
+        handoff: rate("The share of its conversations that were handed to a human."),
+        handoff_reply: rate("The share of its answers that handed the conversation to a human."),
+      })
+      .meta({ description: "The rates of the version." }),
+    csat: overviewSchema.shape.csat,
+    feedback: overviewSchema.shape.feedback.meta({ description: "Ratings of its answers, each with its present value." }),
+  })
+  .openapi("AgentVersionAnalytics");
+
+export const versionAnalyticsPageSchema = pageOf(versionAnalyticsSchema, "AgentVersionAnalyticsPage");
+
+export const versionAnalyticsQuery = pageQuery.extend({ agent_id: agentRef() });
+
+/** Returns the wire record of the counts of a version. */
+export function toVersionAnalytics(row: VersionCounts): z.infer<typeof versionAnalyticsSchema> {
+  return toRecord(versionAnalyticsSchema, row, {
+    rates: {
+      ai_resolution: ratio(row.aiResolved, row.conversations),
+      handoff: ratio(row.handedOff, row.conversations),
+      handoff_reply: ratio(row.handoffReplies, row.aiReplies),
+    },
+    csat: { average: ratio(row.csatSum, row.csatCount), count: row.csatCount },
+    feedback: { up: row.ratedUp, down: row.ratedDown },
+  });
+}
 
 /** Returns the wire record of a gap. */
 export function toGap(gap: Gap): z.infer<typeof gapSchema> {

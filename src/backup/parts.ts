@@ -52,6 +52,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.answers, "agentId", "id"),
   rows(schema.evaluationCases, "evaluationId", "position"),
   rows(schema.evaluations, "agentId", "id"),
+  rows(schema.agentVersions, "agentId", "number"),
   rows(schema.agents, "id"),
   { kind: "knowledge" },
   rows(schema.auditLog, "id"),
@@ -60,6 +61,7 @@ export const PARTS: readonly Part[] = [
   counts(schema.visitorCounts, "flow", "startsAt", "sender"),
   counts(schema.usagePeriods, "period"),
   counts(schema.analyticsDays, "agentId", "day"),
+  counts(schema.agentVersionCounts, "agentId", "version"),
   counts(schema.unansweredQuestions, "agentId", "questionKey"),
   counts(schema.unansweredQuestionDays, "agentId", "questionKey", "day"),
   { kind: "workspace" },
@@ -163,5 +165,5 @@ export function referencesOf(table: SQLiteTable) {
 
 /** The tables with encrypted secrets. */
 export const WITH_SECRETS: ReadonlySet<string> = new Set(
-  [schema.agents, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
+  [schema.agents, schema.agentVersions, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
 );

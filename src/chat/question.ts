@@ -48,6 +48,8 @@ export interface Question {
   clientTools?: ClientTools;
   /** Settings that replace the agent's for this answer, while the team tries others out. */
   settings?: AnswerSettings;
+  /** The version of the agent that answers, if it is not the published one or one that is rolled out. */
+  version?: "draft";
   quota: { period: string; limit: number };
   /** How many messages a conversation may have. */
   maxMessages: number;

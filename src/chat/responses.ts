@@ -20,7 +20,7 @@ import { type Asked, LAST_EVENT_ID, type ToolResult } from "./wire.ts";
 
 /** Makes the question of an integrator's request. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
-  const { message, conversation_id: continued, user, filter, settings, channel = "api", client_tools: names } = asked;
+  const { message, conversation_id: continued, user, filter, settings, version, channel = "api", client_tools: names } = asked;
   const { limits } = c.get("caller").workspace;
   const { workspaceId, nowMs, newId } = operationOf(c);
   return {
@@ -34,6 +34,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     ...(filter && { filter }),
     ...(settings && { settings }),
     ...(channel === "api" && { clientTools: { runsIn: "server" as const, names: names ?? null } }),
+    ...(version && { version }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },

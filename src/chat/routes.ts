@@ -25,10 +25,10 @@ import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHea
 
 export const chatRoutes = createRouter("Chat");
 
-/** A question that tries out settings needs the scope that may change them. */
+/** A question that tries out settings or the draft needs the scope that may change them. */
 const checkSettings: Check = (c) => {
-  const { settings } = c.req.valid("json" as never) as Asked;
-  if (settings) requireScope(c, "agents:write");
+  const { settings, version } = c.req.valid("json" as never) as Asked;
+  if (settings || version) requireScope(c, "agents:write");
 };
 
 const askAgent = createRoute({

@@ -1,4 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
+import { versionAtStart } from "../agents/version-store.ts";
+import { bucketOf } from "../agents/versions.ts";
 import { type ConversationKey, conversationExists } from "../conversations/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { agents, conversations, emailThreads, workspaces } from "../platform/db/schema.ts";
@@ -35,6 +37,7 @@ export function createStartedConversation(db: Database, started: StartedConversa
     channel,
     status: "human_active" as const,
     subject,
+    agentVersion: versionAtStart(agentId, bucketOf(started.conversationId)),
     visitorId: anonId === null ? null : resolveVisitorId(workspaceId, anonId),
     // The field is set from the start, so that no time to a first reply is counted. No visitor waits for a reply here.
     firstHumanReplyAt: nowMs,

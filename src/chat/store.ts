@@ -1,5 +1,7 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
+import { answeringVersion, versionAtStart } from "../agents/version-store.ts";
+import { type AnsweringVersion, bucketOf, DRAFT } from "../agents/versions.ts";
 import {
   conversationExists,
   latestMessageColumns,
@@ -62,7 +64,8 @@ export async function beginTurn(
   const windows = windowsFor(question);
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const checked = { ...storedPart(question), ...conditions };
-  const values = { question: checked, windows, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
+  const bucket = bucketOf(question.conversationId);
+  const values = { question: checked, windows, emailKey, bucket, eventId: newId(shardOf(workspaceId), nowMs) };
   // The number of hashes varies, and a compiled statement takes its values unchanged, so statements with hashes are not compiled.
   const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   const topics = isSmallTalk && { topics: listTopics(db, question) };
@@ -99,12 +102,14 @@ interface BeginValues {
   question: CheckedQuestion;
   windows: VisitorWindow[];
   emailKey: string | null;
+  /** See `bucketOf`. */
+  bucket: number;
   eventId: string;
 }
 
 const compiledBegin = compiled(buildBegin);
 
-function buildBegin(db: Database, { question, windows, emailKey, eventId }: BeginValues) {
+function buildBegin(db: Database, { question, windows, emailKey, bucket, eventId }: BeginValues) {
   const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = question;
   const admitted = isAdmitted(question, windows);
   const event = { id: eventId, workspaceId, conversationId, nowMs };
@@ -116,7 +121,7 @@ function buildBegin(db: Database, { question, windows, emailKey, eventId }: Begi
     },
     writes: [
       ...(visitor ? upsertVisitor(db, question, { ...visitor, emailKey }, admitted) : []),
-      ...(isNew ? [createConversation(db, question, admitted)] : continueConversation(db, question, admitted)),
+      ...(isNew ? [createConversation(db, question, bucket, admitted)] : continueConversation(db, question, admitted)),
       addQuestion(db, question, admitted),
       ...countSent(
         db,
@@ -197,7 +202,7 @@ function listHistory(db: Database, question: Question) {
     .limit(MAX_HISTORY_MESSAGES);
 }
 
-function createConversation(db: Database, question: Question, isAdmitted: SQL) {
+function createConversation(db: Database, question: Question, bucket: number, isAdmitted: SQL) {
   const { workspaceId, agentId, channel, nowMs, questionId, message } = question;
   const row = {
     id: question.conversationId,
@@ -208,6 +213,7 @@ function createConversation(db: Database, question: Question, isAdmitted: SQL) {
     subject: question.subject ?? null,
     visitorId: visitorIdOf(question),
     begunBy: question.visitor ? mergedVisitorId(question, question.visitor) : null,
+    agentVersion: question.version ? DRAFT : versionAtStart(agentId, bucket),
     messageCount: 1,
     ...latestMessageColumns(agentId, { id: questionId, content: message, at: nowMs }),
     createdAt: nowMs,
@@ -263,12 +269,18 @@ function isOutsideQuota({ workspaceId, questionId }: Question): SQL {
   return exists(messages, isOwn(messages, workspaceId, questionId), isNull(messages.quotaPeriod));
 }
 
-/** Lists the turn's own messages, as far as they are stored, with the visitor who asks and the state of the conversation. */
+/**
+ * Lists the turn's own messages, as far as they are stored, with the visitor who asks, the state of the conversation, and the version of
+ * the agent that answers it instead of the published one.
+ */
 function listTurnMessages(db: Database, question: Question) {
   const { workspaceId, questionId, answerId } = question;
   const { externalId, email, emailVerified, verified } = visitors;
+  const version = answeringVersion(question, sql`${conversations.agentVersion}`, question.version !== undefined)
+    .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
+    .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
   return db
-    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, state: stateColumns(question) })
+    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, version, state: stateColumns(question) })
     .from(messages)
     .innerJoin(conversations, eq(conversations.id, messages.conversationId))
     .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
@@ -283,7 +295,7 @@ function listTurnMessages(db: Database, question: Question) {
 export async function finishTurn(
   db: Database,
   question: Question,
-  { handoff, citations, ...given }: Answer & { agentName: string; nowMs: number },
+  { handoff, citations, ...given }: Answer & { agentName: string; agentVersion: number; nowMs: number },
   also: readonly Statement[] = [],
 ) {
   const { nowMs } = given;
@@ -307,7 +319,15 @@ export async function finishTurn(
 interface FinishValues {
   question: Question;
   /** The citations are JSON. */
-  answer: { text: string; citations: string; confidence: number; needsHuman: boolean; agentName: string; nowMs: number };
+  answer: {
+    text: string;
+    citations: string;
+    confidence: number;
+    needsHuman: boolean;
+    agentName: string;
+    agentVersion: number;
+    nowMs: number;
+  };
   /** Whether the conversation waits for the team from now on. */
   isWaiting: boolean;
   eventId: string;
@@ -326,7 +346,8 @@ const compiledFinish = compiled((db, { question, answer, isWaiting, eventId }: F
 });
 
 /** Stores the answer at the time of the conversation's last message, which `recordAnswer` has just set. */
-function addAnswer(db: Database, question: Question, { text, citations, confidence, needsHuman, agentName }: FinishValues["answer"]) {
+function addAnswer(db: Database, question: Question, given: FinishValues["answer"]) {
+  const { text, citations, confidence, needsHuman, agentName, agentVersion } = given;
   const { workspaceId, conversationId, agentId } = question;
   const answer = {
     id: question.answerId,
@@ -340,6 +361,7 @@ function addAnswer(db: Database, question: Question, { text, citations, confiden
     citations: sql`${citations}`,
     confidence,
     needsHuman,
+    agentVersion,
     createdAt: sql`(SELECT last_message_at FROM ${conversations} WHERE id = ${conversationId})`,
   };
   return insertWhere(db, messages, answer, conversationExists(question)).onConflictDoNothing();

@@ -14,13 +14,14 @@ export class TraceStore {
   }
 
   find(messageId: string): Trace | undefined {
-    return messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
+    const trace = messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
+    return trace && withVersion(trace);
   }
 
   /** Lists the traces of the answers after a message, oldest first. */
   list(afterId: string, limit: number): Trace[] {
     const from = afterId > expiredBefore() ? { startAfter: PREFIX + afterId } : { start: PREFIX + expiredBefore() };
-    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => trace);
+    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => withVersion(trace));
   }
 
   /** Deletes the traces that have expired. */
@@ -34,6 +35,11 @@ export class TraceStore {
     const [first] = this.kv.list({ prefix: PREFIX, limit: 1 });
     return first && timeOf(first[0].slice(PREFIX.length)) + TRACE_LIFETIME_MS + 1;
   }
+}
+
+/** Returns a trace as it is shown: those of earlier releases have no version. */
+function withVersion(trace: Trace): Trace {
+  return { ...trace, agent_version: trace.agent_version ?? null };
 }
 
 /** The ids of answers whose traces have expired are smaller than this. */

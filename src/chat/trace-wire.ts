@@ -122,6 +122,10 @@ export const traceSchema = z
     message_id: uuid(),
     conversation_id: uuid(),
     agent_id: uuid(),
+    agent_version: z.int().nullable().meta({
+      description: "The version of the agent that answered, 0 for its draft; null if the answer is older than versions.",
+      example: 3,
+    }),
     created_at: timestamp(),
     changed_settings: z.array(answerSettingsSchema.keyof()).meta({
       description: "The settings that the question replaced for this answer; empty if it replaced none.",
@@ -142,6 +146,7 @@ export const traceFactsSchema = traceSchema.omit({
   message_id: true,
   conversation_id: true,
   agent_id: true,
+  agent_version: true,
   created_at: true,
   changed_settings: true,
 });

@@ -2,6 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import type { AnswerSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
+import { withVersion } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
@@ -318,13 +319,15 @@ export class TurnRunner {
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
     const isDecided = suspended?.approvals !== undefined && suspended.isSettled;
     const also = isDecided ? endApproval(op.db, question, answer.handoff, nowMs) : requests;
-    const { status, openReason, written } = await finishTurn(op.db, question, { ...answer, agentName: agent.name, nowMs }, also);
+    const given = { ...answer, agentName: agent.name, agentVersion: agent.version, nowMs };
+    const { status, openReason, written } = await finishTurn(op.db, question, given, also);
     // Nobody waits for an answer that follows a decision of the team.
     if (isDecided && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
     const of = {
       message_id: answerId,
       conversation_id: conversationId,
       agent_id: agent.id,
+      agent_version: agent.version,
       changed_settings: Object.keys(question.settings ?? {}) as (keyof AnswerSettings)[],
     };
     if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
@@ -388,7 +391,8 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn 
   const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage).reverse();
   const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
   const history = [...(question.earlier ?? []), ...before];
-  return { plan, asked, conversation, agent: withSettings(agent, question.settings), history, topics };
+  const answering = withVersion(agent, state.stored[0]?.version ?? null);
+  return { plan, asked, conversation, agent: withSettings(answering, question.settings), history, topics };
 }
 
 /** Whether humans have the conversation, or it waits for them and the agent may not answer until then. */

@@ -54,6 +54,9 @@ export const chatInSchema = chatFields
         "Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`.",
     }),
     client_tools: clientToolsField("By default all that run in your program, and none in the playground."),
+    version: z.literal("draft").nullable().optional().meta({
+      description: "`draft` for an answer by the draft of the agent. It needs the scope `agents:write`.",
+    }),
     stream: streamField(),
   })
   .refine(({ channel, settings }) => !settings || channel === "playground", {

@@ -35,7 +35,7 @@ const CONVERSATION_JSON = recordJson(
 const MESSAGE_JSON = recordJson(
   messages,
   "m",
-  "id, conversation_id, role, author, content, citations, confidence, needs_human, created_at",
+  "id, conversation_id, role, author, content, citations, confidence, needs_human, agent_version, created_at",
   { author: sql`json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name)` },
 );
 

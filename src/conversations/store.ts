@@ -62,6 +62,7 @@ const noteAsMessage = {
   confidence: sql`NULL`,
   needsHuman: sql`0`,
   quotaPeriod: sql`NULL`,
+  agentVersion: sql`NULL`,
 };
 
 /** Lists the latest messages and notes of a conversation, newest first. With a cursor, it lists only those before its position. */

@@ -83,6 +83,10 @@ export const messageSchema = z
       .nullable()
       .meta({ description: "How likely an answer is right, from 0 to 1; null for other messages.", example: 0.86 }),
     needs_human: z.boolean().meta({ description: "Whether the message hands the conversation to a human." }),
+    agent_version: z.int().nullable().meta({
+      description: "The version of the agent that answered, 0 for its draft; null for other messages.",
+      example: 3,
+    }),
     created_at: timestamp(),
   })
   .openapi("Message");
@@ -357,7 +361,8 @@ export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
 
 /** Returns the wire record of a note. */
 export function toNote(row: typeof notes.$inferSelect): z.infer<typeof messageSchema> {
-  return toMessage({ ...row, role: "note", authorType: "member", citations: [], confidence: null, needsHuman: false, quotaPeriod: null });
+  const empty = { citations: [], confidence: null, needsHuman: false, quotaPeriod: null, agentVersion: null };
+  return toMessage({ ...row, role: "note", authorType: "member", ...empty });
 }
 
 /** A conversation as a row of CSV. */

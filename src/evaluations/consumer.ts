@@ -1,9 +1,12 @@
 import { findAgent } from "../agents/store.ts";
+import { findVersion } from "../agents/version-store.ts";
+import { withVersion } from "../agents/versions.ts";
 import { announce } from "../events/live-channel.ts";
 import type { Model } from "../models/model.ts";
 import { modelFor } from "../grounded/engine.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
+import type { evaluations } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
@@ -24,6 +27,9 @@ const CASES_PER_STEP = 3;
 const RUN_MS = 15_000;
 /** The lease is longer than a step takes. An answer takes at most a minute and a half. */
 const LEASE_MS = 5 * 60_000;
+
+/** No version has this number. */
+const NO_VERSION = -1;
 
 /** The result of a wake-up; with "goes_on" it has sent the next one. */
 type Outcome = "nothing_to_do" | "goes_on" | "completed";
@@ -47,7 +53,7 @@ export async function continueEvaluation(
   const startedMs = Date.now();
   const [[evaluation]] = await db.batch([claimEvaluation(db, key, leaseOf(leaseId, startedMs), startedMs)]);
   if (!evaluation) return "nothing_to_do";
-  const step = { op, model, key, agentId: evaluation.agentId, leaseId };
+  const step = { op, model, key, evaluation, leaseId };
   let outcome: Outcome = "goes_on";
   try {
     while (outcome === "goes_on" && Date.now() - startedMs < RUN_MS) {
@@ -65,15 +71,22 @@ interface Step {
   op: Operation;
   model: Model;
   key: EvaluationKey;
-  agentId: string;
+  evaluation: Pick<typeof evaluations.$inferSelect, "agentId" | "version">;
   leaseId: string;
 }
 
-async function runStep({ op, model, key, agentId, leaseId }: Step): Promise<Outcome> {
+async function runStep({ op, model, key, evaluation, leaseId }: Step): Promise<Outcome> {
   const { db } = op;
-  const [[agent], cases] = await db.batch([findAgent(db, key.workspaceId, agentId), listNextCases(db, key, CASES_PER_STEP)]);
+  const { agentId, version: number } = evaluation;
+  const { workspaceId } = key;
+  const [[published], cases, [version]] = await db.batch([
+    findAgent(db, workspaceId, agentId),
+    listNextCases(db, key, CASES_PER_STEP),
+    findVersion(db, { workspaceId, agentId }, { number: number ?? NO_VERSION }),
+  ]);
   // The agent has been deleted, and its evaluations with it.
-  if (!agent) return "nothing_to_do";
+  if (!published) return "nothing_to_do";
+  const agent = withVersion(published, version ?? null);
   const results = await Promise.all(cases.map((one) => runCase(op, model, agent, one)));
   const nowMs = Date.now();
   const { writes, end } = recordResults(db, key, results, leaseOf(leaseId, nowMs), nowMs);

@@ -1,5 +1,9 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { noVersion } from "../agents/checks.ts";
 import { findAgentBrief } from "../agents/store.ts";
+import { findVersion } from "../agents/version-store.ts";
+import { DRAFT } from "../agents/versions.ts";
+import type { Check } from "../platform/http/checks.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
@@ -7,7 +11,7 @@ import { agentRef, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
+import { flowLimited, needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { wakeEvaluation } from "./consumer.ts";
@@ -45,6 +49,12 @@ const MAX_UNFINISHED = 3;
 /** The size of all questions of an evaluation, which is also the limit of the body that creates it. */
 const MAX_CASES_BYTES = 512 * 1024;
 
+/** A version other than the published one needs the scope that may read it. */
+const checkVersion: Check = (c) => {
+  const { version } = c.req.valid("json" as never) as z.output<typeof evaluationInSchema>;
+  if (version !== null) requireScope(c, "agents:write");
+};
+
 const createEvaluationRoute = createRoute({
   operationId: "createEvaluation",
   method: "post",
@@ -53,6 +63,7 @@ const createEvaluationRoute = createRoute({
   description:
     "Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept.",
   ...needsScope("knowledge:write"),
+  checkInput: checkVersion,
   request: { params, body: jsonBody(evaluationInSchema) },
   responses: {
     202: jsonResponse(evaluationSchema, "The evaluation, which has not started yet."),
@@ -62,20 +73,26 @@ const createEvaluationRoute = createRoute({
 
 evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
-  const { name, cases } = c.req.valid("json");
+  const { name, cases, version: named } = c.req.valid("json");
+  const version = named === "draft" ? DRAFT : named;
   const { db, workspaceId, nowMs, newId } = operationOf(c);
   const { limits } = c.get("caller").workspace;
   const id = newId();
   const window = dayWindow("evaluation_cases", limits.evaluation_cases_per_day, nowMs);
-  const row = { id, workspaceId, agentId, name, status: "pending" as const, casesCount: cases.length };
+  const row = { id, workspaceId, agentId, name, status: "pending" as const, casesCount: cases.length, version };
   const { before, after } = await transact(db, {
-    before: [findAgentBrief(db, workspaceId, agentId), listSent(db, workspaceId, [window])],
+    before: [
+      findAgentBrief(db, workspaceId, agentId),
+      listSent(db, workspaceId, [window]),
+      findVersion(db, { workspaceId, agentId }, { number: version ?? DRAFT }),
+    ],
     writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
     after: [findEvaluation(db, workspaceId, agentId, id)],
   });
-  const [[agent], sent] = before;
+  const [[agent], sent, [found]] = before;
   const [[evaluation]] = after;
   if (!agent) throw notFound("agent");
+  if (version && !found) throw noVersion();
   if (!evaluation) {
     const full = fullWindow([window], sent, cases.length);
     if (full) throw flowLimited(full, nowMs);

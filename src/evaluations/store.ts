@@ -1,5 +1,6 @@
 import { and, asc, count, desc, eq, inArray, isNull, lt, not, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
+import { versionExists } from "../agents/version-store.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { Expectation } from "../platform/db/columns.ts";
@@ -28,7 +29,7 @@ export interface EvaluationKey {
 const KEPT_RUNS = 10;
 
 /**
- * Adds an evaluation with its cases, if the agent exists, the workspace has fewer than `maxUnfinished` unfinished ones, and the day's
+ * Adds an evaluation with its cases, if the agent and its version exist, the workspace has fewer than `maxUnfinished` unfinished ones, and the day's
  * limit has room for the cases. An evaluation with the same id is left unchanged. The agent's oldest finished evaluations are deleted.
  */
 export function createEvaluation(
@@ -37,9 +38,10 @@ export function createEvaluation(
   cases: readonly EvaluationCase[],
   { window, maxUnfinished }: { window: VisitorWindow; maxUnfinished: number },
 ) {
-  const { id, workspaceId, agentId } = evaluation;
+  const { id, workspaceId, agentId, version = null } = evaluation;
   const condition = and(
     agentExists(workspaceId, agentId),
+    version === null ? undefined : versionExists({ workspaceId, agentId }, version),
     sql`${countUnfinished(workspaceId)} < ${maxUnfinished}`,
     mayBeSent(workspaceId, [window], cases.length),
   )!;

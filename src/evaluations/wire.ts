@@ -52,6 +52,13 @@ export const evaluationInSchema = z
       .min(1)
       .max(MAX_CASES)
       .meta({ description: "The questions, each with what is expected of its answer." }),
+    version: z
+      .union([z.int().gte(1).lte(999_999_999), z.literal("draft")], "write the number of a version, or draft")
+      .nullable()
+      .default(null)
+      .meta({
+        description: "The version of the agent that answers, or `draft`; by default the published one. It needs the scope `agents:write`.",
+      }),
   })
   .openapi("EvaluationIn", {
     example: {
@@ -73,6 +80,10 @@ export const evaluationSchema = z
     status: z.enum(EVALUATION_STATUSES).meta({ description: "Whether the evaluation waits, runs or has ended.", example: "running" }),
     cases_count: count("The number of cases."),
     done_count: count("The number of cases that have run."),
+    version: z
+      .int()
+      .nullable()
+      .meta({ description: "The version of the agent that answers, 0 for its draft; null for the published one.", example: null }),
     right_count: count("Cases with the expected answer."),
     wrong_count: count("Cases with another answer, or with an answer where a refusal is expected."),
     refused_count: count("Cases that were handed over although an answer is expected."),

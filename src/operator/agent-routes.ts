@@ -11,6 +11,7 @@ import {
   toAgentSettings,
 } from "../administration/wire.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
+import { OPERATOR } from "../agents/versions.ts";
 import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
@@ -37,8 +38,8 @@ const create = createRoute({
 agentRoutes.openapi(create, async (c) => {
   const { workspace, op } = await openWorkspace(c, create, c.req.valid("param").workspace_id);
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
-  return c.json(toAgentSettings(requireChanged(change)), 201);
+  const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"), OPERATOR);
+  return c.json(toAgentSettings(requireChanged(change).agent), 201);
 });
 
 const list = createRoute({
@@ -88,8 +89,8 @@ agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { op } = await openWorkspace(c, update, workspaceId);
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(op, agentId, c.req.valid("json"));
-  return c.json(toAgentSettings(requireChanged(change)), 200);
+  const change = await changeAgent(op, agentId, c.req.valid("json"), OPERATOR);
+  return c.json(toAgentSettings(requireChanged(change).agent), 200);
 });
 
 const remove = createRoute({

@@ -39,6 +39,8 @@ export const WORKSPACE_TABLES = [
   schema.evaluations,
   schema.answers,
   schema.sources,
+  schema.agentVersions,
+  schema.agentVersionCounts,
   schema.agents,
   schema.usagePeriods,
   schema.visitorCounts,

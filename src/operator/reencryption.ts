@@ -11,7 +11,7 @@ import {
 import { boundDatabases } from "../platform/db/bindings.ts";
 import { mappedDatabases } from "../platform/db/shard-map.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
-import type { StoredTool } from "../platform/db/columns.ts";
+import type { StoredTool, VersionSettings } from "../platform/db/columns.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
@@ -50,7 +50,14 @@ interface OutdatedKey {
 }
 
 /** The tables with values that depend on ENCRYPTION_KEY or KEY_SECRET, in the order of the scan. */
-export const SCANNED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
+export const SCANNED_TABLES = [
+  "agents",
+  "agent_versions",
+  "webhook_endpoints",
+  "privacy_erasures",
+  "idempotency_records",
+  "api_keys",
+] as const;
 
 /** The row of a table of a database after which a step starts. */
 export interface ScanPosition {
@@ -169,6 +176,7 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
       { kind: "tool_headers", map: mapTools },
     ],
   },
+  agent_versions: { pageSize: 25, groups: [{ kind: "tool_headers", map: mapVersion }] },
   webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookContext, "secret", "previousSecret") }] },
   privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasureContext, "identifier") }] },
 };
@@ -188,12 +196,22 @@ function mapColumns(contextOf: (id: string) => string, column: string, previousC
 
 async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredColumns> {
   const tools = JSON.parse(String(row["tools"])) as StoredTool[];
+  await replaceHeaders(row.id, tools, reencrypt);
+  return { tools: JSON.stringify(tools) };
+}
+
+async function mapVersion(row: SecretRow, reencrypt: Reencrypt): Promise<StoredColumns> {
+  const settings = JSON.parse(String(row["settings"])) as Partial<VersionSettings>;
+  await replaceHeaders(String(row["agentId"]), settings.tools ?? [], reencrypt);
+  return { settings: JSON.stringify(settings) };
+}
+
+async function replaceHeaders(agentId: string, tools: readonly StoredTool[], reencrypt: Reencrypt): Promise<void> {
   for (const { name, headers } of tools.filter((tool) => tool.type !== "client")) {
     for (const [header, secret] of Object.entries(headers)) {
-      headers[header] = await reencrypt(secret, headerContext(row.id, name, header));
+      headers[header] = await reencrypt(secret, headerContext(agentId, name, header));
     }
   }
-  return { tools: JSON.stringify(tools) };
 }
 
 async function scanEncrypted(scan: Scan, table: EncryptedTable, after: string): Promise<string | undefined> {

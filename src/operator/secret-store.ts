@@ -1,9 +1,9 @@
 import { and, asc, eq, getTableColumns, gt, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { agents, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../platform/db/schema.ts";
+import { agents, agentVersions, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../platform/db/schema.ts";
 
-/** The columns that `listSecrets` reads from a table: the encrypted secrets, and the time until which a previous one is valid. */
+/** The columns that `listSecrets` reads from a table: the encrypted secrets, and what is needed to decrypt them. */
 const COLUMNS = {
   agents: {
     identitySecret: agents.identitySecret,
@@ -12,6 +12,7 @@ const COLUMNS = {
     turnstileSecret: agents.turnstileSecret,
     tools: agents.tools,
   },
+  agent_versions: { agentId: agentVersions.agentId, settings: agentVersions.settings },
   webhook_endpoints: {
     secret: webhookEndpoints.secret,
     previousSecret: webhookEndpoints.previousSecret,
@@ -22,6 +23,7 @@ const COLUMNS = {
 
 const TABLES: Record<EncryptedTable, SQLiteTable & { id: SQLiteColumn }> = {
   agents,
+  agent_versions: agentVersions,
   webhook_endpoints: webhookEndpoints,
   privacy_erasures: privacyErasures,
 };

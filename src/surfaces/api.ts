@@ -17,6 +17,7 @@ export interface Feature {
 export const FEATURES: readonly Feature[] = [
   { at: ["me", "usage"], load: async () => (await import("../workspaces/routes.ts")).accountRoutes },
   { at: ["agents", "agents/rotate-identity-secret"], load: async () => (await import("../administration/agent-routes.ts")).agentRoutes },
+  { at: ["agents/versions", "agents/rollout"], load: async () => (await import("../administration/version-routes.ts")).versionRoutes },
   { at: ["agents/tools"], load: async () => (await import("../administration/tool-routes.ts")).toolRoutes },
   { at: ["keys"], load: async () => (await import("../administration/key-routes.ts")).keyRoutes },
   { at: ["agents/messages", "conversations"], load: async () => (await import("../chat/routes.ts")).chatRoutes },

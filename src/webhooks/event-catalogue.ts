@@ -62,6 +62,7 @@ const aiReply: z.infer<typeof messageSchema> = {
   ],
   confidence: 0.92,
   needs_human: false,
+  agent_version: 1,
   created_at: UPDATED_AT,
 };
 

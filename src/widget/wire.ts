@@ -144,15 +144,15 @@ export function toPastConversation(row: ConversationRow): z.infer<typeof pastCon
 }
 
 /** A message as visitors read it. */
-const visitorMessageSchema = messageSchema.extend({
+const visitorMessageSchema = messageSchema.omit({ agent_version: true }).extend({
   role: z
     .enum(MESSAGE_ROLES)
     .meta({ description: "The author: `user` is the visitor, `assistant` the agent, `human` the team and `system` the service." }),
 });
 
-/** Returns the wire record of a message for visitors, to whom only the name of a member of the team is shown. */
+/** Returns the wire record of a message for visitors. They see neither the version of the agent nor the id of a member of the team. */
 export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typeof visitorMessageSchema> {
-  const message = toMessage(row);
+  const { agent_version: _version, ...message } = toMessage(row);
   const author = row.authorType === "member" ? { ...message.author, id: null } : message.author;
   return { ...message, author, role: row.role };
 }

@@ -44,6 +44,9 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
     confidence_threshold: 0.37,
   });
   await operate("POST", `/workspaces/${workspace.id}/agents/${agent.id}/rotate-identity-secret`);
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { instructions: "Rhyme." });
+  await workspace.call("POST", `/agents/${agent.id}/versions/publish`, { note: "Rhymes", rollout: 0.5 });
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { instructions: "Sing." });
   await createAgent(workspace, { name: "Guarded", turnstile: { site_key: "0x4site", secret: "turnstile secret" } });
   const webhook = await listen(workspace);
   await teach(workspace, agent.id);

@@ -164,6 +164,7 @@ test("a repeated second batch changes nothing, and refunds a message once", asyn
     confidence: 0,
     handoff: { reason: "model_failure" as const, summary: UNKNOWN },
     agentName: "Ada",
+    agentVersion: 1,
     nowMs: Date.now(),
   };
   for (let run = 0; run < 3; run++) await finishTurn(db, question, outcome);

@@ -51,6 +51,7 @@ test("an answered conversation has every field", async () => {
         citations: [],
         confidence: null,
         needs_human: false,
+        agent_version: null,
         created_at: time(),
       },
       {
@@ -71,6 +72,7 @@ test("an answered conversation has every field", async () => {
         ],
         confidence: asked.confidence,
         needs_human: false,
+        agent_version: 1,
         created_at: time(),
       },
     ],

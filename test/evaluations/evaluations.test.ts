@@ -6,7 +6,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { HANDBOOK } from "../chat/handbook.ts";
-import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../harness.ts";
+import { createAgent, createKey, createWorkspace, deliver, envWith, learn, operate, query, send } from "../harness.ts";
 import { LIMITS } from "../grounded/converse.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
@@ -65,6 +65,29 @@ describe("an evaluation", () => {
     expect(result.cases[0].trace.decision).toMatchObject({ outcome: "answered", reason: "confident", threshold: 0.5 });
     expect(result.cases[0].trace.searches[0].passages[0]).toMatchObject({ source_id: source.id, is_cited: true });
     expect(result.cases[1].trace.decision).toMatchObject({ outcome: "handed_off", reason: "missing_knowledge" });
+  });
+
+  test("may be of the draft or of an earlier version, with the scope that reads them", async () => {
+    const { workspace, agent, create, message, read } = await createFixture();
+    const path = `/agents/${agent.id}`;
+    await workspace.call("PATCH", path, { confidence_threshold: 1 });
+    await workspace.call("PATCH", `${path}/versions/draft`, { confidence_threshold: 0.4 });
+    const thresholdOf = async (version?: number | "draft") => {
+      const { body } = await workspace.call("POST", `${path}/evaluations`, { cases: [REFUNDS], ...(version !== undefined && { version }) });
+      await deliver(QUEUE, message(body.id));
+      const result = await read(body.id);
+      return [result.version, result.cases[0].trace.decision.threshold];
+    };
+    expect(await thresholdOf()).toEqual([null, 1]);
+    expect(await thresholdOf(1)).toEqual([1, 0.5]);
+    expect(await thresholdOf("draft")).toEqual([0, 0.4]);
+    const unknown = await workspace.call("POST", `${path}/evaluations`, { cases: [REFUNDS], version: 9 });
+    expect([unknown.status, unknown.body.error.code]).toEqual([404, "not_found"]);
+    const { key } = await createKey(workspace, ["knowledge:write"]);
+    const body = { cases: [REFUNDS], version: "draft" };
+    const refused = await send("POST", `/api/v1${path}/evaluations`, { token: key, body });
+    expect([refused.status, refused.body.error]).toMatchObject([403, { code: "insufficient_scope", message: /agents:write/ }]);
+    expect((await create([REFUNDS], "Weekly")).body.version).toBeNull();
   });
 
   test("leaves no conversation, no event, no lead, and uses no message of the quota", async () => {

@@ -85,6 +85,8 @@ describe("POST /workspaces/{id}/agents", () => {
       sources_count: 0,
       answers_count: 0,
       created_at: expect.stringMatching(TIMESTAMP),
+      version: 1,
+      rollout: null,
       updated_at: expect.stringMatching(TIMESTAMP),
       instructions: null,
       inactivity_minutes: 1440,
@@ -280,6 +282,7 @@ describe("PATCH /workspaces/{id}/agents/{agent_id}", () => {
       instructions: null,
       model: null,
       allowed_origins: [],
+      version: full.version + 1,
       updated_at: expect.stringMatching(TIMESTAMP),
     });
     expect(await operate("PATCH", path, {})).toMatchObject({ name: "Helper", slug: "helper", status: "paused" });

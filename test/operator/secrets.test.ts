@@ -95,6 +95,10 @@ async function storedOf({ id }: { id: string }): Promise<Record<string, string>>
     for (const tool of JSON.parse(agent.tools))
       for (const [name, text] of Object.entries(tool.headers)) found[`${tool.name} ${name}`] = text as string;
   }
+  for (const version of await query<any>(id, "SELECT * FROM agent_versions WHERE workspace_id = ?", id)) {
+    for (const tool of JSON.parse(version.settings).tools)
+      for (const [name, text] of Object.entries(tool.headers)) found[`version ${version.number}: ${tool.name} ${name}`] = text as string;
+  }
   for (const endpoint of await query<any>(id, "SELECT * FROM webhook_endpoints WHERE workspace_id = ?", id)) {
     found["webhook"] = endpoint.secret;
     found["previous webhook"] = endpoint.previous_secret;
@@ -116,6 +120,9 @@ const all = (state: string) => ({
   "order_status Authorization": state,
   "order_status X-Shop": state,
   "shop Authorization": state,
+  "version 1: order_status Authorization": state,
+  "version 1: order_status X-Shop": state,
+  "version 1: shop Authorization": state,
   webhook: state,
   "previous webhook": state,
 });
@@ -227,9 +234,10 @@ describe("a rotation", () => {
     const counted = kinds(await walk(BOTH, "GET"));
     const grown = (kind: string, name: string) => counted[kind]![name]! - before[kind]![name]!;
     const made = ["identity_secrets", "turnstile_secrets", "tool_headers", "webhook_secrets"].map((kind) => grown(kind, "outdated"));
-    expect(made).toEqual([2, 1, 3, 2]);
+    // The headers of the tools are those of the agent and of its version.
+    expect(made).toEqual([2, 1, 6, 2]);
     expect(grown("webhook_secrets", "current")).toBe(0);
-    expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 3 });
+    expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 6 });
     expect(kinds(await walk(BOTH, "GET"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 0 });
   });
 

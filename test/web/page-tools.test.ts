@@ -28,8 +28,8 @@ test("an agent calls a function of the page, and answers with its result", async
 test("a function that fails does not end the chat", async () => {
   const { chat } = await openShop('SupportAgent("tools", { basket: () => { throw new Error("The shop is closed."); } });');
   await chat.ask("What is in my basket? [basket]");
-  await chat.log.locator("article.assistant").nth(1).waitFor();
+  await chat.log.locator("article.assistant").nth(0).waitFor();
   await chat.ask("How are you?");
-  await chat.log.locator("article.assistant").nth(2).waitFor();
+  await chat.log.locator("article.assistant").nth(1).waitFor();
   expect(await chat.log.locator("article.user").count()).toBe(2);
 });

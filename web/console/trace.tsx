@@ -9,7 +9,7 @@ import { type Column, Table } from "./ui/table.tsx";
 import { formatConfidence, formatNumber, labelOf } from "./ui/format.tsx";
 
 /** The trace of an answer, or of a case of an evaluation, which is always asked with the agent's own settings. */
-type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "created_at" | "changed_settings"> &
+type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "agent_version" | "created_at" | "changed_settings"> &
   Partial<Pick<Schemas["Trace"], "changed_settings">>;
 type Search = Trace["searches"][number];
 type Passage = Search["passages"][number];

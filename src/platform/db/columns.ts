@@ -91,6 +91,18 @@ export type Metadata = Record<string, string>;
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
+/** The settings of an agent that shape its answers, which a version keeps. Header values of tools are encrypted. */
+export interface VersionSettings {
+  language: string;
+  instructions: string | null;
+  welcomeMessage: string;
+  handoffMessage: string;
+  confidenceThreshold: number;
+  model: string | null;
+  tools: StoredTool[];
+  languages: Record<string, Record<string, string>>;
+}
+
 /** The parameters of a tool as JSON Schema, in the subset that agents/tool-parameters.ts accepts. */
 export interface ToolParameters {
   type: "object";

@@ -30,6 +30,7 @@ import {
   type StoredTool,
   type Verdict,
   VERDICTS,
+  type VersionSettings,
 } from "./columns.ts";
 import { JURISDICTIONS } from "./regions.ts";
 
@@ -352,10 +353,38 @@ export const agents = sqliteTable(
     answersCount: count("answers_count"),
     /** The size of the text of all its sources, in UTF-8. */
     textBytes: count("text_bytes"),
+    /** The published version, whose settings the columns above hold. */
+    version: integer("version").notNull().default(1),
+    /** The version that a share of new conversations gets, from 0 to 1; null if there is none. */
+    rolloutVersion: integer("rollout_version"),
+    rolloutShare: real("rollout_share"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [index("agents_workspace").on(t.workspaceId, t.id), uniqueIndex("agents_workspace_slug").on(t.workspaceId, t.slug)],
+);
+
+/** The versions of agents' settings: those that were published, and a draft. See agents/version-store.ts. */
+export const agentVersions = sqliteTable(
+  "agent_versions",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    /** 1 for the first version, 0 for the draft. */
+    number: integer("number").notNull(),
+    /** All settings of a version; of the draft, only those that differ from the published version. */
+    settings: json<Partial<VersionSettings>>("settings", "{}"),
+    /** The version that was published when this one was made; null for the first one. */
+    base: integer("base"),
+    /** The settings that differ from that version. */
+    changed: json<(keyof VersionSettings)[]>("changed", "[]"),
+    note: text("note"),
+    /** `operator`, or the id of an API key. */
+    author: text("author"),
+    createdAt: createdAt(),
+  },
+  (t) => [uniqueIndex("agent_versions_agent").on(t.workspaceId, t.agentId, t.number)],
 );
 
 export const sources = sqliteTable(
@@ -466,6 +495,8 @@ export const evaluations = sqliteTable(
     name: text("name"),
     status: text("status", { enum: EVALUATION_STATUSES }).notNull(),
     casesCount: integer("cases_count").notNull(),
+    /** The version of the agent that answers, 0 for its draft; null for the published one. */
+    version: integer("version"),
     /** The number of finished cases by verdict. */
     verdicts: json<Partial<Record<Verdict, number>>>("verdicts", "{}"),
     /** Why it failed. */
@@ -572,6 +603,8 @@ export const conversations = sqliteTable(
     resolvedBy: text("resolved_by", { enum: RESOLVERS }),
     firstHumanReplyAt: integer("first_human_reply_at"),
     reopenedCount: count("reopened_count"),
+    /** The version of the agent with which it started; 0 for the draft. While that version is rolled out, it answers the conversation. */
+    agentVersion: integer("agent_version"),
     /** The model sees only messages after this one: set when a resolved conversation is reopened. */
     contextAfter: text("context_after"),
     /** When the agent first replied; set by a trigger, for analytics. */
@@ -654,6 +687,8 @@ export const messages = sqliteTable(
     needsHuman: flag("needs_human").default(false),
     /** The month whose quota the question used, or null. Clearing it gives the quota back. */
     quotaPeriod: text("quota_period"),
+    /** The version of the agent that wrote it; 0 for the draft, null for other authors. */
+    agentVersion: integer("agent_version"),
     createdAt: createdAt(),
   },
   (t) => [index("messages_transcript").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
@@ -880,6 +915,31 @@ export const analyticsSpans = sqliteTable(
     ...namedCounters(),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
+);
+
+/**
+ * The conversations and answers of each version of an agent, in which triggers count it (migrations/0006_agent_versions.sql). A row is deleted
+ * with its version.
+ */
+export const agentVersionCounts = sqliteTable(
+  "agent_version_counts",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    version: integer("version").notNull(),
+    // Answers that the version wrote, and their ratings.
+    aiReplies: count("ai_replies"),
+    handoffReplies: count("handoff_replies"),
+    ratedUp: count("rated_up"),
+    ratedDown: count("rated_down"),
+    // Conversations that started with the version and in which the agent wrote.
+    conversations: count("conversations"),
+    handedOff: count("handed_off"),
+    aiResolved: count("ai_resolved"),
+    csatSum: count("csat_sum"),
+    csatCount: count("csat_count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.version] })],
 );
 
 /**

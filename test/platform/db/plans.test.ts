@@ -147,8 +147,17 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "conversations/search-store.listChanged": [[WORKSPACE, { atMs: NOW, id: OTHER }, 200]],
   "conversations/search-store.listNewTexts": [[WORKSPACE, [{ id: ID, messageAt: NOW, messageId: OTHER, noteAt: NOW, noteId: OTHER }], 200]],
   "chat/start-store.createStartedConversation": [null, "api:1"].map((anonId) => [{ ...RECORD, anonId }, sql`TRUE`]),
+  "agents/version-store.saveDraft": [[RECORD, RECORD, { instructions: null, model: "answer-5" }]],
+  "agents/version-store.createVersion": [0, { model: "answer-5" }].map((given) => [RECORD, RECORD, given]),
+  "agents/version-store.findVersion": [{ id: ID }, { number: 1 }, { rollingOut: true }].map((name) => [RECORD, name]),
+  "agents/version-store.startRollout": [[RECORD, 0.2, RECORD]],
+  "agents/version-store.updateRollout": [[RECORD, 0.2, NOW]],
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
-  "operator/secret-store.listSecrets": ["agents", "webhook_endpoints", "privacy_erasures"].map((table) => [table, ID, 10]),
+  "operator/secret-store.listSecrets": ["agents", "agent_versions", "webhook_endpoints", "privacy_erasures"].map((table) => [
+    table,
+    ID,
+    10,
+  ]),
   "operator/secret-store.replaceSecrets": [
     ["agents", ID, { tools: "[]" }, { tools: "[]" }],
     ["webhook_endpoints", ID, { secret: "s", previousSecret: null }, { secret: "s", previousSecret: null }],
@@ -280,6 +289,8 @@ function scansOf(plan: string[]): string[] {
 
 /** Scans that are meant, each with its reason. */
 const MEANT_SCANS: Record<string, string[]> = {
+  // One row, with a value of the statement.
+  "agents/version-store.createVersion": ["SCAN d"],
   // They have at most one row per shard.
   "platform/db/shards.listShards": ["SCAN shards"],
   "shard-moves/store.listFormerShards": ["SCAN shard_moves"],
