@@ -3080,6 +3080,7 @@ export interface Operations {
   /** Approve a tool call. The call is made once, and the agent answers the visitor with its result. Approving it again changes nothing. Scope: `conversations:write`. */
   approveToolCall: {
     input: {
+      /** The tool call that needs an approval. */
       approval_id: string;
       body: Schemas["ApproveIn"];
     };
@@ -3088,6 +3089,7 @@ export interface Operations {
   /** Decline a tool call. Nothing is called. The agent reads the reason, and answers the visitor. Scope: `conversations:write`. */
   declineToolCall: {
     input: {
+      /** The tool call that needs an approval. */
       approval_id: string;
       body: Schemas["DeclineIn"];
     };

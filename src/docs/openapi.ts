@@ -115,6 +115,7 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   evaluation_id: "The evaluation.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
+  approval_id: "The tool call that needs an approval.",
   event_id: "The event.",
   key_id: "The API key.",
   visitor_id: "The visitor.",

@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea } from "../ui/field.tsx";
 import { parseObject, useForm } from "../ui/form.ts";
-import { Time } from "../ui/format.tsx";
+import { labelOf } from "../ui/format.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 
 type Approval = Schemas["Approval"];
@@ -58,7 +58,7 @@ function Card({ approval, waiting, onDecided }: CardProps) {
       </p>
       <Arguments of={given} />
       <p class="quiet">
-        Decide until <Time at={expiresAt} />
+        Expires on {new Date(expiresAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}
         {waiting > 0 && `. ${waiting} more after it`}
       </p>
       {mayDecide && (
@@ -88,7 +88,7 @@ function Arguments({ of }: { of: Record<string, unknown> }) {
     <dl class="facts">
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>{name.replaceAll("_", " ")}</dt>
+          <dt>{labelOf(name)}</dt>
           <dd>{typeof value === "string" ? value : JSON.stringify(value)}</dd>
         </div>
       ))}
