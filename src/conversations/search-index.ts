@@ -62,16 +62,22 @@ const OF_RANGE = "FROM texts WHERE position BETWEEN ? AND ?";
 const UNINDEX = `INSERT INTO text_index (text_index, rowid, words) SELECT 'delete', position, words ${OF_RANGE}`;
 const POSITION = "id, message_at AS messageAt, message_id AS messageId, note_at AS noteAt, note_id AS noteId";
 
-/** PLACES is part of the text, since bound numbers are floats, which do not divide to integers. */
-const HITS = `hits AS MATERIALIZED (SELECT rowid / ${PLACES} AS number, max(rowid) AS newest FROM text_index WHERE text_index MATCH ?1 GROUP BY 1)`;
-const MATCHES = `FROM hits CROSS JOIN conversations c ON c.number = hits.number
-  WHERE (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR channel = ?4) AND updated_at >= ?5
-    AND (?6 IS NULL OR assignee_id = ?6) AND (?7 IS NULL OR id IN (SELECT value FROM json_each(?7)))`;
-/** The total counts the whole list, not only the page. */
-const SEARCH = `WITH ${HITS}, list AS MATERIALIZED (SELECT id, updated_at, newest ${MATCHES})
-  SELECT id, (SELECT record_id FROM texts WHERE position = newest) AS recordId, (SELECT count(*) FROM list) AS total FROM list
+/** The conversations that match. PLACES is part of the text, since bound numbers are floats, which do not divide to integers. */
+const MATCHES = `FROM conversations WHERE number IN (SELECT rowid / ${PLACES} FROM text_index WHERE text_index MATCH ?1)
+  AND (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR channel = ?4) AND updated_at >= ?5
+  AND (?6 IS NULL OR assignee_id = ?6) AND (?7 IS NULL OR id IN (SELECT value FROM json_each(?7)))`;
+/**
+ * The total counts the whole list, not only the page. The list begins with the newest conversations, since most of the page is among
+ * them: SQLite then rejects nearly all others by one comparison.
+ */
+const SEARCH = `WITH list AS MATERIALIZED (SELECT number, id, updated_at ${MATCHES} ORDER BY number DESC)
+  SELECT number, id, (SELECT count(*) FROM list) AS total FROM list
   WHERE (updated_at, id) < (?8, ?9) ORDER BY updated_at DESC, id DESC LIMIT ?10 OFFSET ?11`;
-const COUNT = `WITH ${HITS} SELECT count(*) AS total ${MATCHES}`;
+const COUNT = `SELECT count(*) AS total ${MATCHES}`;
+/** The latest matching text of each conversation of a page. */
+const LATEST_TEXTS = `SELECT number, record_id AS recordId FROM texts JOIN (
+  SELECT rowid / ${PLACES} AS number, max(rowid) AS latest FROM text_index
+  WHERE text_index MATCH ?1 AND rowid / ${PLACES} IN (SELECT value FROM json_each(?2)) GROUP BY 1) ON position = latest`;
 
 /** How many conversations, and how many texts, are read at once. */
 const PAGE_SIZE = 200;
@@ -157,9 +163,13 @@ export class SearchIndex {
     const filters = [match, agentId, status, channel, sinceMs, assigneeId, unread];
     const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
     const page = [atMs, id, query.limit + 1, query.offset];
-    const rows = this.sql.exec<{ id: string; recordId: string | null; total: number }>(SEARCH, ...filters, ...page).toArray();
-    const hits = rows.map((row) => ({ id: row.id, recordId: row.recordId }));
-    return { hits, total: rows[0]?.total ?? this.sql.exec<{ total: number }>(COUNT, ...filters).one().total };
+    const rows = this.sql.exec<{ number: number; id: string; total: number }>(SEARCH, ...filters, ...page).toArray();
+    const [first] = rows;
+    if (!first) return { hits: [], total: this.sql.exec<{ total: number }>(COUNT, ...filters).one().total };
+    const numbers = JSON.stringify(rows.map(({ number }) => number));
+    const texts = this.sql.exec<{ number: number; recordId: string | null }>(LATEST_TEXTS, match, numbers).toArray();
+    const recordIdOf = new Map(texts.map(({ number, recordId }) => [number, recordId]));
+    return { hits: rows.map(({ number, id }) => ({ id, recordId: recordIdOf.get(number) ?? null })), total: first.total };
   }
 
   private async unreadIds(meter: Meter): Promise<string> {
@@ -219,14 +229,14 @@ export class SearchIndex {
       rows ??= (await db.batch([listChanged(db, this.workspaceId, after, PAGE_SIZE)]))[0];
       const changed = rows.filter((row) => this.isChanged(row));
       await this.indexConversations(db, changed);
-      const untilMs = Math.max(kv.get<number>("readUntil") ?? 0, rows.at(-1)?.updatedAt ?? 0);
+      const last = rows.at(-1);
+      const readUntilMs = kv.get<number>("readUntil") ?? 0;
+      const untilMs = Math.max(readUntilMs, last?.updatedAt ?? 0);
       for (const { id, updatedAt, messageCount } of rows) seen.set(id, { updatedAt, messageCount });
       for (const [id, { updatedAt }] of seen) if (updatedAt < untilMs - OVERLAP_MS) seen.delete(id);
-      const last = rows.at(-1);
-      if (last) {
-        after = { atMs: last.updatedAt, id: last.id };
-        kv.put("readUntil", untilMs);
-      }
+      if (last) after = { atMs: last.updatedAt, id: last.id };
+      // Each write delays the result until it is stored.
+      if (untilMs > readUntilMs) kv.put("readUntil", untilMs);
       if (rows.length < PAGE_SIZE) {
         this.seen = seen;
         return true;

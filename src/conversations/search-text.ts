@@ -23,6 +23,8 @@ const MAX_TEXT_LENGTH = 10_000;
 /** Longer words are hashes and keys, of which the beginning is enough. */
 const MAX_TERM_LENGTH = 48;
 
+/** Words that need neither `RUN` nor `fold`. */
+const ASCII = /^\w+$/;
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
 /** Splits a word into runs of scripts that put no spaces between words or join particles to them, and runs of other scripts. */
 const RUN =
@@ -122,6 +124,10 @@ function startsAt(words: readonly Word[], at: number, { terms, isPrefix }: Phras
 function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   for (const { 0: word, index } of text.matchAll(WORD)) {
+    if (ASCII.test(word)) {
+      words.push({ term: word.slice(0, MAX_TERM_LENGTH).toLowerCase(), start: index, end: index + word.length });
+      continue;
+    }
     for (const { 0: run, index: offset } of word.matchAll(RUN)) {
       const start = index + offset;
       if (UNSPACED.test(run)) words.push(...pairsOf(run, start));
