@@ -142,12 +142,44 @@ function readPresence(message: string | ArrayBuffer): Presence | undefined {
   }
 }
 
+/** The least time between two calls of an isolate that notify a workspace's pages, which read at most once a second. */
+const INTERVAL_MS = 1_000;
+
+/** When the pages of a workspace were last notified, and the changes since then. */
+interface Gathering {
+  notifiedAtMs: number;
+  changes: Change[];
+}
+
+/** By workspace, in the order of the last notification. */
+const gatherings = new Map<string, Gathering>();
+
 /**
- * Notifies the workspace's open pages of committed changes. Nothing waits for it, and pages also read without it from time to time.
+ * Notifies the workspace's open pages of committed changes, at once or together with others after a second. Nothing waits for it, and
+ * pages also read without it from time to time.
  */
 export function announce(env: Env, workspaceId: string, ...changes: Change[]): void {
   if (changes.length === 0) return;
-  const published = liveChannelOf(env, workspaceId).publish(changes);
+  const { notifiedAtMs, changes: gathered } = gatherings.get(workspaceId) ?? { notifiedAtMs: Number.NEGATIVE_INFINITY, changes: [] };
+  const elapsedMs = Math.abs(Date.now() - notifiedAtMs);
+  const isFirst = gathered.length === 0;
+  gathered.push(...changes);
+  // The request that gathers notifies after the interval. If that takes twice as long, it was cut off.
+  if (elapsedMs >= (isFirst ? INTERVAL_MS : 2 * INTERVAL_MS)) notifyPages(env, workspaceId, gathered);
+  else if (isFirst) waitUntil(scheduler.wait(INTERVAL_MS - elapsedMs).then(() => notifyPages(env, workspaceId, gathered)));
+}
+
+function notifyPages(env: Env, workspaceId: string, changes: Change[]): void {
+  const nowMs = Date.now();
+  const ofRecords = new Map(changes.splice(0).map((change) => [`${change.kind} ${change.id}`, change]));
+  if (ofRecords.size === 0) return;
+  gatherings.delete(workspaceId);
+  for (const [id, { notifiedAtMs }] of gatherings) {
+    if (nowMs - notifiedAtMs < 2 * INTERVAL_MS) break;
+    gatherings.delete(id);
+  }
+  gatherings.set(workspaceId, { notifiedAtMs: nowMs, changes });
+  const published = liveChannelOf(env, workspaceId).publish([...ofRecords.values()]);
   waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
 }
 

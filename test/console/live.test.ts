@@ -33,6 +33,22 @@ test("an open page is notified of changed conversations, leads and sources", asy
   expect(asking.status).toBe(201);
 });
 
+test("changes that follow one another are notified together, and none is left out", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const ask = () => workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello?" });
+  const ids = (await Promise.all([ask(), ask(), ask()])).map(({ body }) => body.conversation_id);
+  const live = await colleague(workspace, "Grace");
+  for (const content of ["one", "two", "three", "four"]) {
+    await Promise.all(ids.map((id) => workspace.call("POST", `/conversations/${id}/notes`, { content })));
+  }
+  const { body: latest } = await ask();
+  const last = await live.next(changed("conversation", latest.conversation_id));
+  const messages = [...live.unread, last];
+  expect(messages.length).toBeLessThan(12);
+  for (const id of ids) expect(messages.some(changed("conversation", id))).toBe(true);
+});
+
 test("another workspace's pages are not notified", async () => {
   const workspace = await createWorkspace();
   const neighbour = await createNeighbour(workspace);
