@@ -14,13 +14,6 @@ interface CitablePassage {
   searches: Search[];
 }
 
-/** The evidence that an answer cites. */
-export interface Grounding {
-  cited: Passage[];
-  /** The probability, 0..1, that an answer based on it is right. */
-  confidence: number;
-}
-
 /** The evidence that says the same as a sentence of an answer. */
 export interface Support {
   ids: string[];
@@ -86,15 +79,18 @@ export class Evidence {
     return this.passages.has(id) || this.results.has(id);
   }
 
-  /** Returns the grounding of an answer that cites these ids; undefined if none of them is known. */
-  groundingOf(ids: readonly string[]): Grounding | undefined {
-    const found = [...new Set(ids)].flatMap((id) => this.passages.get(id) ?? []);
-    const hasResult = ids.some((id) => this.results.has(id));
-    if (found.length === 0 && !hasResult) return undefined;
-    const cited = found.map(({ passage }) => passage);
-    const searches = [...new Set(found.flatMap((one) => one.searches))];
-    const confidences = searches.map((search) => passageConfidence(search, cited));
-    return { cited, confidence: Math.max(...confidences, hasResult ? TOOL_CONFIDENCE : 0) };
+  /** Lists the passages with these ids. */
+  passagesOf(ids: readonly string[]): Passage[] {
+    return [...new Set(ids)].flatMap((id) => this.passages.get(id)?.passage ?? []);
+  }
+
+  /** Computes the probability, 0..1, that an answer that cites these ids is right; undefined if none of them is known. */
+  confidenceOf(ids: readonly string[]): number | undefined {
+    if (!ids.some((id) => this.has(id))) return undefined;
+    const cited = this.passagesOf(ids);
+    const searches = new Set(ids.flatMap((id) => this.passages.get(id)?.searches ?? []));
+    const confidences = [...searches].map((search) => passageConfidence(search, cited));
+    return Math.max(...confidences, ids.some((id) => this.results.has(id)) ? TOOL_CONFIDENCE : 0);
   }
 
   /**

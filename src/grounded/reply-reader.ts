@@ -1,7 +1,7 @@
 import { truncate } from "../platform/text.ts";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { MAX_ANSWER_LENGTH } from "../models/limits.ts";
-import { HandoffError, type ModelReply, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
+import { HandoffError, type ModelReply } from "../models/model.ts";
 import type { Passage } from "../models/retrieval.ts";
 import type { Evidence } from "./evidence.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
@@ -56,9 +56,7 @@ export class ReplyReader {
         ? { outcome: "no_answer", confidence: 0 }
         : { outcome: "handed_off", reason, confidence: 0 };
     }
-    const { grounding, support } = this.reply;
-    const confidence = grounding ? grounding.confidence * support : SMALL_TALK_CONFIDENCE;
-    return { outcome: "answered", confidence, cited: this.cited, text };
+    return { outcome: "answered", confidence: this.reply.confidence(), cited: this.cited, text };
   }
 
   /** Yields an empty text once it is known that there is an answer, which `read` waits for, and then the answer. */
@@ -122,8 +120,7 @@ export class ReplyReader {
 
   /** Adds the passages that the answer cites so far. */
   private addCited(): void {
-    const all = this.reply.grounding?.cited ?? [];
-    this.cited.push(...all.filter((passage) => !this.cited.includes(passage)));
+    this.cited.push(...this.reply.passages.filter((passage) => !this.cited.includes(passage)));
   }
 
   private newReply(): ReplyText {

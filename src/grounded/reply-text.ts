@@ -1,8 +1,9 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
-import { HandoffError } from "../models/model.ts";
+import { HandoffError, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
+import type { Passage } from "../models/retrieval.ts";
 import { StreamError } from "../models/stream-with-retry.ts";
 import { CheckedAnswer } from "./checked-answer.ts";
-import type { Evidence, Grounding } from "./evidence.ts";
+import type { Evidence } from "./evidence.ts";
 import { parseHeader, type ReplyHeader } from "./header.ts";
 import { type ReplyPart, ReplyParts } from "./reply-parts.ts";
 import { looksStructured } from "./structured-reply.ts";
@@ -44,14 +45,15 @@ export class ReplyText {
     this.answer = this.newAnswer(false);
   }
 
-  /** The evidence that the answer cites; undefined for small talk. */
-  get grounding(): Grounding | undefined {
-    return this.kind === "smalltalk" ? undefined : this.evidence.groundingOf([...this.answer.ids]);
+  /** The passages that the answer cites. */
+  get passages(): Passage[] {
+    return this.kind === "smalltalk" ? [] : this.evidence.passagesOf([...this.answer.ids]);
   }
 
-  /** How well the answer is supported, 0..1. */
-  get support(): number {
-    return this.answer.support;
+  /** Computes the probability, 0..1, that the answer is right. */
+  confidence(): number {
+    const cited = this.kind === "smalltalk" ? undefined : this.evidence.confidenceOf([...this.answer.ids]);
+    return cited === undefined ? SMALL_TALK_CONFIDENCE : cited * this.answer.support;
   }
 
   /**
@@ -149,7 +151,7 @@ export class ReplyText {
   }
 
   private requireSources(): void {
-    if (!this.evidence.groundingOf(this.cited)) throw new HandoffError("low_confidence");
+    if (!this.cited.some((id) => this.evidence.has(id))) throw new HandoffError("low_confidence");
   }
 
   private endSmallTalk(text: string): string {
