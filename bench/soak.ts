@@ -21,8 +21,9 @@ const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under 
 
   --kills N    how often it is killed (20); about five seconds each, and a few minutes at the end
   --split      meanwhile moves all shards from one database to another and back
-  --hours N    instead: a mix of all requests for so many hours, which may be a fraction, with a kill every few minutes and days that
-               pass in minutes; also checks that tables, files, queues, memory and response times do not grow
+  --hours N    instead: a mix of all requests for so many hours, which may be a fraction, with days that pass in minutes and a kill every
+               few minutes, but none in the middle third; also checks that tables, files, queues, memory and response times
+               do not grow
   --state DIR  keeps the service's storage in a folder
   --json FILE  also writes the figures to a file`;
 
@@ -116,3 +117,5 @@ async function main(): Promise<number | void> {
 }
 
 await runMain(main);
+// Connections to killed processes may be open, and would keep this process alive.
+process.exit();

@@ -35,9 +35,11 @@ interface List<Item> {
 /** The path to which the platform's own email handler listens. */
 const MAIL_PATH = "/cdn-cgi/local/email";
 /** How long a visitor's page waits for the news of a reply. */
-const NEWS_MS = 10_000;
+const NEWS_MS = 30_000;
 /** A killed process does not always close its connections at once. */
 const REQUEST_MS = 15_000;
+/** While nothing is killed, a request that is slow because the machine is busy is not broken off. */
+const CALL_MS = 120_000;
 const ATTEMPTS = 6;
 
 /** A client of a service that is killed and started again. */
@@ -57,12 +59,12 @@ export class SoakClient {
     await this.service.addresses;
   }
 
-  /** Sends a request when the service runs; returns undefined if it was killed before it answered. */
-  async send(request: PreparedRequest): Promise<SoakResponse | undefined> {
+  /** Sends a request when the service runs; returns undefined if it was killed before it answered, or did not answer in time. */
+  async send(request: PreparedRequest, limitMs = REQUEST_MS): Promise<SoakResponse | undefined> {
     const headers = { ...this.headers, ...request.headers };
     const port = await this.service.port;
     try {
-      const response = await fetchFrom(port, { ...request, headers }, AbortSignal.timeout(REQUEST_MS));
+      const response = await fetchFrom(port, { ...request, headers }, AbortSignal.timeout(limitMs));
       const { status } = response;
       if (response.headers.get("Content-Type")?.startsWith("text/event-stream")) return { status, ...(await readEvents(response)) };
       const text = await response.text();
@@ -149,8 +151,10 @@ export class SoakClient {
   /** Returns the body of a successful response, while nothing is killed. */
   async call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     for (let attempt = 1; ; attempt++) {
-      const response = await this.send({ method, path, body });
-      if (response && response.status < 300) return response.body as Body;
+      const response = await this.send({ method, path, body }, CALL_MS);
+      // A removal whose response was lost finds nothing when it is repeated.
+      const isRemoved = method === "DELETE" && attempt > 1 && response?.status === 404;
+      if (response && (response.status < 300 || isRemoved)) return response.body as Body;
       if (attempt === ATTEMPTS) {
         throw new Error(`${method} ${path} answered ${JSON.stringify(response)}`, { cause: this.lastError });
       }

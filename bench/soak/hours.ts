@@ -14,7 +14,7 @@ import { withWorld, type World } from "./setup.ts";
 import { addTally, outcomeTable, type Tally, tallyOf } from "./tally.ts";
 
 /*
- * A soak of hours. Each of its days takes some minutes: requests of all kinds with a kill among them, then a night, in which the
+ * A soak of hours. Each of its days takes some minutes: requests of all kinds, on most days with a kill among them, then a night, in which the
  * service's clock goes ahead by days, everything of the day is checked and the day's knowledge is removed. What was checked is
  * forgotten but for its id, so that the memory of the check depends on the retention alone.
  */
@@ -36,6 +36,8 @@ const EVENT_LOG_DAYS = 7;
 const MOST_DAYS_PER_NIGHT = 10;
 /** The most faults that the report shows. */
 const MOST_SHOWN = 50;
+/** Nothing is killed in this part of the run, so that the memory of one process has time to grow. */
+const UNDISTURBED = { from: 1 / 3, to: 2 / 3 };
 /** An endpoint at a port on which nothing listens. */
 const DEAD_URL = "http://127.0.0.1:9/dead";
 /** The kinds whose response times are judged: those that a visitor waits for. */
@@ -57,6 +59,8 @@ interface Run {
   owed: Set<string>;
   faults: string[];
   kills: number;
+  /** Whether nothing is killed on this day. */
+  isUndisturbed: boolean;
 }
 
 /** Runs the load for so many hours. @returns the report, and whether nothing was wrong. */
@@ -75,15 +79,18 @@ export function soakHours(state: string, hours: number): Promise<[Report, boolea
       owed: new Set(),
       faults: [],
       kills: 0,
+      isUndisturbed: false,
     };
     await remember(run, await check(world.target, [], world.receiver).then(({ stored }) => stored));
     let days = 0;
     // The retention is reached within the first third of the run, which is not judged.
     const nightsOfFirstThird = Math.floor((hours * 3_600_000) / 3 / (BUSY_MS * 1.4));
     const daysPerNight = Math.min(MOST_DAYS_PER_NIGHT, Math.ceil(RETENTION_DAYS / Math.max(1, nightsOfFirstThird - 1)));
-    const sampling = setInterval(() => void run.samples.takeOften(world), SAMPLE_EVERY_MS);
+    const sampling = setInterval(() => void run.samples.takeOften(world, run.isUndisturbed), SAMPLE_EVERY_MS);
     try {
       for (; run.samples.hour < hours; days++) {
+        const share = run.samples.hour / hours;
+        run.isUndisturbed = share >= UNDISTURBED.from && share < UNDISTURBED.to;
         await spendDay(run, daysPerNight);
         console.error(`Day ${days + 1}, hour ${run.samples.hour.toFixed(2)}: ${run.kills} kills, ${run.faults.length} faults`);
       }
@@ -111,7 +118,7 @@ async function spendDay(run: Run, daysPerNight: number): Promise<void> {
   const load = new Load(target, PACE);
   const startHour = samples.hour;
   load.start();
-  await killOnce(run);
+  await (run.isUndisturbed ? sleep(BUSY_MS) : killOnce(run));
   await load.stop();
   const answered = load.deeds.filter(({ kind, firstMs }) => firstMs !== undefined && WAITED_FOR.has(kind));
   run.latencies.push(...answered.map(({ firstMs }) => ({ hour: startHour, value: firstMs! })));
@@ -149,7 +156,7 @@ async function finish(run: Run): Promise<void> {
   for (const deadlineMs = Date.now() + SETTLE_MS; Date.now() < deadlineMs;) {
     await sleep(SETTLE_CHECK_MS);
     collectSlow(run);
-    await samples.takeOften(world);
+    await samples.takeOften(world, run.isUndisturbed);
     if (run.owed.size === 0 && samples.waiting === 0) return;
   }
   for (const id of run.owed) run.faults.push(`lost: events the slow endpoint was not told of source ${id}`);
@@ -229,7 +236,9 @@ async function tidy({ target: { client, scratchAgentId } }: World, { sources, an
 async function remember(run: Run, stored: Stored): Promise<void> {
   run.conversations.update(stored.conversations.map(toListed));
   run.leads.update(stored.leads.map(toListed));
-  run.usedMessages = (await run.world.service.sample())?.usedMessages ?? Number.NaN;
+  const sample = await run.world.service.sample();
+  if (!sample) throw new Error("The process of the service does not tell how many messages were counted.");
+  run.usedMessages = sample.usedMessages;
 }
 
 function reportOf(run: Run, days: number, clockDays: number): [Report, boolean] {

@@ -8,7 +8,9 @@ const PROCESS = fileURLToPath(new URL("service-process.ts", import.meta.url));
 const CHECK_EVERY_MS = 20;
 /** How long the processes of a killed group may take to end. */
 const END_LIMIT_MS = 10_000;
-const SAMPLE_LIMIT_MS = 10_000;
+const SAMPLE_LIMIT_MS = 60_000;
+/** A start takes seconds, or longer on a busy machine. */
+const START_LIMIT_MS = 180_000;
 
 /** A service that is killed and started again on the same storage. */
 export class KillableService {
@@ -44,14 +46,23 @@ export class KillableService {
   start(): void {
     const child = spawn(process.execPath, [PROCESS], { detached: true, stdio: ["ignore", "ignore", "inherit", "ipc"] });
     this.child = child;
-    const { resolve, reject } = this.serving;
+    const { resolve } = this.serving;
+    setTimeout(() => !this.isServing && this.fail(child, "The service does not start."), START_LIMIT_MS).unref();
     child.once("message", (addresses) => {
       if (this.child !== child) return;
       this.isServing = true;
       resolve(addresses as Addresses);
     });
-    child.once("exit", () => this.child === child && reject(new Error("The service ended by itself.")));
+    child.once("exit", () => this.fail(child, "The service ended by itself."));
     child.send({ args: this.args, aheadMs: this.aheadMs, sweepEveryMs: this.sweepEveryMs } satisfies ServiceOptions);
+  }
+
+  /** Lets all that wait for the service fail, unless the process was killed. */
+  private fail(child: ChildProcess, reason: string): void {
+    if (this.child !== child) return;
+    if (this.isServing) this.serving = Promise.withResolvers();
+    this.isServing = false;
+    this.serving.reject(new Error(reason));
   }
 
   /** Advances the service's clock. It must run, and be `hastened`. */
@@ -83,7 +94,8 @@ export class KillableService {
     // Callers that wait for a process that is killed while it starts wait for the next one.
     if (this.isServing) this.serving = Promise.withResolvers();
     this.isServing = false;
-    const exited = once(child, "exit");
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    const exited = hasEnded ? undefined : once(child, "exit");
     signalGroup(child.pid, "SIGKILL");
     await exited;
     for (const deadlineMs = Date.now() + END_LIMIT_MS; signalGroup(child.pid, 0) && Date.now() < deadlineMs;) await sleep(CHECK_EVERY_MS);

@@ -76,6 +76,8 @@ const FAST: Pace = { lanes: 6, pauseMs: 300 };
 const REPEATED_SHARE = 0.75;
 const CONTINUED_SHARE = 0.3;
 const RETRY_AFTER_MS = 1_000;
+/** How long requests are repeated after the end of the load. */
+const REPEAT_LIMIT_MS = 10 * 60_000;
 /** The service keeps the ten latest of an agent. */
 const MOST_EVALUATIONS = 10;
 /** A crawl reads so many pages at most. */
@@ -88,7 +90,7 @@ export class Load {
   readonly deeds: Deed[] = [];
   private readonly target: Target;
   private readonly pending: { deed: Deed; atMs: number }[] = [];
-  private isStopped = false;
+  private stoppedMs: number | undefined;
   private lanes: Promise<unknown> = Promise.resolve();
 
   private readonly pace: Pace;
@@ -103,17 +105,23 @@ export class Load {
     this.lanes = Promise.all(Array.from({ length: this.pace.lanes }, () => this.runLane()));
   }
 
-  /** Starts nothing new, and ends when each request has its response. */
+  /**
+   * Starts nothing new, and ends when each request has its response.
+   * @throws Error where a request is repeated for minutes in vain.
+   */
   async stop(): Promise<void> {
-    this.isStopped = true;
+    this.stoppedMs = Date.now();
     await this.lanes;
   }
 
   private async runLane(): Promise<void> {
-    while (!this.isStopped || this.pending.length > 0) {
+    while (this.stoppedMs === undefined || this.pending.length > 0) {
+      if (this.stoppedMs !== undefined && Date.now() > this.stoppedMs + REPEAT_LIMIT_MS) {
+        throw new Error(`These requests are not answered: ${this.pending.map(({ deed }) => `${deed.kind} ${deed.marker}`).join(", ")}`);
+      }
       const due = this.pending.findIndex(({ atMs }) => atMs <= Date.now());
       if (due >= 0) await this.attempt(this.pending.splice(due, 1)[0]!.deed);
-      else if (!this.isStopped) await this.attempt(this.newDeed());
+      else if (this.stoppedMs === undefined) await this.attempt(this.newDeed());
       await sleep(randomInt(this.pace.pauseMs));
     }
   }

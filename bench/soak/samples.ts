@@ -21,6 +21,8 @@ const GROWING: Record<string, string> = {
   usage_periods: "a row for each month",
 };
 const MEGABYTE = 1e6;
+/** A killed process does not always close its connections, so that a request to it may never end. */
+const HEALTH_LIMIT_MS = 60_000;
 /** Growth up to these numbers of rows, megabytes of storage and megabytes of memory is no fault. */
 const SLACK_ROWS = 40;
 const SLACK_STORAGE = 2;
@@ -51,10 +53,11 @@ export class Samples {
     series.points.push({ hour: this.hour, value });
   }
 
-  /** Measures the memory and the work that waits. */
-  async takeOften({ service, operatorToken }: World): Promise<void> {
+  /** Measures the memory and the work that waits. @param isUndisturbed whether the process lives longer than the others. */
+  async takeOften({ service, operatorToken }: World, isUndisturbed: boolean): Promise<void> {
     const sample = await service.sample();
-    if (sample) this.add("memory of workerd, MB", sample.megabytes, "flat", SLACK_MEMORY);
+    const memory = `memory of workerd${isUndisturbed ? ", not killed" : ""}, MB`;
+    if (sample) this.add(memory, sample.megabytes, "flat", SLACK_MEMORY);
     const waiting = await readWaiting(await service.port, operatorToken);
     for (const [kind, count] of waiting) this.add(`waiting ${kind}`, count, "zero");
   }
@@ -73,10 +76,12 @@ export class Samples {
   }
 }
 
-/** Returns the numbers of due work by kind, from the health; none while the service is down. */
+/** Returns the numbers of due work by kind, from the health; none while the service is down or does not answer. */
 async function readWaiting(port: number, operatorToken: string): Promise<[string, number][]> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/operator/v1/health`, { headers: { Authorization: `Bearer ${operatorToken}` } });
+    const headers = { Authorization: `Bearer ${operatorToken}` };
+    const signal = AbortSignal.timeout(HEALTH_LIMIT_MS);
+    const response = await fetch(`http://127.0.0.1:${port}/operator/v1/health`, { headers, signal });
     const { work } = (await response.json()) as { work: { kind: string; waiting: number }[] };
     return work.map(({ kind, waiting }) => [kind, waiting]);
   } catch {
