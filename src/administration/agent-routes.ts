@@ -69,11 +69,6 @@ function readableFor(c: AppContext): (agent: AgentRow) => ReturnType<typeof toAg
   return c.get("caller").key.scopes.includes("agents:write") ? toAgentSettings : toAgent;
 }
 
-/** The author of a version, as it is stored. */
-export function authorOf(c: AppContext): string {
-  return c.get("caller").key.id;
-}
-
 const createAgentRoute = createRoute({
   operationId: "createAgent",
   method: "post",
@@ -86,7 +81,8 @@ const createAgentRoute = createRoute({
 
 agentRoutes.openapi(createAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await addAgent(operationOf(c), c.get("caller").workspace.limits, c.req.valid("json"), authorOf(c));
+  const { workspace, key } = c.get("caller");
+  const change = await addAgent(operationOf(c), workspace.limits, c.req.valid("json"), key.id);
   return c.json(toAgentSettings(requireChanged(change).agent), 201);
 });
 
@@ -104,7 +100,7 @@ const updateAgentRoute = createRoute({
 
 agentRoutes.openapi(updateAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"), authorOf(c));
+  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"), c.get("caller").key.id);
   return c.json(toAgentSettings(requireChanged(change).agent), 200);
 });
 

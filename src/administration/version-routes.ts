@@ -4,6 +4,7 @@ import { findAgent } from "../agents/store.ts";
 import { countVersions, eraseDraft, findVersion, listVersions } from "../agents/version-store.ts";
 import { DRAFT } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import type { AppContext } from "../platform/http/context.ts";
 import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { agentRef } from "../platform/http/fields.ts";
@@ -11,7 +12,6 @@ import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { authorOf } from "./agent-routes.ts";
 import { requireChanged, requireUsableTools } from "./refusals.ts";
 import {
   draftUpdateSchema,
@@ -32,6 +32,11 @@ import { changeDraft, changeRollout, type FoundVersion, publishDraft, restoreVer
 export const versionRoutes = createRouter("Agents");
 
 const params = z.object({ agent_id: agentRef() });
+
+/** The author of a version. */
+function authorOf(c: AppContext): string {
+  return c.get("caller").key.id;
+}
 
 const listRoute = createRoute({
   operationId: "listAgentVersions",

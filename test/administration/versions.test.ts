@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createAgent, createKey, createWorkspace, learn, operate, query, send } from "../harness.ts";
 
@@ -279,6 +280,17 @@ test("at most a hundred versions are kept, and fewer where they are large", asyn
   );
   await call("PATCH", "", { instructions: "Sing." });
   expect((await call("GET", "/versions")).total).toBe(9);
+});
+
+test("an agent from before versions gets its first one by the migration, with the same settings", async () => {
+  const { workspace, agent, call } = await createFixture({ tools: [TOOL], languages: { de: {} }, confidence_threshold: 0.35 });
+  const settingsOf = "SELECT settings FROM agent_versions WHERE agent_id = ?";
+  const made = await query(workspace.id, settingsOf, agent.id);
+  await query(workspace.id, "DELETE FROM agent_versions WHERE agent_id = ?", agent.id);
+  const statement = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries).find((sql) => sql.includes("INSERT INTO agent_versions"))!;
+  await query(workspace.id, `${statement.replace(/;\s*$/, "")} WHERE id = ?`, agent.id);
+  expect(await query(workspace.id, settingsOf, agent.id)).toEqual(made);
+  expect(await call("GET", "/versions")).toMatchObject({ data: [{ number: 1, status: "published", author: null }], total: 1 });
 });
 
 test("the versions of a deleted agent are deleted", async () => {

@@ -45,11 +45,24 @@ async function useSettings(client: Client) {
     body: { tools: [{ name: "hours", description: "Opening hours.", parameters, method: "GET", url }] },
   });
   expect((await client.testTool({ agent_id, tool_name: "hours", body: {} })).duration_ms).toBeGreaterThanOrEqual(0);
+  await useVersions(client, agent_id);
   await client.deleteAgent({ agent_id });
   const { id: key_id, key } = await client.createKey({ body: { name: "Reader", scopes: ["agents:read"] } });
   expect((await clientOf(key).client.listAgents()).total).toBe(1);
   await client.revokeKey({ key_id });
   expect((await client.listKeys()).data.map(({ revoked_at }) => revoked_at === null)).toEqual([true, false]);
+}
+
+async function useVersions(client: Client, agent_id: string) {
+  await client.updateAgentDraft({ agent_id, body: { instructions: "Rhyme." } });
+  await client.deleteAgentDraft({ agent_id });
+  await client.updateAgentDraft({ agent_id, body: { instructions: "Sing." } });
+  const { number } = await client.publishAgentDraft({ agent_id, body: { note: "Songs", rollout: 0.5 } });
+  expect((await client.changeAgentRollout({ agent_id, body: { end: "keep" } })).status).toBe("published");
+  expect((await client.getAgentVersion({ agent_id, version: `${number}` })).settings.instructions).toBe("Sing.");
+  await client.restoreAgentVersion({ agent_id, version: 1 });
+  expect((await client.listAgentVersions({ agent_id })).data[0]!.base).toBe(number);
+  expect((await client.listVersionAnalytics({ agent_id })).total).toBe(0);
 }
 
 async function useKnowledge(client: Client, agent_id: string, read: (sourceId: string) => Promise<unknown>) {
