@@ -17,7 +17,7 @@ export interface ToolCall {
 }
 
 /** The client tools of a caller, by name. What a function returns is sent as JSON, unless it is a text; an error is sent as its message. */
-export type ToolFunctions = Record<string, (args: any) => unknown>;
+export type ToolFunctions = Record<string, (args: never) => unknown>;
 
 /** Runs the calls that an answer waits for. */
 export function runTools(
@@ -28,7 +28,7 @@ export function runTools(
     calls.map(async ({ id: tool_call_id, name, arguments: args }) => {
       try {
         if (!Object.hasOwn(tools, name)) throw new Error("There is no tool of this name.");
-        const result = await tools[name]!(args);
+        const result = await tools[name]!(args as never);
         return { tool_call_id, content: typeof result === "string" ? result : (JSON.stringify(result) ?? "") };
       } catch (error) {
         return { tool_call_id, error: (error instanceof Error && error.message) || "The tool failed." };

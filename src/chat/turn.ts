@@ -366,9 +366,9 @@ async function approvedOutcome(
 ): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome }> {
   if (status === "declined") return { outcome: { kind: "note", text: `A colleague declined this call: ${reason} Nothing was done.` } };
   if (status === "expired") return { outcome: { kind: "note", text: "No colleague decided about this call in time. Nothing was done." } };
-  const run = tool?.runApproved ?? tool?.run;
-  if (!run) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
-  const outcome = await run(changed ?? input, NEVER);
+  if (!tool) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
+  const given = changed ?? input;
+  const outcome = await (tool.runApproved?.(given) ?? tool.run(given, NEVER));
   if (outcome.kind === "handed_off") return { called: "unknown", outcome };
   return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
 }

@@ -272,7 +272,7 @@ test("the AI SDK's stream has the calls as tool parts", async () => {
     parseJsonEventStream({ stream: stream!, schema: uiMessageChunkSchema }) as unknown as AsyncIterable<any>,
   );
   expect(chunks.every(({ success }) => success)).toBe(true);
-  const [call] = chunks.map(({ value }) => value).filter(({ type }) => type === "tool-input-available");
+  const call = chunks.map(({ value }) => value).find(({ type }) => type === "tool-input-available");
   expect(call).toMatchObject({ toolName: "cancel_order", input: { order: "A1" } });
   expect(chunks.at(-1).value).toMatchObject({ type: "finish", finishReason: "tool-calls" });
 });

@@ -85,7 +85,7 @@ const TOOL_TIMEOUT_MS = 50_000;
 function withTimeouts(tools: ToolFunctions): ToolFunctions {
   const limited = Object.entries(tools).map(([name, run]) => {
     const timeout = () => pause(TOOL_TIMEOUT_MS).then(() => Promise.reject(new Error("The tool took too long.")));
-    return [name, (args: object) => Promise.race([run(args), timeout()])] as const;
+    return [name, (args: never) => Promise.race([run(args), timeout()])] as const;
   });
   return Object.fromEntries(limited);
 }

@@ -489,16 +489,7 @@ function localMessage(key: string, role: Message["role"], content: string): Mess
   return { key, id: null, role, content, citations: [], author: null, canRate: false, atMs: Date.now() };
 }
 
-function toMessage({ id, role, content, citations, author, needs_human, created_at }: ApiMessage): Message {
-  const atMs = Date.parse(created_at);
-  return {
-    key: id,
-    id,
-    role,
-    content,
-    citations,
-    author: author.name,
-    canRate: role === "assistant" && !needs_human,
-    atMs,
-  };
+function toMessage({ id, role, content, citations, author, needs_human: isHandOff, created_at: at }: ApiMessage): Message {
+  const canRate = role === "assistant" && !isHandOff;
+  return { key: id, id, role, content, citations, author: author.name, canRate, atMs: Date.parse(at) };
 }

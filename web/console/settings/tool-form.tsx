@@ -9,6 +9,7 @@ import { nextKey, ParameterFields, type Parameters, parametersOf, schemaOf } fro
 export type Tool = AgentSettings["tools"][number];
 export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];
 type HttpTool = Extract<Tool, { type: "http" }>;
+type McpServer = Extract<Tool, { type: "mcp" }>;
 type ClientTool = Extract<Tool, { type: "client" }>;
 type Method = HttpTool["method"];
 
@@ -119,37 +120,10 @@ export function ToolForm({ tool, onSubmit }: Props) {
         </>
       )}
       {type !== "client" && (
-        <>
-          <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
-          <Select
-            key={decided ? "decided" : "default"}
-            label="Available"
-            name="requires_verified_visitor"
-            options={availabilities(decided !== undefined, type, method)}
-            value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
-            hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
-            error={errorAt("requires_verified_visitor")}
-          />
-          <Select
-            key={method}
-            label="Approval"
-            name="requires_approval"
-            options={APPROVALS}
-            value={`${decided?.requires_approval ?? (type === "mcp" || method !== "GET")}`}
-            hint="In the inbox, a colleague approves, changes or declines the call. A server's tools that only read need no approval."
-            error={errorAt("requires_approval")}
-          />
-          <TextField
-            label="Seconds that a response may take"
-            name="timeout_seconds"
-            type="number"
-            required
-            min={1}
-            max={MAX_TIMEOUT_SECONDS}
-            defaultValue={String(decided?.timeout_seconds ?? http?.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS)}
-            error={errorAt("timeout_seconds")}
-          />
-        </>
+        <CallFields
+          {...{ type, method, decided, headers, setHeaders, errorAt }}
+          timeoutSeconds={decided?.timeout_seconds ?? http?.timeout_seconds}
+        />
       )}
       <FieldError text={form.error} />
       <div class="actions">
@@ -158,6 +132,54 @@ export function ToolForm({ tool, onSubmit }: Props) {
         </Button>
       </div>
     </form>
+  );
+}
+
+interface CallProps {
+  type: "http" | "mcp";
+  method: Method;
+  /** The stored tool, unless the service decides again. */
+  decided: HttpTool | McpServer | undefined;
+  timeoutSeconds: number | undefined;
+  headers: readonly Header[];
+  setHeaders: (headers: readonly Header[]) => void;
+  errorAt: ErrorAt;
+}
+
+/** The fields of a tool that the service calls: its headers, who may use it, and how it is called. */
+function CallFields({ type, method, decided, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, headers, setHeaders, errorAt }: CallProps) {
+  return (
+    <>
+      <HeaderFields headers={headers} onChange={setHeaders} errorAt={errorAt} />
+      <Select
+        key={decided ? "decided" : "default"}
+        label="Available"
+        name="requires_verified_visitor"
+        options={availabilities(decided !== undefined, type, method)}
+        value={decided ? (`${decided.requires_verified_visitor}` as const) : ""}
+        hint="A visitor is verified if your API key or a signed identity says who it is. By default, a tool that may change something is for them only."
+        error={errorAt("requires_verified_visitor")}
+      />
+      <Select
+        key={method}
+        label="Approval"
+        name="requires_approval"
+        options={APPROVALS}
+        value={`${decided?.requires_approval ?? (type === "mcp" || method !== "GET")}`}
+        hint="In the inbox, a colleague approves, changes or declines the call. A server's tools that only read need no approval."
+        error={errorAt("requires_approval")}
+      />
+      <TextField
+        label="Seconds that a response may take"
+        name="timeout_seconds"
+        type="number"
+        required
+        min={1}
+        max={MAX_TIMEOUT_SECONDS}
+        defaultValue={String(timeoutSeconds)}
+        error={errorAt("timeout_seconds")}
+      />
+    </>
   );
 }
 
@@ -224,7 +246,7 @@ function HttpFields({ tool, method, setMethod, parameters, setParameters, errorA
 }
 
 /** The fields that only an MCP server has, and its URL. */
-function McpFields({ tool, errorAt }: { tool: Extract<Tool, { type: "mcp" }> | undefined; errorAt: ErrorAt }) {
+function McpFields({ tool, errorAt }: { tool: McpServer | undefined; errorAt: ErrorAt }) {
   return (
     <>
       <TextField
