@@ -901,15 +901,15 @@ export interface Schemas {
     /** The share of new conversations that gets the version, from 0 to 1. It replaces a version that is rolled out already. Leave it out to publish the version to everybody. */
     rollout?: number | undefined;
   };
-  AgentRestoration: {
-    /** What has changed, for your team. */
-    note?: string | null | undefined;
-  };
   AgentRollout: {
     /** The share of new conversations that gets the version, from 0 to 1. */
     share?: number | undefined;
     /** `keep` publishes the version to everybody, `drop` gives all conversations back to the published version. */
     end?: "keep" | "drop" | undefined;
+  };
+  AgentRestoration: {
+    /** What has changed, for your team. */
+    note?: string | null | undefined;
   };
   ToolTest: {
     /** refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time. */
@@ -2841,23 +2841,23 @@ export interface Operations {
     };
     answer: Schemas["AgentVersion"];
   };
-  /** Publish an earlier version of an agent again. Its settings become a new version, which answers all conversations. The draft stays. Scope: `agents:write`. */
-  restoreAgentVersion: {
-    input: {
-      /** The agent's id or slug. */
-      agent_id: string;
-      /** The number of the version. */
-      version: number;
-      body?: Schemas["AgentRestoration"] | undefined;
-    };
-    answer: Schemas["AgentVersion"];
-  };
   /** Change or end the rollout of a version. A new share counts for conversations that start from then on. Scope: `agents:write`. */
   changeAgentRollout: {
     input: {
       /** The agent's id or slug. */
       agent_id: string;
       body: Schemas["AgentRollout"];
+    };
+    answer: Schemas["AgentVersion"];
+  };
+  /** Publish an earlier version of an agent again. Its settings become a new version, which answers all conversations. The draft stays. Scope: `agents:write`. */
+  restoreAgentVersion: {
+    input: {
+      /** The agent's id or slug. */
+      agent_id: string;
+      /** The number of the version. */
+      version: string;
+      body?: Schemas["AgentRestoration"] | undefined;
     };
     answer: Schemas["AgentVersion"];
   };
@@ -3549,8 +3549,8 @@ export const ROUTES = {
   updateAgentDraft: ["PATCH", "/api/v1/agents/{agent_id}/versions/draft"],
   deleteAgentDraft: ["DELETE", "/api/v1/agents/{agent_id}/versions/draft"],
   publishAgentDraft: ["POST", "/api/v1/agents/{agent_id}/versions/publish"],
-  restoreAgentVersion: ["POST", "/api/v1/agents/{agent_id}/versions/{version}/restore"],
   changeAgentRollout: ["POST", "/api/v1/agents/{agent_id}/rollout"],
+  restoreAgentVersion: ["POST", "/api/v1/agents/{agent_id}/versions/{version}/restore"],
   testTool: ["POST", "/api/v1/agents/{agent_id}/tools/{tool_name}/test"],
   listKeys: ["GET", "/api/v1/keys"],
   createKey: ["POST", "/api/v1/keys"],

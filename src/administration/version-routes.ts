@@ -149,26 +149,6 @@ versionRoutes.openapi(publishRoute, async (c) => {
   return c.json(toVersion(published.version, published.agent), 200);
 });
 
-const restoreRoute = createRoute({
-  operationId: "restoreAgentVersion",
-  method: "post",
-  path: "/agents/{agent_id}/versions/{version}/restore",
-  summary: "Publish an earlier version of an agent again",
-  description: "Its settings become a new version, which answers all conversations. The draft stays.",
-  ...needsScope("agents:write"),
-  request: { params: params.extend({ version: versionNumber() }), body: optionalJsonBody(restoreSchema) },
-  responses: { 200: jsonResponse(versionSchema, "The new version."), ...errorResponses(403, 404, 422) },
-});
-
-versionRoutes.openapi(restoreRoute, async (c) => {
-  const { agent_id: agentId, version: number } = c.req.valid("param");
-  const { note } = c.req.valid("json");
-  const restored = await restoreVersion(operationOf(c), agentId, number, { note, author: authorOf(c) });
-  if (restored.outcome === "not_found") throw notFound("agent");
-  if (restored.outcome !== "done") throw noVersion();
-  return c.json(toVersion(restored.version, restored.agent), 200);
-});
-
 const rolloutRoute = createRoute({
   operationId: "changeAgentRollout",
   method: "post",
@@ -189,4 +169,24 @@ versionRoutes.openapi(rolloutRoute, async (c) => {
     throw new ApiError("conflict", "No version of the agent is rolled out. Publish its draft with a rollout first.");
   }
   return c.json(toVersion(changed.version, changed.agent), 200);
+});
+
+const restoreRoute = createRoute({
+  operationId: "restoreAgentVersion",
+  method: "post",
+  path: "/agents/{agent_id}/versions/{version}/restore",
+  summary: "Publish an earlier version of an agent again",
+  description: "Its settings become a new version, which answers all conversations. The draft stays.",
+  ...needsScope("agents:write"),
+  request: { params: params.extend({ version: versionNumber() }), body: optionalJsonBody(restoreSchema) },
+  responses: { 200: jsonResponse(versionSchema, "The new version."), ...errorResponses(403, 404, 422) },
+});
+
+versionRoutes.openapi(restoreRoute, async (c) => {
+  const { agent_id: agentId, version: number } = c.req.valid("param");
+  const { note } = c.req.valid("json");
+  const restored = await restoreVersion(operationOf(c), agentId, number, { note, author: authorOf(c) });
+  if (restored.outcome === "not_found") throw notFound("agent");
+  if (restored.outcome !== "done") throw noVersion();
+  return c.json(toVersion(restored.version, restored.agent), 200);
 });

@@ -81,7 +81,7 @@ export const versionWithSettingsSchema = versionSchema
 
 export const draftUpdateSchema = agentUpdateSchema.pick(VERSIONED_FIELDS).openapi("AgentDraftUpdate", {
   description: "Fields that are left out stay unchanged.",
-  example: { confidence_threshold: 0.6, instructions: "Answer in two sentences at most." },
+  example: { confidence_threshold: 0.7, instructions: "Answer in one sentence." },
 });
 
 const noteSchema = () => z.string().min(1).max(500).nullable().default(null).meta({ description: "What has changed, for your team." });
@@ -118,7 +118,7 @@ export const versionNumber = () =>
     .string()
     .regex(new RegExp(`^[1-9][0-9]{0,${MAX_NUMBER_LENGTH - 1}}$`), "write the number of a version")
     .transform(Number)
-    .meta({ type: "integer", minimum: 1, description: "The number of the version.", example: 1 });
+    .meta({ type: "string", description: "The number of the version.", example: "1" });
 
 /** The number of a version in a path, or `draft`. */
 export const versionRef = () =>

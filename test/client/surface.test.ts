@@ -60,7 +60,7 @@ async function useVersions(client: Client, agent_id: string) {
   const { number } = await client.publishAgentDraft({ agent_id, body: { note: "Songs", rollout: 0.5 } });
   expect((await client.changeAgentRollout({ agent_id, body: { end: "keep" } })).status).toBe("published");
   expect((await client.getAgentVersion({ agent_id, version: `${number}` })).settings.instructions).toBe("Sing.");
-  await client.restoreAgentVersion({ agent_id, version: 1 });
+  await client.restoreAgentVersion({ agent_id, version: "1" });
   expect((await client.listAgentVersions({ agent_id })).data[0]!.base).toBe(number);
   expect((await client.listVersionAnalytics({ agent_id })).total).toBe(0);
 }

@@ -63,6 +63,7 @@ async function createVariables(): Promise<Record<string, string>> {
     DELIVERY_ID: delivery!.id,
     KEY_ID: (await createKey(workspace, ["agents:read"])).id,
     TOOL_NAME: tool.name,
+    VERSION: "1",
   };
 }
 
