@@ -92,3 +92,9 @@ void test("the table shows each series that changes and what is wrong", () => {
 void test("series that never change are named", () => {
   assert.deepEqual(unchangedNames([judged("flat", () => 10), judged("flat", (hour) => hour), judged("zero", () => 7)]), ["rows"]);
 });
+
+void test("a series may be judged from a later share of the run", () => {
+  const filling = { name: "memory", expectation: "flat", points: points((hour) => Math.min(hour, 2) * 100), slack: 0 } as const;
+  assert.match(judge(filling, HOURS).fault ?? "", /grows/);
+  assert.equal(judge({ ...filling, judgedFrom: 2 / 3 }, HOURS).fault, undefined);
+});

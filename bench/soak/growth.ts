@@ -18,6 +18,8 @@ export interface Series {
   slack: number;
   /** Why it grows by design. */
   reason?: string;
+  /** From which share of the run it is judged, if not from the end of the warm-up. */
+  judgedFrom?: number;
 }
 
 /** The line that fits points best. */
@@ -64,8 +66,8 @@ export function fitLine(points: readonly Point[]): Line {
 
 /** Judges a series by its points after the warm-up of a run of so many hours. */
 export function judge(series: Series, runHours: number): Judgement {
-  const { name, expectation, slack } = series;
-  const points = series.points.filter(({ hour }) => hour >= runHours * WARM_UP_SHARE);
+  const { name, expectation, slack, judgedFrom = WARM_UP_SHARE } = series;
+  const points = series.points.filter(({ hour }) => hour >= runHours * judgedFrom);
   const values = points.map(({ value }) => value);
   if (points.length < MIN_POINTS) {
     return { series, mean: mean(values), growth: Number.NaN, fault: `${name} has ${points.length} points, which are too few to judge.` };
@@ -98,7 +100,7 @@ export function growthTable(judgements: readonly Judgement[]): Table {
     series: name,
     first: round(points[0]?.value ?? Number.NaN),
     last: round(points.at(-1)?.value ?? Number.NaN),
-    "mean after the first third": round(average),
+    "mean of the judged part": round(average),
     "growth of the fitted line": round(growth),
     expected: { flat: "flat", zero: "nothing left", grows: `grows: ${reason}` }[expectation],
     result: fault === undefined ? "as expected" : "**fault**",

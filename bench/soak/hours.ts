@@ -14,9 +14,9 @@ import { withWorld, type World } from "./setup.ts";
 import { addTally, outcomeTable, type Tally, tallyOf } from "./tally.ts";
 
 /*
- * A soak of hours. Each of its days takes some minutes: requests of all kinds, on most days with a kill among them, then a night, in which the
- * service's clock goes ahead by days, everything of the day is checked and the day's knowledge is removed. What was checked is
- * forgotten but for its id, so that the memory of the check depends on the retention alone.
+ * A soak of hours. Each of its days takes some minutes: requests of all kinds, on most days with a kill among them, then a night, in
+ * which the service's clock goes ahead by days, everything of the day is checked and the day's knowledge is removed. What was checked
+ * is forgotten but for its id, so that the memory of the check depends on the retention alone.
  */
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -59,7 +59,7 @@ interface Run {
   owed: Set<string>;
   faults: string[];
   kills: number;
-  /** Whether nothing is killed on this day. */
+  /** Whether the process is the one that lives through days without kills. */
   isUndisturbed: boolean;
 }
 
@@ -90,8 +90,8 @@ export function soakHours(state: string, hours: number): Promise<[Report, boolea
     try {
       for (; run.samples.hour < hours; days++) {
         const share = run.samples.hour / hours;
-        run.isUndisturbed = share >= UNDISTURBED.from && share < UNDISTURBED.to;
-        await spendDay(run, daysPerNight);
+        run.isUndisturbed ||= share >= UNDISTURBED.from && share < UNDISTURBED.to;
+        await spendDay(run, daysPerNight, share >= UNDISTURBED.to || !run.isUndisturbed);
         console.error(`Day ${days + 1}, hour ${run.samples.hour.toFixed(2)}: ${run.kills} kills, ${run.faults.length} faults`);
       }
     } finally {
@@ -111,14 +111,14 @@ async function prepare({ tenant, receiver }: World): Promise<string[]> {
   return [await listen(receiver.url(FAILING_PATH), RECORD_EVENTS.lead), await listen(DEAD_URL, RECORD_EVENTS.conversation)];
 }
 
-async function spendDay(run: Run, daysPerNight: number): Promise<void> {
+async function spendDay(run: Run, daysPerNight: number, isKilled: boolean): Promise<void> {
   const { world, samples } = run;
   const { service, target, receiver } = world;
   for (const id of run.failing) await enableAgain(world, id);
   const load = new Load(target, PACE);
   const startHour = samples.hour;
   load.start();
-  await (run.isUndisturbed ? sleep(BUSY_MS) : killOnce(run));
+  await (isKilled ? killOnce(run) : sleep(BUSY_MS));
   await load.stop();
   const answered = load.deeds.filter(({ kind, firstMs }) => firstMs !== undefined && WAITED_FOR.has(kind));
   run.latencies.push(...answered.map(({ firstMs }) => ({ hour: startHour, value: firstMs! })));
@@ -168,6 +168,7 @@ async function killOnce(run: Run): Promise<void> {
   const killAtMs = randomInt(BUSY_MS);
   await sleep(killAtMs);
   await service.kill();
+  run.isUndisturbed = false;
   service.start();
   if (++run.kills % KILLS_PER_STARTING === 0) {
     await sleep(randomInt(LONGEST_START_MS));
@@ -256,7 +257,7 @@ function reportOf(run: Run, days: number, clockDays: number): [Report, boolean] 
   ];
   const notes = [
     `${hours.toFixed(2)} hours, ${days} days of requests, ${run.kills} kills. The service's clock went ahead by ${clockDays} days.`,
-    `A series is flat if the line that fits its last two thirds rises by less than ${MAX_GROWTH_SHARE * 100}% of its mean, or by no more than chance.`,
+    `A series is flat if the line that fits its last two thirds rises by less than ${MAX_GROWTH_SHARE * 100}% of its mean, or by no more than chance. The memory of the process that is not killed is judged from the middle of the run.`,
     `These series never change: ${unchangedNames(judgements).join(", ")}.`,
     `The p50 of ${run.latencies.length} requests that a visitor waits for is ${p50.toFixed(0)} ms. Their p99 is ${latency.first.toFixed(0)} ms in the first third of the run and ${latency.last.toFixed(0)} ms in the last.`,
     faults.length === 0 ? "Nothing is lost, doubled or half done, and nothing grows that should not." : `${faults.length} faults:`,

@@ -27,6 +27,8 @@ const HEALTH_LIMIT_MS = 60_000;
 const SLACK_ROWS = 40;
 const SLACK_STORAGE = 2;
 const SLACK_MEMORY = 50;
+/** The process that is not killed has half of its life until then, a sixth of the run, to fill its caches and its heap. */
+const FILLED_FROM = 1 / 2;
 
 export class Samples {
   private readonly series = new Map<string, Series & { points: Point[] }>();
@@ -47,8 +49,8 @@ export class Samples {
     return last.reduce((sum, value) => sum + value, 0);
   }
 
-  add(name: string, value: number, expectation: Expectation, slack = 0, reason?: string): void {
-    const series = this.series.get(name) ?? { name, expectation, slack, points: [], ...(reason !== undefined && { reason }) };
+  add(name: string, value: number, expectation: Expectation, slack = 0, more: Pick<Series, "reason" | "judgedFrom"> = {}): void {
+    const series = this.series.get(name) ?? { name, expectation, slack, points: [], ...more };
     this.series.set(name, series);
     series.points.push({ hour: this.hour, value });
   }
@@ -56,8 +58,8 @@ export class Samples {
   /** Measures the memory and the work that waits. @param isUndisturbed whether the process lives longer than the others. */
   async takeOften({ service, operatorToken }: World, isUndisturbed: boolean): Promise<void> {
     const sample = await service.sample();
-    const memory = `memory of workerd${isUndisturbed ? ", not killed" : ""}, MB`;
-    if (sample) this.add(memory, sample.megabytes, "flat", SLACK_MEMORY);
+    const [name, more] = isUndisturbed ? ["memory of workerd, not killed, MB", { judgedFrom: FILLED_FROM }] : ["memory of workerd, MB"];
+    if (sample) this.add(name, sample.megabytes, "flat", SLACK_MEMORY, more);
     const waiting = await readWaiting(await service.port, operatorToken);
     for (const [kind, count] of waiting) this.add(`waiting ${kind}`, count, "zero");
   }
@@ -67,7 +69,7 @@ export class Samples {
     const sample = await service.sample();
     for (const [table, count] of Object.entries(sample?.rows ?? {})) {
       const reason = GROWING[table];
-      this.add(`rows of ${table}`, count, reason === undefined ? "flat" : "grows", SLACK_ROWS, reason);
+      this.add(`rows of ${table}`, count, reason === undefined ? "flat" : "grows", SLACK_ROWS, reason === undefined ? {} : { reason });
     }
     for (const [folder, { files, bytes }] of await readFolders(state)) {
       this.add(`databases of ${folder}`, files, "flat", SLACK_ROWS);
