@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const IDS = ["APPROVAL", "ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
@@ -111,6 +111,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
     BINDING: "DB_1",
     SOURCE_KEY: "returns",
     TOOL_NAME: "order_status",
+    VERSION: "2",
     VISITOR_TOKEN: "vt_1",
     OPERATOR_TOKEN: "op_1",
   });

@@ -20,8 +20,10 @@ import { unpackRelease } from "./release.ts";
  * over one storage: with the last release alone, with the Worker of each release and the objects of the other, and with this one alone.
  */
 
-/** The methods that are called only while an answer is written, after a failed call, and after days. */
-const NOT_CALLED_HERE = new Set(["ChatSession.resume", "ChatSession.isUnfinished", "ChatSession.eraseIdle"]);
+/** The methods that are called only while an answer is written, after a failed call, after days, and with a language model. */
+const NOT_CALLED_HERE = new Set(
+  ["resume", "isUnfinished", "eraseIdle", "continue", "streamContinued", "decide"].map((method) => `ChatSession.${method}`),
+);
 
 let folder: string;
 let site: Server;

@@ -300,10 +300,10 @@ function readVariables(names: readonly string[]): string {
 }
 
 /** A sample with `fetch`, for a stream that the client has no method for. */
-function fetchSample({ method, token, path, body }: SampleCall): string {
-  return `${readVariables(["SUPPORT_URL", token!, ...variablesIn(body)])}
+function fetchSample({ method, token, path, pathNames, body }: SampleCall): string {
+  return `${readVariables(["SUPPORT_URL", token!, ...pathNames.map(variableOf), ...variablesIn(body)])}
 
-const response = await fetch(\`\${SUPPORT_URL}${path}\`, {
+const response = await fetch(\`\${SUPPORT_URL}${fillPath(path, (variable) => `\${${variable}}`)}\`, {
   method: "${method}",
   headers: { Authorization: \`Bearer \${${token!}}\`, "Content-Type": "application/json" },
   body: JSON.stringify(${indent(literalOf(body, TYPESCRIPT), 2)}),
