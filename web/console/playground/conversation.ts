@@ -18,6 +18,8 @@ interface Options {
   agentId: string;
   threshold: number | undefined;
   settings?: TriedSettings | undefined;
+  /** The version that answers; by default the published one, or one that is rolled out. */
+  version?: "draft" | undefined;
 }
 
 export interface PlaygroundConversation {
@@ -30,7 +32,7 @@ export interface PlaygroundConversation {
 }
 
 /** A conversation on the channel `playground`, with streamed answers. */
-export function usePlaygroundConversation({ agentId, threshold, settings }: Options): PlaygroundConversation {
+export function usePlaygroundConversation({ agentId, threshold, settings, version }: Options): PlaygroundConversation {
   const [asked, setAsked] = useState<readonly Asked[]>([]);
   const [running, setRunning] = useState<AbortController>();
   const latest = useRef(running);
@@ -47,7 +49,8 @@ export function usePlaygroundConversation({ agentId, threshold, settings }: Opti
     setRunning(controller);
     show({});
     const conversationId = before.findLast(({ answer }) => answer)?.answer?.conversation_id ?? null;
-    const body = { message: question, conversation_id: conversationId, channel: "playground", ...(settings && { settings }) } as const;
+    const other = { ...(settings && { settings }), ...(version && { version }) };
+    const body = { message: question, conversation_id: conversationId, channel: "playground", ...other } as const;
     try {
       for await (const event of api.streamAnswer({ agent_id: agentId, body }, { signal })) {
         if (event.type === "start") show({ text: "" });

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
 import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
@@ -12,15 +13,33 @@ import { AnswerView } from "./answer.tsx";
 import { type Asked, type PlaygroundConversation, type TriedSettings, usePlaygroundConversation } from "./conversation.ts";
 import { SettingsToTry } from "./settings-to-try.tsx";
 
-/** Asks an agent as a visitor would, and explains its answers. A second column can show the answers with other settings. */
+/** What the agent is compared with, by the paths of the page. */
+const COMPARISONS = { "/settings": "settings", "/draft": "draft" } as const;
+type Comparison = (typeof COMPARISONS)[keyof typeof COMPARISONS];
+
+/** The headings of the two answers. */
+const SIDES: Record<Comparison, readonly [own: string, other: string]> = {
+  settings: ["As it is", "With the settings to try"],
+  draft: ["As it is", "Draft"],
+};
+
+/** Asks an agent as a visitor would, and explains its answers. A second column can show the answers with other settings or the draft. */
 export function Playground() {
   const { agents, agent, agentId } = useChosenAgent();
-  const [isComparing, setComparing] = useState(false);
+  const [path, navigate] = useLocation();
+  const canCompare = hasScope("agents:write") && hasScope("agents:read");
+  const comparison = canCompare ? COMPARISONS[path as keyof typeof COMPARISONS] : undefined;
   const [tried, setTried] = useState<TriedSettings>({});
+  const [draft, setDraft] = useState<Draft>();
   const [text, setText] = useState("");
   const threshold = agent?.confidence_threshold;
   const own = usePlaygroundConversation({ agentId, threshold });
-  const other = usePlaygroundConversation({ agentId, threshold: tried.confidence_threshold ?? threshold, settings: tried });
+  const other = usePlaygroundConversation({
+    agentId,
+    ...(comparison === "draft"
+      ? { threshold: draft?.settings.confidence_threshold, version: "draft" }
+      : { threshold: tried.confidence_threshold ?? threshold, settings: tried }),
+  });
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcuts({ "/": () => field.current?.focus() });
   const beginAnew = () => {
@@ -30,17 +49,18 @@ export function Playground() {
   const choose = (id: string) => {
     chooseAgent(id);
     setTried({});
+    setDraft(undefined);
     beginAnew();
   };
-  const compare = (isOn: boolean) => {
+  const compare = (to: Comparison) => navigate(comparison === to ? "/" : `/${to}`);
+  useEffect(() => {
     // The last question is proposed again, to compare its answers.
     setText(text || (own.asked.at(-1)?.question ?? ""));
-    setComparing(isOn);
     beginAnew();
-  };
+  }, [comparison]);
   const isAsking = own.isAsking || other.isAsking;
   const ask = async (question: string) => {
-    await Promise.all([own.ask(question), isComparing && other.ask(question)]);
+    await Promise.all([own.ask(question), comparison && other.ask(question)]);
     field.current?.focus();
   };
   return (
@@ -49,10 +69,15 @@ export function Playground() {
       actions={
         <div class="actions">
           <AgentPicker label="Agent" value={agentId} onChange={choose} />
-          {hasScope("agents:write") && hasScope("agents:read") && (
-            <Button aria-pressed={isComparing} disabled={agentId === ""} onClick={() => compare(!isComparing)}>
-              Compare settings
-            </Button>
+          {canCompare && (
+            <>
+              <Button aria-pressed={comparison === "settings"} disabled={agentId === ""} onClick={() => compare("settings")}>
+                Compare settings
+              </Button>
+              <Button aria-pressed={comparison === "draft"} disabled={agentId === ""} onClick={() => compare("draft")}>
+                Compare the draft
+              </Button>
+            </>
           )}
           <Button disabled={own.asked.length === 0 || isAsking} onClick={beginAnew}>
             New conversation
@@ -61,12 +86,13 @@ export function Playground() {
       }
     >
       {agents.data === undefined && agents.error !== undefined && <ErrorState error={agents.error} retry={agents.reload} />}
-      {isComparing && <Settings key={agentId} agentId={agentId} tried={tried} onChange={setTried} onSaved={agents.reload} />}
+      {comparison === "settings" && <Settings key={agentId} agentId={agentId} tried={tried} onChange={setTried} onSaved={agents.reload} />}
+      {comparison === "draft" && agentId !== "" && <DraftToTry key={agentId} agentId={agentId} onRead={setDraft} />}
       <div class="playground">
         <section class="stack" aria-label="Conversation">
-          {own.asked.length === 0 && <Start isComparing={isComparing} hasAgent={agents.data?.length !== 0} />}
+          {own.asked.length === 0 && <Start isComparing={comparison !== undefined} hasAgent={agents.data?.length !== 0} />}
           {own.asked.map(({ question }, at) => (
-            <Round key={at} agentId={agentId} question={question} at={at} own={own} other={isComparing ? other : undefined} />
+            <Round key={at} agentId={agentId} question={question} at={at} own={own} other={other} comparison={comparison} />
           ))}
           <Ask
             fieldRef={field}
@@ -77,7 +103,7 @@ export function Playground() {
             onAsk={(question) => void ask(question)}
           />
         </section>
-        {!isComparing && hasScope("conversations:read") && own.asked.length > 0 && <Why asked={own.asked.at(-1)!} />}
+        {!comparison && hasScope("conversations:read") && own.asked.length > 0 && <Why asked={own.asked.at(-1)!} />}
       </div>
     </PageFrame>
   );
@@ -91,7 +117,7 @@ function Start({ isComparing, hasAgent }: { isComparing: boolean; hasAgent: bool
       </NeedsScope>
     );
   return isComparing ? (
-    <Empty title="Ask one question, read two answers">Change a setting above, and see what it does before visitors do.</Empty>
+    <Empty title="Ask one question, read two answers">See what a change does before visitors do.</Empty>
   ) : (
     <Empty title="Ask what your customers ask">
       The answer appears with what it rests on, how sure the agent is, and why it was given or refused.
@@ -121,30 +147,52 @@ function Settings({ agentId, tried, onChange, onSaved }: SettingsProps) {
   );
 }
 
+type Draft = Schemas["AgentVersionWithSettings"];
+
+/** Says which draft answers beside the published version. */
+function DraftToTry({ agentId, onRead }: { agentId: string; onRead: (draft: Draft) => void }) {
+  const query = useQuery(agentId, (signal) => api.getAgentVersion({ agent_id: agentId, version: "draft" }, { signal }));
+  useEffect(() => query.data && onRead(query.data), [query.data]);
+  return (
+    <Loaded query={query} rows={1}>
+      {({ changed_fields: changed }) => (
+        <p class="banner">
+          {changed.length === 0
+            ? "The draft is still the same as the published version."
+            : "Each question is asked twice: of the agent as it is, and of its draft."}
+          <Link href={`~/settings/agents/${agentId}/versions`}>Change or publish the draft</Link>
+        </p>
+      )}
+    </Loaded>
+  );
+}
+
 interface RoundProps {
   agentId: string;
   question: string;
   at: number;
   own: PlaygroundConversation;
-  /** The same questions with other settings. */
-  other: PlaygroundConversation | undefined;
+  /** The same questions with other settings, or of the draft. */
+  other: PlaygroundConversation;
+  comparison: Comparison | undefined;
 }
 
 /** A question with its answer, or with two answers to compare. */
-function Round({ agentId, question, at, own, other }: RoundProps) {
+function Round({ agentId, question, at, own, other, comparison }: RoundProps) {
+  const [ownTitle, otherTitle] = comparison ? SIDES[comparison] : [];
   return (
     <>
       <article class="message user">
         <div class="bubble plain">{question}</div>
       </article>
-      {other ? (
+      {comparison ? (
         <div class="columns">
-          <section class="side" aria-label="As it is">
-            <h2 class="figure-name">As it is</h2>
+          <section class="side" aria-label={ownTitle}>
+            <h2 class="figure-name">{ownTitle}</h2>
             <AnswerView agentId={agentId} conversation={own} at={at} hasExplanation />
           </section>
-          <section class="side" aria-label="With the settings to try">
-            <h2 class="figure-name">With the settings to try</h2>
+          <section class="side" aria-label={otherTitle}>
+            <h2 class="figure-name">{otherTitle}</h2>
             <AnswerView agentId={agentId} conversation={other} at={at} hasExplanation hasSaving={false} />
           </section>
         </div>

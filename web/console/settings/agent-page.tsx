@@ -8,6 +8,7 @@ import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Checkbox, ConfidenceField, Select, TextArea, TextField } from "../ui/field.tsx";
+import { formatPercent } from "../ui/format.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
@@ -39,6 +40,7 @@ export function AgentPage({ id }: { id: string }) {
         {(agent) =>
           hasScope("agents:write") ? (
             <>
+              <PublishedVersion agent={agent as AgentSettings} />
               <General agent={agent as AgentSettings} save={save} />
               <AppearanceForm agent={agent as AgentSettings} save={save} />
               <VisitorsForm agent={agent as AgentSettings} save={save} />
@@ -59,6 +61,27 @@ export function AgentPage({ id }: { id: string }) {
         }
       </Loaded>
     </>
+  );
+}
+
+/** Which versions of the agent answer, and the way to its draft and its history. */
+function PublishedVersion({ agent: { id, version, rollout } }: { agent: AgentSettings }) {
+  return (
+    <section class="card" aria-label="Version">
+      <div class="card-top">
+        <p>
+          {rollout === null
+            ? `Version ${version} answers all conversations.`
+            : `Version ${rollout.version} answers ${formatPercent(rollout.share)} of new conversations, version ${version} the others.`}
+        </p>
+        <p>
+          <Link href={`/agents/${id}/versions`}>Versions and draft</Link>
+        </p>
+      </div>
+      {rollout !== null && (
+        <p class="banner warning">Changing instructions, messages, threshold, tools or languages on this page ends the rollout.</p>
+      )}
+    </section>
   );
 }
 

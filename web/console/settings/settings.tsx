@@ -7,6 +7,7 @@ import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
 import { KeyList } from "./key-list.tsx";
 import { UsagePage } from "./usage.tsx";
+import { VersionsPage } from "./versions.tsx";
 
 /** The settings of a workspace: agents, keys and usage. */
 export function Settings() {
@@ -36,6 +37,7 @@ export function Settings() {
           <UsagePage />
         </Route>
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
+        <Route path="/agents/:id/versions">{({ id }) => <VersionsPage key={id} id={id} />}</Route>
       </Switch>
     </PageFrame>
   );

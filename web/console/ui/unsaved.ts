@@ -10,7 +10,7 @@ export function useUnsavedChanges(): void {
       document.addEventListener(name, run, { capture: true, signal: listeners.signal });
     const formOf = ({ target }: Event) => (target as Element).closest<HTMLFormElement>(".page-body form:not(dialog form)");
     listen("input", (event) => formOf(event)?.setAttribute("data-changed", ""));
-    listen("submit", (event) => formOf(event)?.removeAttribute("data-changed"));
+    for (const name of ["submit", "reset"] as const) listen(name, (event) => formOf(event)?.removeAttribute("data-changed"));
     listen("click", (event) => {
       const leaves = (event.target as Element).closest("a[href]:not([target])") && document.querySelector(CHANGED);
       if (!leaves || confirm("Leave without saving? What you changed is lost.")) return;
