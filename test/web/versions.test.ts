@@ -117,7 +117,7 @@ test("a version is rolled out to a share of new conversations, compared, and kep
   await draft.getByLabel("Hand-off message").fill("A colleague will reply.");
   await draft.getByRole("button", { name: "Publish" }).click();
   const dialog = page.getByRole("dialog", { name: "Publish the draft" });
-  await dialog.getByLabel("Answers").selectOption("A share of new conversations");
+  await dialog.getByLabel("Conversations that get it").selectOption("A share of new ones");
   await dialog.getByLabel("Percent of new conversations").fill("100");
   await dialog.getByRole("button", { name: "Publish" }).click();
   const rollout = page.getByRole("region", { name: "Rollout" });

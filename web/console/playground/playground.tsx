@@ -96,7 +96,7 @@ export function Playground() {
           ))}
           <Ask
             fieldRef={field}
-            isReady={agentId !== ""}
+            isReady={agentId !== "" && (comparison !== "draft" || draft !== undefined)}
             isBusy={isAsking}
             text={text}
             onText={setText}
@@ -223,7 +223,7 @@ function Ask({
   onAsk,
 }: {
   fieldRef: { current: HTMLTextAreaElement | null };
-  /** Whether an agent has been selected. */
+  /** Whether an agent has been selected and, to compare it with its draft, that has been read. */
   isReady: boolean;
   isBusy: boolean;
   text: string;

@@ -42,7 +42,7 @@ export function VersionDifferences({ agentId, number, base }: { agentId: string;
 /** The values of settings before and after a change. */
 export function Differences({ of }: { of: readonly Difference[] }) {
   return (
-    <dl class="stack">
+    <dl class="stack differences">
       {of.map((difference) => (
         <div key={difference.field}>
           <dt>
@@ -86,7 +86,7 @@ function Change({ field, before, after }: Difference) {
 function TextChange({ before, after }: { before: string; after: string }) {
   const [start, removed, added, end] = splitAtChange(before, after);
   return (
-    <div class="columns difference">
+    <div class="columns">
       <section aria-label="Before">
         <h4>Before</h4>
         <p class="plain">{before === "" ? <span class="quiet">None</span> : [start, <del key="changed">{removed}</del>, end]}</p>

@@ -63,7 +63,15 @@ export function Draft({ agent, draft, onSaved, onChanged }: Props) {
       <form ref={element} class="card" aria-label="Draft" onSubmit={form.onSubmit}>
         <div class="card-top">
           <h2>Draft</h2>
-          <span class="quiet">{draft.created_at === null ? "No changes yet" : <Time at={draft.created_at} />}</span>
+          <span class="quiet">
+            {draft.created_at === null ? (
+              "No changes yet"
+            ) : (
+              <>
+                Changed <Time at={draft.created_at} />
+              </>
+            )}
+          </span>
         </div>
         <p class="quiet">Change the settings here, and try them before visitors get them. The published version stays as it is.</p>
         <DraftFields settings={settings} errorAt={form.errorAt} />
@@ -130,6 +138,8 @@ function DraftFields({ settings, errorAt }: { settings: DraftVersion["settings"]
           hint="A changed one is used for every reason and in every language."
           error={errorAt("handoff_message")}
         />
+      </div>
+      <div class="columns">
         <ConfidenceField
           name="confidence_threshold"
           required
@@ -161,8 +171,8 @@ function changesOf(before: DraftVersion["settings"], text: (name: string) => str
 }
 
 const AUDIENCES = [
-  ["all", "All conversations"],
-  ["share", "A share of new conversations"],
+  ["all", "All"],
+  ["share", "A share of new ones"],
 ] as const;
 
 interface PublishProps {
@@ -192,7 +202,7 @@ function Publish({ agent, draft, onClose, onPublished }: PublishProps) {
           hint="What has changed, for your team."
           error={form.errorAt("note")}
         />
-        <Select label="Answers" options={AUDIENCES} value={audience} onChoose={setAudience} />
+        <Select label="Conversations that get it" options={AUDIENCES} value={audience} onChoose={setAudience} />
         {audience === "share" && (
           <ShareField
             name="rollout"

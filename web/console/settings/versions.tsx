@@ -188,7 +188,7 @@ function Comparison({ agentId, versions }: { agentId: string; versions: readonly
             rows={MEASURES}
             keyOf={([name]) => name}
             columns={[
-              ["Since its start", ([name]) => name, "heading"],
+              ["Since each began", ([name]) => name, "heading"],
               ...versions.map((number) => [`Version ${number}`, cellOf(number), "number"] as const),
             ]}
           />
