@@ -1963,39 +1963,115 @@ export interface Schemas {
   EvaluationIn: {
     /** The name of the evaluation. */
     name?: string | null | undefined;
-    /** The questions, each with what is expected of its answer. */
-    cases: {
-      /** The question. */
-      question: string;
-      /** The visitor's previous messages, oldest first. */
-      previous?: string[] | undefined;
-      expect: Schemas["EvaluationExpectation"];
-    }[];
+    /** The questions and conversations, each with what is expected. */
+    cases: Schemas["EvaluationCaseIn"][];
     /** The version of the agent that answers, or `draft`; by default the published one. It needs the scope `agents:write`. */
     version?: number | "draft" | null | undefined;
   };
-  /** The expected answer. All given fields must match; `refusal: false` alone accepts any answer. */
+  /** A question, fixed turns, or a persona, with what is expected. */
+  EvaluationCaseIn: {
+    /** The question of a case with one turn. */
+    question?: string | undefined;
+    /** The visitor's previous messages, oldest first. */
+    previous?: string[] | undefined;
+    /** The visitor's messages of a case with several turns, instead of a question. */
+    turns?: Schemas["EvaluationTurn"][] | undefined;
+    persona?: Schemas["EvaluationPersona"] | undefined;
+    expect?: Schemas["EvaluationExpectation"] | undefined;
+    /** What the agent's tools answer, by their names: a text or any JSON. No tool is called. One that is called without an answer here makes the case wrong; one that needs an approval hands over. */
+    tools?: Record<string, unknown> | undefined;
+  };
+  EvaluationTurn: {
+    /** The visitor's message. */
+    visitor: string;
+    /** What is expected of the answer to it. */
+    expect?: {
+      /** The source or the curated answer that the answer must cite. */
+      source_id?: string | undefined;
+      /** A text that the answer must contain. Case and white space do not matter. */
+      answer_contains?: string | undefined;
+      /** True if the agent must hand over to a human, because it cannot or must not answer. False if it must answer. */
+      refusal?: boolean | undefined;
+      /** The reason for which it must hand over. */
+      handoff_reason?: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "approval_required" | undefined;
+      /** Texts that the answer must contain, also that of a hand-off. */
+      said?: string[] | undefined;
+      /** Texts that it must not contain. */
+      not_said?: string[] | undefined;
+      /** The calls of tools that the agent must make. */
+      tools_called?: {
+        /** The name of the tool, as the model knows it. */
+        name: string;
+        /** Arguments that the call has, with others or without. */
+        arguments?: Record<string, unknown> | undefined;
+      }[] | undefined;
+      /** What must be true of the answer, in words. The agent's language model judges it. */
+      criteria?: string[] | undefined;
+      /** Whether the persona must reach its goal. Only at the end of its conversation. */
+      goal_reached?: boolean | undefined;
+    } | null | undefined;
+  };
+  /** A visitor that the language model plays, instead of a question or turns. */
+  EvaluationPersona: {
+    /** What the visitor wants. */
+    goal: string;
+    /** What the visitor knows, and how they write. */
+    facts?: string | undefined;
+    /** How many messages the visitor writes at most. */
+    max_turns?: number | undefined;
+  };
+  /** What is expected of the answer, or at the end of several turns. A question needs it. */
   EvaluationExpectation: {
     /** The source or the curated answer that the answer must cite. */
     source_id?: string | undefined;
     /** A text that the answer must contain. Case and white space do not matter. */
     answer_contains?: string | undefined;
-    /** True if the agent must hand over to a human, because it cannot or must not answer. */
+    /** True if the agent must hand over to a human, because it cannot or must not answer. False if it must answer. */
     refusal?: boolean | undefined;
+    /** The reason for which it must hand over. */
+    handoff_reason?: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "approval_required" | undefined;
+    /** Texts that the answer must contain, also that of a hand-off. */
+    said?: string[] | undefined;
+    /** Texts that it must not contain. */
+    not_said?: string[] | undefined;
+    /** The calls of tools that the agent must make. */
+    tools_called?: {
+      /** The name of the tool, as the model knows it. */
+      name: string;
+      /** Arguments that the call has, with others or without. */
+      arguments?: Record<string, unknown> | undefined;
+    }[] | undefined;
+    /** What must be true of the answer, in words. The agent's language model judges it. */
+    criteria?: string[] | undefined;
+    /** Whether the persona must reach its goal. Only at the end of its conversation. */
+    goal_reached?: boolean | undefined;
   };
   EvaluationCase: {
     /** The position of the case in the evaluation, from 0. */
     position: number;
-    /** The question. */
+    /** The question; with turns their last message, with a persona its goal. */
     question: string;
     /** The visitor's previous messages, oldest first. */
     previous: string[];
+    /** What is expected of an answer or, at the end of a conversation, of all its answers together. All given fields must match; `refusal: false` alone accepts any answer. */
     expect: Schemas["EvaluationExpectation"];
+    /** The fixed turns; null without them. */
+    turns: Schemas["EvaluationTurn"][] | null;
+    /** The visitor that the model plays; null without one. */
+    persona: Schemas["EvaluationPersona"] | null;
+    /** What the tools answer; null for a question. */
+    tools: Record<string, unknown> | null;
+    /** How a case of several turns ended; null for a question, or until it has run. */
+    end: "all_turns" | "goal_reached" | "gave_up" | "max_turns" | "handed_off" | "failed" | null;
+    /** The conversation of such a case, its texts cut to about 8 KB in total. */
+    transcript: Schemas["EvaluationRehearsedTurn"][];
+    /** Each expectation, and whether it is met. Empty until the case has run. */
+    checks: Schemas["EvaluationCheck"][];
     /** The verdict; null until the case has run. */
     verdict: "right" | "wrong" | "refused" | "failed" | null;
-    /** The first 1,000 characters of the agent's answer. */
+    /** The first 1,000 characters of the agent's answer, with several turns of the last one. */
     answer: string | null;
-    /** 0 to 1: how likely the agent thinks it is right. */
+    /** 0 to 1: how likely the agent thinks it is right; null with several turns. */
     confidence: number | null;
     /** Whether the search found the expected source; null if none is expected. */
     source_found: boolean | null;
@@ -2003,7 +2079,7 @@ export interface Schemas {
     before: "right" | "wrong" | "refused" | "failed" | null;
     /** The change since that run: right is better than refused, and refused is better than wrong. Null without a comparison or a verdict. */
     change: "better" | "worse" | "same" | "new" | null;
-    /** How the answer was found, in at most 3 KB; null until the case has run. */
+    /** How the answer, or the last one, was found, in at most 3 KB; null until the case has run. */
     trace: {
       decision: Schemas["TraceDecision"];
       /** The searches in the knowledge. */
@@ -2016,12 +2092,29 @@ export interface Schemas {
       duration_ms: number;
     } | null;
   };
-  EvaluationCaseIn: {
-    /** The question. */
-    question: string;
-    /** The visitor's previous messages, oldest first. */
-    previous?: string[] | undefined;
-    expect: Schemas["EvaluationExpectation"];
+  EvaluationRehearsedTurn: {
+    /** The visitor's message. */
+    visitor: string;
+    /** The agent's answer; empty if a human had the conversation. */
+    answer: string;
+    /** 0 to 1: how likely the agent thinks it is right. */
+    confidence: number;
+    /** Why the agent handed over; null if it did not. */
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | "approval_required" | "approval_expired" | null;
+    /** The tools that it called, with their arguments as JSON. */
+    tool_calls: string[];
+  };
+  EvaluationCheck: {
+    /** The turn that is checked, from 0; null for the end or the only answer. */
+    turn: number | null;
+    /** What is checked: a field of the expectation, or a tool that was called without an answer in the case. */
+    kind: "answered" | "handed_off" | "handoff_reason" | "source_id" | "answer_contains" | "said" | "not_said" | "tool_called" | "unexpected_tool" | "criterion" | "goal_reached";
+    /** What is expected, in at most 200 characters. */
+    expected: string;
+    /** Whether it is so; null if the model that judges it failed. */
+    holds: boolean | null;
+    /** Why the model judges so; null for other checks. */
+    reason: string | null;
   };
   EvaluationPage: {
     /** The records of this page. */
@@ -2037,7 +2130,7 @@ export interface Schemas {
   };
   EvaluationResult: Schemas["Evaluation"] & {
     metrics: Schemas["EvaluationMetrics"];
-    /** The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages. */
+    /** The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages and, with several turns, by their persona and tools. */
     comparison: {
       /** The run that this one is compared with. */
       evaluation_id: string;
@@ -2078,6 +2171,15 @@ export interface Schemas {
       /** The share of them that is right. If the agent is well calibrated, it is close to the confidence. Null if there is no such case. */
       right: number | null;
     }[];
+  };
+  ConversationCase: {
+    /** The agent. */
+    agent_id: string;
+    /** The case, as an evaluation takes it. */
+    case: {
+      /** The visitor's first 20 messages, and what the agent did. */
+      turns: Schemas["EvaluationTurn"][];
+    };
   };
   AnalyticsOverview: {
     /** The range consists of whole UTC days, of which the last one is today. */
@@ -3309,7 +3411,7 @@ export interface Operations {
     };
     answer: Schemas["Answer"];
   };
-  /** Run questions against an agent. Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept. Scope: `knowledge:write`. */
+  /** Run questions against an agent. Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. A case may have several turns, fixed or written by a persona that the language model plays; its tools are never called and answer as the case says. Each turn counts toward the cases of a day. The evaluation runs in the background; the ten latest of an agent are kept. Scope: `knowledge:write`. */
   createEvaluation: {
     input: {
       /** The agent's id or slug. */
@@ -3330,7 +3432,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
-  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, whose questions take at most 512 KiB together. Scope: `knowledge:write`. */
+  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, which take at most 512 KiB together. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
       /** The agent's id or slug. */
@@ -3362,6 +3464,14 @@ export interface Operations {
       evaluation_id: string;
     };
     answer: undefined;
+  };
+  /** Turn a conversation into a case of an evaluation. Returns the visitor's first 20 messages as the turns of a case, which expect what the agent did: an answer or a hand-off. Correct what it should have done, add what its tools answer, remove personal data, and add the case to an evaluation. Scope: `conversations:read`. */
+  getConversationCase: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+    };
+    answer: Schemas["ConversationCase"];
   };
   /** Get the activity of the last days, and how well questions were answered. The figures of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Conversations in the playground do not count. With `Accept: text/csv`, the figures of each day as a CSV file. Scope: `analytics:read`. */
   getAnalyticsOverview: {
@@ -3597,6 +3707,7 @@ export const ROUTES = {
   addEvaluationCase: ["POST", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}/cases"],
   getEvaluation: ["GET", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   deleteEvaluation: ["DELETE", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
+  getConversationCase: ["GET", "/api/v1/conversations/{conversation_id}/case"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
   listVersionAnalytics: ["GET", "/api/v1/analytics/versions"],
   listGaps: ["GET", "/api/v1/agents/{agent_id}/gaps"],

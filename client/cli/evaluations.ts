@@ -11,7 +11,7 @@ type Result = Schemas["EvaluationResult"];
 
 export const runEvaluation = defineCommand({
   name: "evals run",
-  about: "Asks an agent a list of questions, and reports which answers are not as expected.",
+  about: "Asks an agent questions and holds conversations with it, and reports what is not as expected.",
   parameters: "FILE|-",
   options: {
     agent: AGENT_OPTION,
@@ -82,8 +82,11 @@ async function waitFor(client: Client, { id, agent_id }: Evaluation): Promise<vo
 }
 
 function describe({ id, cases, cases_count, right_count, wrong_count, refused_count, failed_count, metrics, comparison }: Result): void {
-  for (const { verdict, question, answer, expect } of cases.filter((one) => one.verdict !== "right")) {
-    print(`${verdict ?? "not run"}: ${question}\n  expected: ${JSON.stringify(expect)}\n  answered: ${answer ?? "nothing"}`);
+  for (const one of cases.filter(({ verdict }) => verdict !== "right")) {
+    print(`${one.verdict ?? "not run"}: ${one.turns?.[0]?.visitor ?? one.question}`);
+    print(
+      one.turns || one.persona ? conversationOf(one) : `  expected: ${JSON.stringify(one.expect)}\n  answered: ${one.answer ?? "nothing"}`,
+    );
   }
   const others = { wrong: wrong_count, refused: refused_count, failed: failed_count };
   const counts = Object.entries(others).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
@@ -92,6 +95,22 @@ function describe({ id, cases, cases_count, right_count, wrong_count, refused_co
   if (comparison)
     print(`Since ${comparison.evaluation_id}: ${comparison.better} better, ${comparison.worse} worse, ${comparison.same} the same.`);
   print(`Evaluation ${id}`);
+}
+
+/** Describes a conversation: its messages, and the expectations that are not met. */
+function conversationOf({ transcript, checks, end }: Result["cases"][number]): string {
+  const said = transcript.flatMap(({ visitor, answer, tool_calls }) => [
+    `  visitor: ${visitor}`,
+    ...tool_calls.map((call) => `  called: ${call}`),
+    `  agent: ${answer || "(silent)"}`,
+  ]);
+  const unmet = checks
+    .filter(({ holds }) => holds !== true)
+    .map(({ turn, kind, expected, reason }) => {
+      const place = turn === null ? "at the end" : `in turn ${turn + 1}`;
+      return `  expected ${place}: ${kind}: ${expected}${reason === null ? "" : ` (${reason})`}`;
+    });
+  return [...said, ...unmet, ...(end === null ? [] : [`  ended: ${end}`])].join("\n");
 }
 
 function percent(share: number): string {

@@ -1,7 +1,7 @@
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import type { Operation } from "../platform/db/client.ts";
-import type { ClientSurface, StoredClientTool, StoredHttpTool, StoredMcpServer } from "../platform/db/columns.ts";
+import type { ClientSurface, PinnedTool, StoredClientTool, StoredHttpTool, StoredMcpServer } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { canonical, modelName } from "./mcp-pins.ts";
 import { callPinnedTool } from "./mcp-server.ts";
@@ -65,11 +65,41 @@ function isRunBy({ name, runsIn }: StoredClientTool, caller: ClientTools | undef
   return caller?.runsIn === runsIn && (caller.names?.includes(name) ?? true);
 }
 
-function clientTool({ name, description, parameters }: StoredClientTool): Tool {
+/** A call that a rehearsal answers in place of a tool. */
+export interface RehearsedCall {
+  name: string;
+  /** Whether the team has to approve the call. */
+  requiresApproval: boolean;
+}
+
+/** Returns all tools of an agent for a rehearsal. None of them calls anything: `answer` gives what they return. */
+export function rehearsedTools({ tools }: Pick<AgentRow, "tools">, answer: (call: RehearsedCall) => ToolOutcome): Tool[] {
+  return tools.flatMap((tool): Tool[] => {
+    if (tool.type !== "mcp") {
+      const requiresApproval = tool.type !== "client" && tool.requiresApproval === true;
+      return [{ ...shapeOf(tool), run: async () => answer({ name: tool.name, requiresApproval }) }];
+    }
+    if (tool.problem !== null) return [];
+    return tool.tools.map((pinned) => {
+      const shape = pinnedShape(tool, pinned);
+      const call = { name: shape.name, requiresApproval: tool.requiresApproval === true && !pinned.isReadOnly };
+      return { ...shape, run: async () => answer(call) };
+    });
+  });
+}
+
+/** The fields by which a model knows a tool. Undeclared parameters are not sent, so the model must not invent any. */
+function shapeOf({ name, description, parameters }: StoredHttpTool | StoredClientTool): Omit<Tool, "run"> {
+  return { name, description, parameters: { ...parameters, additionalProperties: false } };
+}
+
+function pinnedShape(server: StoredMcpServer, { name, description, parameters }: PinnedTool): Omit<Tool, "run"> {
+  return { name: modelName(server.name, name), description, parameters, checksInput: true };
+}
+
+function clientTool(tool: StoredClientTool): Tool {
   return {
-    name,
-    description,
-    parameters: { ...parameters, additionalProperties: false },
+    ...shapeOf(tool),
     run: async () => ({ kind: "awaited", from: "caller" }),
   };
 }
@@ -77,10 +107,7 @@ function clientTool({ name, description, parameters }: StoredClientTool): Tool {
 function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: StoredHttpTool, variables: VariableValues): Tool {
   const logFields = logFieldsOf(context);
   return {
-    name: tool.name,
-    description: tool.description,
-    // Undeclared parameters are not sent, so the model must not invent any.
-    parameters: { ...tool.parameters, additionalProperties: false },
+    ...shapeOf(tool),
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
     ...withApproval(context, tool.requiresApproval, async (input) => {
       const idempotencyKey = await callKey(context, tool.name, input);
@@ -112,10 +139,7 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
   const onChange = (problem: string) => disableServer(context.op, agent, server, problem);
   const tools = context.readsOnly ? server.tools.filter(({ isReadOnly }) => isReadOnly) : server.tools;
   return tools.map((pinned) => ({
-    name: modelName(server.name, pinned.name),
-    description: pinned.description,
-    parameters: pinned.parameters as Tool["parameters"],
-    checksInput: true,
+    ...pinnedShape(server, pinned),
     timeoutMs: server.timeoutSeconds * 1_000 + GRACE_MS,
     ...withApproval(context, server.requiresApproval && !pinned.isReadOnly, async (input) => {
       const key = pinned.isReadOnly ? null : await callKey(context, modelName(server.name, pinned.name), input);

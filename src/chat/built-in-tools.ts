@@ -57,7 +57,7 @@ export function lastQuestions(written: readonly string[]): string[] {
 
 /** Returns the tools that every agent has. */
 export function builtInTools(context: ToolContext): Tool[] {
-  return [...readingTools(context), collectLead(context)];
+  return [...readingTools(context), leadTool((input) => createLead(context, input))];
 }
 
 /** Returns the built-in tools that change nothing. */
@@ -90,7 +90,11 @@ const requestHuman: Tool = {
   run: async () => ({ kind: "handed_off", reason: "customer_request" }),
 };
 
-function collectLead(context: ToolContext): Tool {
+/** What the tool for contact details returns when it has kept them. */
+export const LEAD_KEPT: ToolOutcome = { kind: "data", text: "The contact details are kept. The team gets in touch." };
+
+/** Returns the tool that keeps a visitor's contact details. */
+export function leadTool(run: Tool["run"]): Tool {
   return {
     name: "collect_lead",
     description:
@@ -104,7 +108,7 @@ function collectLead(context: ToolContext): Tool {
         message: { type: "string", maxLength: 4_000, description: "What the visitor wants, in a sentence." },
       },
     },
-    run: (input) => createLead(context, input),
+    run,
   };
 }
 
@@ -122,7 +126,7 @@ async function createLead({ op, question, visitorId, visitorMessages }: ToolCont
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
   if (added.outcome === "agent_not_found") throw new Fault("The agent no longer exists");
-  return { kind: "data", text: "The contact details are kept. The team gets in touch." };
+  return LEAD_KEPT;
 }
 
 function textOf(value: unknown): string | null {

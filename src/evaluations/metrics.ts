@@ -1,33 +1,10 @@
-import type { Expectation, HandoffReason, Verdict } from "../platform/db/columns.ts";
-
-/** The agent's answer to a case. */
-interface Outcome {
-  answer: string;
-  handoffReason: HandoffReason | null;
-  /** The ids of the sources and curated answers that the answer cites. */
-  cited: readonly string[];
-}
-
-/** Compares the agent's answer to a case with what is expected of it. */
-export function verdictOf({ source_id: sourceId, answer_contains: contained, refusal }: Expectation, outcome: Outcome): Verdict {
-  const { answer, handoffReason, cited } = outcome;
-  if (handoffReason === "model_failure") return "failed";
-  if (refusal === true) return handoffReason === null ? "wrong" : "right";
-  if (handoffReason !== null) return "refused";
-  const isCited = sourceId === undefined || cited.includes(sourceId);
-  const isSaid = contained === undefined || plain(answer).includes(plain(contained));
-  return isCited && isSaid ? "right" : "wrong";
-}
-
-/** The text without differences in case and white space. */
-function plain(text: string): string {
-  return text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
-}
+import type { CaseExpectation, Verdict } from "../platform/db/columns.ts";
 
 /** A case and its result. The verdict is null until the case has run. */
 export interface Measured {
   question: string;
   previous: readonly string[];
+  expect?: CaseExpectation;
   verdict: Verdict | null;
   confidence: number | null;
   sourceFound: boolean | null;
@@ -93,7 +70,7 @@ export function comparer(earlier: readonly Measured[]): (one: Measured) => { bef
   };
 }
 
-/** Two cases are the same if they ask the same question after the same ones. */
-function keyOf({ question, previous }: Measured): string {
-  return JSON.stringify([...previous, question]);
+/** Two cases are the same if they ask the same question after the same ones and, with several turns, in the same setting. */
+function keyOf({ question, previous, expect }: Measured): string {
+  return JSON.stringify([...previous, question, expect?.rehearsal?.setting ?? null]);
 }

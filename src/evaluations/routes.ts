@@ -4,29 +4,34 @@ import { findAgentBrief } from "../agents/store.ts";
 import { findVersion } from "../agents/version-store.ts";
 import { DRAFT } from "../agents/versions.ts";
 import type { Check } from "../platform/http/checks.ts";
+import type { AppContext } from "../platform/http/context.ts";
 import { transact } from "../platform/db/sql.ts";
+import { modelFor } from "../grounded/engine.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { flowLimited, needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
+import { caseInSchema, needsLanguageModel } from "./case-wire.ts";
 import { wakeEvaluation } from "./consumer.ts";
 import {
   addCase,
   countEvaluations,
   createEvaluation,
   eraseEvaluations,
+  type EvaluationCase,
   findEvaluation,
   listCases,
   listEvaluations,
   measureWithCase,
+  turnsOf,
 } from "./store.ts";
 import {
-  caseInSchema,
   caseSchema,
   evaluationInSchema,
   evaluationPageSchema,
@@ -46,13 +51,31 @@ const evaluationParams = params.extend({ evaluation_id: uuid() });
 
 /** How many evaluations of a workspace may wait or run. Few, since visitors' questions need the model too. */
 const MAX_UNFINISHED = 3;
-/** The size of all questions of an evaluation, which is also the limit of the body that creates it. */
+/** The size of all cases of an evaluation, which is also the limit of the body that creates it. */
 const MAX_CASES_BYTES = 512 * 1024;
 
 /** A version other than the published one needs the scope that may read it. */
-const checkVersion: Check = (c) => {
+const checkVersion = (c: AppContext) => {
   const { version } = c.req.valid("json" as never) as z.output<typeof evaluationInSchema>;
   if (version !== null) requireScope(c, "agents:write");
+};
+
+/** A persona and criteria need a language model. */
+const checkModel = (c: AppContext) => {
+  const given = c.req.valid("json" as never) as z.output<typeof evaluationInSchema> | EvaluationCase;
+  const isList = "cases" in given;
+  const cases = isList ? given.cases : [given];
+  if (modelFor(c.env).write || !cases.some(needsLanguageModel)) return;
+  const error = "the deployment has no language model, which plays a persona and judges criteria: leave them out";
+  const refused = cases.flatMap((one, at) =>
+    needsLanguageModel(one) ? [{ loc: isList ? ["body", "cases", at] : ["body"], ...valueError(error) }] : [],
+  );
+  throw invalid(refused);
+};
+
+const checkEvaluation: Check = (c) => {
+  checkVersion(c);
+  checkModel(c);
 };
 
 const createEvaluationRoute = createRoute({
@@ -61,9 +84,9 @@ const createEvaluationRoute = createRoute({
   path: "/agents/{agent_id}/evaluations",
   summary: "Run questions against an agent",
   description:
-    "Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. The evaluation runs in the background; the ten latest of an agent are kept.",
+    "Each question is asked as a visitor would ask it: with the same search, threshold, model and filters. It creates no conversation, event or lead, uses no message of the quota, and calls no tool that changes something. A case may have several turns, fixed or written by a persona that the language model plays; its tools are never called and answer as the case says. Each turn counts toward the cases of a day. The evaluation runs in the background; the ten latest of an agent are kept.",
   ...needsScope("knowledge:write"),
-  checkInput: checkVersion,
+  checkInput: checkEvaluation,
   request: { params, body: jsonBody(evaluationInSchema) },
   responses: {
     202: jsonResponse(evaluationSchema, "The evaluation, which has not started yet."),
@@ -94,7 +117,8 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   if (!agent) throw notFound("agent");
   if (version && !found) throw noVersion();
   if (!evaluation) {
-    const full = fullWindow([window], sent, cases.length);
+    const asked = cases.reduce((sum, one) => sum + turnsOf(one), 0);
+    const full = fullWindow([window], sent, asked);
     if (full) throw flowLimited(full, nowMs);
     throw tooManyUnfinished();
   }
@@ -111,8 +135,9 @@ const addCaseRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
   summary: "Add a case to an evaluation",
-  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, whose questions take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
+  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, which take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
   ...needsScope("knowledge:write"),
+  checkInput: checkModel,
   request: { params: evaluationParams, body: jsonBody(caseInSchema) },
   responses: { 201: jsonResponse(caseSchema, "The case, which has not run yet."), ...errorResponses(403, 404, 409, 413, 422) },
 });
@@ -132,10 +157,10 @@ evaluationRoutes.openapi(addCaseRoute, async (c) => {
   ]);
   if (!evaluation) throw notFound("evaluation");
   if (!added) {
-    const full = fullWindow([window], sent);
+    const full = fullWindow([window], sent, turnsOf(given));
     if (full) throw flowLimited(full, nowMs);
     if ((size?.bytes ?? 0) > MAX_CASES_BYTES) {
-      const message = `The questions of the evaluation would take more than ${MAX_CASES_BYTES / 1024} KiB together. Create another one.`;
+      const message = `The cases of the evaluation would take more than ${MAX_CASES_BYTES / 1024} KiB together. Create another one.`;
       throw new ApiError("conflict", message);
     }
     if (evaluation.casesCount < MAX_CASES) throw tooManyUnfinished();

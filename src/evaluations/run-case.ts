@@ -1,54 +1,43 @@
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { makeAnswer } from "../chat/answer.ts";
-import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
-import { TraceRecorder } from "../chat/trace.ts";
 import type { HistoryMessage, Model, Tool } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { truncate } from "../platform/text.ts";
-import { verdictOf } from "./metrics.ts";
-import type { CaseResult, EvaluationCase } from "./store.ts";
+import { askAgent, MAX_TRACE_BYTES, NO_CONVERSATION, type Tried } from "./ask-agent.ts";
+import { checksOf, verdictOf } from "./expectations.ts";
+import { continueRehearsal } from "./rehearsal.ts";
+import { judge, writerOf } from "./role-play.ts";
+import { boundedChecks, MAX_ANSWER_LENGTH } from "./results.ts";
+import type { CaseResult, StoredCase } from "./store.ts";
 
-const MAX_ANSWER_LENGTH = 1_000;
-/** The largest trace of a case. Small, since the traces of up to 500 cases are read at once. */
-const MAX_TRACE_BYTES = 3 * 1_024;
+/** Runs a case, or the next turn of a case of several turns: its result has no verdict until the last one. */
+export function runCase(op: Operation, model: Model, agent: AgentRow, one: StoredCase): Promise<CaseResult> {
+  const tried = { op, model, agent };
+  return one.expect.rehearsal ? continueRehearsal(tried, one, one.expect.rehearsal) : runQuestion(tried, one);
+}
 
-/**
- * Asks an agent the question of a case, and compares the answer with what is expected. The question is answered as in a turn, but
- * nothing is stored or counted.
- */
-export async function runCase(
-  op: Operation,
-  model: Model,
-  agent: AgentRow,
-  { position, ...asked }: EvaluationCase & { position: number },
-): Promise<CaseResult> {
-  const { question: message, previous, expect } = asked;
-  const observer = new TraceRecorder();
-  const question = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message };
-  const search = await searchFor({ op, question }, message, lastQuestions(previous));
-  observer.searched(search);
+/** Asks an agent the question of a case, and compares the answer with what is expected. */
+async function runQuestion(tried: Tried, { position, question, previous, expect }: StoredCase): Promise<CaseResult> {
+  const { agent, model } = tried;
   const history = previous.map((text): HistoryMessage => ({ role: "visitor", text }));
-  const tools = [...readingTools({ op, question }), ...readingAgentTools(op, agent)];
-  const request = { question, agent, history, retrieval: search.retrieval, tools, topics: [], observer };
-  const answer = await makeAnswer(model, request, () => undefined);
+  const { answer, observer, calls } = await askAgent(tried, question, history, readingAgentTools(tried));
   const { text, citations, handoff, confidence } = answer;
-  const cited = citations.map(({ source_id: id }) => id);
+  const handoffReason = handoff?.reason ?? null;
+  const asked = { visitor: question, answer: text, confidence, handoffReason, calls };
+  const judged = await judge(writerOf(model, agent), expect.criteria ?? [], [asked], "the agent's last reply");
+  const checks = [...checksOf(expect, { ...asked, cited: citations.map(({ source_id: id }) => id) }), ...judged];
   return {
     position,
-    verdict: verdictOf(expect, { answer: text, handoffReason: handoff?.reason ?? null, cited }),
+    verdict: verdictOf(expect, handoffReason, checks),
     answer: truncate(text, MAX_ANSWER_LENGTH),
     confidence,
     sourceFound: expect.source_id === undefined ? null : observer.hasFound(expect.source_id),
-    trace: observer.factsOf(answer, agent.confidenceThreshold, MAX_TRACE_BYTES),
+    trace: { ...observer.factsOf(answer, agent.confidenceThreshold, MAX_TRACE_BYTES), checks: boundedChecks(checks) },
   };
 }
 
-/** A case has no conversation: tools that name a conversation or a visitor are not offered. */
-const NO_CONVERSATION = "";
-
-/** The agent's own tools that only read. */
-function readingAgentTools(op: Operation, agent: AgentRow): Tool[] {
+/** The agent's own tools that only read. A case has no conversation, so tools that name one or a visitor are not offered. */
+function readingAgentTools({ op, agent }: Tried): Tool[] {
   const journal = { once: async () => ({ isKnown: false }) as const };
   return agentTools({ op, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null, readsOnly: true }, agent);
 }

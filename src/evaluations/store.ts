@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import { versionExists } from "../agents/version-store.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
-import type { Expectation } from "../platform/db/columns.ts";
+import type { CaseExpectation } from "../platform/db/columns.ts";
 import { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { exists, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
@@ -12,12 +12,15 @@ import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 
 type NewEvaluation = typeof evaluations.$inferInsert;
 
-/** A question, and what is expected of its answer. */
+/** A question with what is expected of its answer, or a conversation with what is expected of it. */
 export interface EvaluationCase {
   question: string;
   previous: string[];
-  expect: Expectation;
+  expect: CaseExpectation;
 }
+
+/** A case as it is stored, with its result or, while it runs, its conversation so far. */
+export type StoredCase = typeof evaluationCases.$inferSelect;
 
 /** The key of an evaluation, and the wake-up that runs its next cases. */
 export interface EvaluationKey {
@@ -30,7 +33,7 @@ const KEPT_RUNS = 10;
 
 /**
  * Adds an evaluation with its cases, if the agent and its version exist, the workspace has fewer than `maxUnfinished` unfinished ones, and the day's
- * limit has room for the cases. An evaluation with the same id is left unchanged. The agent's oldest finished evaluations are deleted.
+ * limit has room for their turns. An evaluation with the same id is left unchanged. The agent's oldest finished evaluations are deleted.
  */
 export function createEvaluation(
   db: Database,
@@ -38,12 +41,13 @@ export function createEvaluation(
   cases: readonly EvaluationCase[],
   { window, maxUnfinished }: { window: VisitorWindow; maxUnfinished: number },
 ) {
+  const turns = cases.reduce((sum, one) => sum + turnsOf(one), 0);
   const { id, workspaceId, agentId, version = null } = evaluation;
   const condition = and(
     agentExists(workspaceId, agentId),
     version === null ? undefined : versionExists({ workspaceId, agentId }, version),
     sql`${countUnfinished(workspaceId)} < ${maxUnfinished}`,
-    mayBeSent(workspaceId, [window], cases.length),
+    mayBeSent(workspaceId, [window], turns),
   )!;
   const added = exists(evaluations, isOwn(evaluations, workspaceId, id), eq(evaluations.status, "pending"));
   const row = {
@@ -58,17 +62,23 @@ export function createEvaluation(
     AND status IN ('completed', 'failed') ORDER BY id DESC LIMIT -1 OFFSET ${KEPT_RUNS - 1})`;
   return [
     insertWhere(db, evaluations, evaluation, condition).onConflictDoNothing(),
-    ...countSent(db, workspaceId, [window], IF_CHANGED, cases.length),
+    ...countSent(db, workspaceId, [window], IF_CHANGED, turns),
     insertWhere(db, evaluationCases, row, added, sql`json_each(${JSON.stringify(cases)})`).onConflictDoNothing(),
     db.delete(evaluationCases).where(sql`${evaluationCases.workspaceId} = ${workspaceId} AND ${evaluationCases.evaluationId} IN ${old}`),
     db.delete(evaluations).where(sql`${evaluations.id} IN ${old}`),
   ];
 }
 
+/** How many questions a case asks at most. Each counts toward the day's limit. */
+export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): number {
+  if (!rehearsal) return 1;
+  return rehearsal.setting.persona?.max_turns ?? previous.length + 1;
+}
+
 interface CaseLimits {
   window: VisitorWindow;
   maxCases: number;
-  /** The limit of the questions of all cases, with the messages before them. All cases are read at once. */
+  /** The limit of all cases, with what is expected of them. All cases are read at once. */
   maxBytes: number;
   maxUnfinished: number;
   nowMs: number;
@@ -82,22 +92,24 @@ interface CaseLimits {
 export function addCase(
   db: Database,
   { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
-  { question, previous, expect }: EvaluationCase,
+  added: EvaluationCase,
   { window, maxCases, maxBytes, maxUnfinished, nowMs }: CaseLimits,
 ) {
   const key = { workspaceId, evaluationId };
+  const { question, previous, expect } = added;
+  const turns = turnsOf(added);
   const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
-  const same = sql`(SELECT position ${cases} AND ${asks({ question, previous })})`;
+  const same = sql`(SELECT position ${cases} AND ${asks(added)})`;
   const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
   const hasRoom = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
-    sql`(${measureWithCase(db, key, { question, previous })}) <= ${maxBytes}`,
+    sql`(${measureWithCase(db, key, added)}) <= ${maxBytes}`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
   );
   const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
-  const condition = sql`${exists(evaluations, hasRoom)} AND ${mayBeSent(workspaceId, [window])}`;
+  const condition = sql`${exists(evaluations, hasRoom)} AND ${mayBeSent(workspaceId, [window], turns)}`;
   const notRun = { verdict: null, answer: null, confidence: null, sourceFound: null, trace: {} };
   const count = sql`(SELECT count(*) ${cases})`;
   // A running evaluation is restarted if a case was replaced: the result of the old case must not be stored for the new one.
@@ -109,7 +121,7 @@ export function addCase(
         set: { expect, ...notRun },
       })
       .returning(),
-    ...countSent(db, workspaceId, [window], IF_CHANGED),
+    ...countSent(db, workspaceId, [window], IF_CHANGED, turns),
     db
       .update(evaluations)
       .set({
@@ -126,20 +138,25 @@ export function addCase(
   ] as const;
 }
 
-type Asked = Pick<EvaluationCase, "question" | "previous">;
-
-/** Measures the questions of an evaluation, with the messages before them, as they would be with another case. */
-export function measureWithCase(db: Database, { workspaceId, evaluationId }: EvaluationKey, added: Asked) {
-  const { question, previous } = evaluationCases;
-  const bytes = new TextEncoder().encode(added.question + JSON.stringify(added.previous)).length;
+/** Measures the cases of an evaluation as they would be with another one. */
+export function measureWithCase(db: Database, { workspaceId, evaluationId }: EvaluationKey, added: EvaluationCase) {
+  const { question, previous, expect } = evaluationCases;
+  const bytes = new TextEncoder().encode(added.question + JSON.stringify(added.previous) + JSON.stringify(added.expect)).length;
+  const size = sql`octet_length(${question}) + octet_length(${previous}) + octet_length(${expect})`;
   return db
-    .select({ bytes: sql<number>`coalesce(sum(octet_length(${question}) + octet_length(${previous})), 0) + ${bytes}`.as("bytes") })
+    .select({ bytes: sql<number>`coalesce(sum(${size}), 0) + ${bytes}`.as("bytes") })
     .from(evaluationCases)
     .where(and(isOf({ workspaceId, evaluationId }), not(asks(added))));
 }
 
-function asks({ question, previous }: Asked): SQL {
-  return and(eq(evaluationCases.question, question), eq(evaluationCases.previous, previous))!;
+/** SQL condition: a case asks the same, in the same setting. */
+function asks({ question, previous, expect: { rehearsal } }: EvaluationCase): SQL {
+  const setting = rehearsal ? JSON.stringify(rehearsal.setting) : null;
+  return and(
+    eq(evaluationCases.question, question),
+    eq(evaluationCases.previous, previous),
+    sql`${evaluationCases.expect} -> '$.rehearsal.setting' IS ${setting}`,
+  )!;
 }
 
 function countUnfinished(workspaceId: string): SQL {

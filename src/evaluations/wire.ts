@@ -4,54 +4,21 @@ import { EVALUATION_STATUSES, VERDICTS } from "../platform/db/columns.ts";
 import type { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { caseAsGiven, caseInSchema, type EvaluationCheck, rehearsalFields, type RehearsalResult } from "./case-wire.ts";
 import { comparer, metricsOf } from "./metrics.ts";
 
 /** The most cases of an evaluation. */
 export const MAX_CASES = 500;
 const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
-const expectSchema = z
-  .object({
-    source_id: uuid().optional().meta({ description: "The source or the curated answer that the answer must cite." }),
-    answer_contains: z.string().min(1).max(500).optional().meta({
-      description: "A text that the answer must contain. Case and white space do not matter.",
-      example: "five working days",
-    }),
-    refusal: z
-      .boolean()
-      .optional()
-      .meta({ description: "True if the agent must hand over to a human, because it cannot or must not answer." }),
-  })
-  .superRefine(({ source_id: sourceId, answer_contains: contained, refusal }, ctx) => {
-    const isAnswer = sourceId !== undefined || contained !== undefined;
-    if (!isAnswer && refusal === undefined)
-      ctx.addIssue({ code: "custom", ...valueErrorParams("give source_id, answer_contains or refusal") });
-    if (isAnswer && refusal) ctx.addIssue({ code: "custom", ...valueErrorParams("a refusal has neither source_id nor answer_contains") });
-  })
-  .openapi("EvaluationExpectation", {
-    description: "The expected answer. All given fields must match; `refusal: false` alone accepts any answer.",
-  });
-
-const questionSchema = () => z.string().min(1).max(2000).meta({ description: "The question.", example: "How long do refunds take?" });
-
-const previousSchema = () =>
-  z.array(z.string().min(1).max(2000)).max(10).meta({ description: "The visitor's previous messages, oldest first.", example: [] });
-
-const caseFields = { question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema };
-
-export const caseInSchema = z.object(caseFields).openapi("EvaluationCaseIn", {
-  example: { question: "How long do refunds take?", expect: { answer_contains: "five working days" } },
-});
-
 export const evaluationInSchema = z
   .object({
     name: z.string().min(1).max(120).nullable().default(null).meta({ description: "The name of the evaluation." }),
     cases: z
-      .array(z.object(caseFields))
+      .array(caseInSchema)
       .min(1)
       .max(MAX_CASES)
-      .meta({ description: "The questions, each with what is expected of its answer." }),
+      .meta({ description: "The questions and conversations, each with what is expected." }),
     version: z
       .union([z.int().gte(1).lte(999_999_999), z.literal("draft")], "write the number of a version, or draft")
       .nullable()
@@ -128,15 +95,17 @@ const verdictSchema = () => z.enum(VERDICTS).nullable();
 export const caseSchema = z
   .object({
     position: z.int().meta({ description: "The position of the case in the evaluation, from 0.", example: 0 }),
-    question: questionSchema(),
-    previous: previousSchema(),
-    expect: expectSchema,
+    ...caseAsGiven,
+    ...rehearsalFields,
     verdict: verdictSchema().meta({ description: "The verdict; null until the case has run.", example: "right" }),
-    answer: z
-      .string()
+    answer: z.string().nullable().meta({
+      description: "The first 1,000 characters of the agent's answer, with several turns of the last one.",
+      example: "Refunds are paid within five working days.",
+    }),
+    confidence: z
+      .number()
       .nullable()
-      .meta({ description: "The first 1,000 characters of the agent's answer.", example: "Refunds are paid within five working days." }),
-    confidence: z.number().nullable().meta({ description: "0 to 1: how likely the agent thinks it is right.", example: 0.86 }),
+      .meta({ description: "0 to 1: how likely the agent thinks it is right; null with several turns.", example: 0.86 }),
     source_found: z
       .boolean()
       .nullable()
@@ -147,7 +116,9 @@ export const caseSchema = z
         "The change since that run: right is better than refused, and refused is better than wrong. Null without a comparison or a verdict.",
       example: null,
     }),
-    trace: traceFactsSchema.nullable().meta({ description: "How the answer was found, in at most 3 KB; null until the case has run." }),
+    trace: traceFactsSchema
+      .nullable()
+      .meta({ description: "How the answer, or the last one, was found, in at most 3 KB; null until the case has run." }),
   })
   .openapi("EvaluationCase");
 
@@ -165,7 +136,8 @@ export const evaluationResultSchema = evaluationSchema
       })
       .nullable()
       .meta({
-        description: "The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages.",
+        description:
+          "The changes since the run named by `compare_to`. Cases are matched by their question and the previous messages and, with several turns, by their persona and tools.",
       }),
     cases: z.array(caseSchema).meta({ description: "All cases, in their order." }),
   })
@@ -207,6 +179,9 @@ export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[]
   return { ...toEvaluation(row), metrics: metricsOf(cases), comparison: comparison ?? null, cases: shown };
 }
 
+/** What `evaluation_cases.trace` holds beside the trace. */
+type Result = RehearsalResult & { checks: EvaluationCheck[] };
+
 const NOT_COMPARED = { before: null, change: null };
 
 /** The wire record of a case. */
@@ -214,6 +189,12 @@ export function toCase(
   row: CaseRow,
   since: Pick<z.infer<typeof caseSchema>, "before" | "change"> = NOT_COMPARED,
 ): z.infer<typeof caseSchema> {
-  const trace = row.verdict === null ? null : (row.trace as z.infer<typeof traceFactsSchema>);
-  return toRecord(caseSchema, row, { ...since, trace });
+  const { end, transcript = [], checks = [], ...facts }: Partial<Result> = row.verdict === null ? {} : row.trace;
+  const { rehearsal, ...expect } = row.expect;
+  const messages = [...row.previous, row.question];
+  const turns = rehearsal?.setting.persona ? null : (rehearsal?.turns.map((one, at) => ({ visitor: messages[at]!, expect: one })) ?? null);
+  const { persona = null, tools = null } = rehearsal?.setting ?? {};
+  // A rehearsal that failed before its first answer has no trace.
+  const trace = "decision" in facts ? (facts as z.infer<typeof traceFactsSchema>) : null;
+  return toRecord(caseSchema, row, { ...since, expect, turns, persona, tools, end: end ?? null, transcript, checks, trace });
 }

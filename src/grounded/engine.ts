@@ -2,13 +2,14 @@ import { ExtractiveEngine } from "../extractive/engine.ts";
 import type { ChatModel } from "../models/chat-model.ts";
 import { openAiModel, workersAiModel } from "../models/chat-servers.ts";
 import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_MODELS } from "../models/limits.ts";
-import type { Model, ModelReply, ModelRequest } from "../models/model.ts";
+import type { Model, ModelReply, ModelRequest, WritingTask } from "../models/model.ts";
 import { aiGateway, languageServer } from "../platform/config.ts";
 import { Evidence } from "./evidence.ts";
 import { promptOf } from "./prompt.ts";
 import { ReplyReader } from "./reply-reader.ts";
 import { replyEvents } from "./tool-loop.ts";
 import { ToolRunner } from "./tool-runner.ts";
+import { writeText } from "./write-text.ts";
 
 /** Replacements that tests make. */
 interface ModelOverrides {
@@ -57,5 +58,9 @@ class LanguageModelEngine implements Model {
       handoffReason: (reason) => runner.handoffReason(reason),
     });
     return reader.read();
+  }
+
+  write({ modelName, ...task }: WritingTask): Promise<string> {
+    return writeText({ model: this.modelByName(modelName), limits: this.limits }, task);
   }
 }

@@ -15,6 +15,18 @@ import type { Passage, Retrieval } from "./retrieval.ts";
 export interface Model {
   /** @throws TurnSuspendedError if the turn waits for tools; any other error if the model fails before the first token of its answer. */
   answer(request: ModelRequest): Promise<ModelReply>;
+  /** Writes a text of its own, without knowledge and tools. Only language models can. @throws Error if the model fails. */
+  write?(task: WritingTask): Promise<string>;
+}
+
+/** A text that a model writes for the service itself, and not for a visitor. */
+export interface WritingTask {
+  /** Our own rules. */
+  rules: string;
+  /** What the model writes from, in which the texts of others are quoted. */
+  material: string;
+  /** As in `ModelRequest`. */
+  modelName: string | null;
 }
 
 export interface ModelRequest {

@@ -33,6 +33,7 @@ export const FEATURES: readonly Feature[] = [
   },
   { at: ["agents/drafts"], load: async () => (await import("../knowledge/draft-routes.ts")).draftRoutes },
   { at: ["agents/evaluations"], load: async () => (await import("../evaluations/routes.ts")).evaluationRoutes },
+  { at: ["conversations"], load: async () => (await import("../evaluations/conversation-routes.ts")).conversationCaseRoutes },
   { at: ["agents/gaps", "analytics"], load: async () => (await import("../analytics/routes.ts")).analyticsRoutes },
   { at: ["privacy"], load: async () => (await import("../privacy/routes.ts")).privacyRoutes },
   { at: ["webhooks"], load: async () => (await import("../webhooks/routes.ts")).webhookRoutes },

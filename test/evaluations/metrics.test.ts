@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { comparer, type Measured, metricsOf, verdictOf } from "../../src/evaluations/metrics.ts";
+import { checksOf, verdictOf } from "../../src/evaluations/expectations.ts";
+import { comparer, type Measured, metricsOf } from "../../src/evaluations/metrics.ts";
 import type { Expectation, HandoffReason, Verdict } from "../../src/platform/db/columns.ts";
 
 const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
@@ -18,7 +19,9 @@ test.each<[Expectation, { answer?: string; cited?: string[]; handoffReason?: Han
   [{ refusal: false }, {}, "right"],
   [{ refusal: false }, { handoffReason: "low_confidence" }, "refused"],
 ])("%j of %j is %s", (expectation, outcome, verdict) => {
-  expect(verdictOf(expectation, { answer: "", cited: [], handoffReason: null, ...outcome })).toBe(verdict);
+  const { handoffReason = null, ...made } = outcome;
+  const checks = checksOf(expectation, { answer: "", cited: [], calls: [], handoffReason, ...made });
+  expect(verdictOf(expectation, handoffReason, checks)).toBe(verdict);
 });
 
 const measured = (

@@ -74,14 +74,51 @@ export const EVALUATION_STATUSES = ["pending", "running", "completed", "failed"]
 export const VERDICTS = ["right", "wrong", "refused", "failed"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** The expectations of the answer to a case. It must meet all that are given. */
+/** The expectations of an answer, or of a whole conversation. All that are given must be met. */
 export interface Expectation {
-  /** The source or curated answer that it cites. */
+  /** The source or curated answer that is cited. */
   source_id?: string | undefined;
-  /** A text that it contains; upper and lower case are the same. */
+  /** A text that the answer contains; upper and lower case are the same. */
   answer_contains?: string | undefined;
   /** Whether the question is handed off instead. */
   refusal?: boolean | undefined;
+  /** The reason for which it is handed off. */
+  handoff_reason?: Exclude<HandoffReason, "model_failure" | "approval_expired"> | undefined;
+  /** Texts that the answer contains, and texts that it does not contain. */
+  said?: string[] | undefined;
+  not_said?: string[] | undefined;
+  /** Tools that are called, with these arguments among others. */
+  tools_called?: ExpectedCall[] | undefined;
+  /** What holds, in words: the language model judges it. */
+  criteria?: string[] | undefined;
+  /** Whether the visitor that the model plays reaches the goal. */
+  goal_reached?: boolean | undefined;
+}
+
+export interface ExpectedCall {
+  name: string;
+  arguments?: Record<string, unknown> | undefined;
+}
+
+/** A visitor that the language model plays. */
+export interface Persona {
+  goal: string;
+  /** What the visitor knows. */
+  facts: string;
+  max_turns: number;
+}
+
+/** A case of several turns. The messages of fixed turns are the previous questions and the question of its row. */
+export interface Rehearsal {
+  /** What the conversation is tried with, apart from fixed messages. Cases that differ in it are different. */
+  setting: { persona: Persona | null; tools: Record<string, unknown> };
+  /** The expectations of each fixed turn. */
+  turns: (Expectation | null)[];
+}
+
+/** The expectations of a case. Those of a rehearsal are of its whole conversation. */
+export interface CaseExpectation extends Expectation {
+  rehearsal?: Rehearsal | undefined;
 }
 
 /** The labels of a source or of a curated answer. Filters refer to them. */

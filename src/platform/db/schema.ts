@@ -6,6 +6,7 @@ import {
   AGENT_STATUSES,
   type Appearance,
   AUTHOR_TYPES,
+  type CaseExpectation,
   CHANNELS,
   type ContactForm,
   CONVERSATION_STATUSES,
@@ -13,7 +14,6 @@ import {
   DELIVERY_TRIGGERS,
   DRAFT_STATUSES,
   EVALUATION_STATUSES,
-  type Expectation,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
   type HostedPage,
@@ -525,14 +525,14 @@ export const evaluationCases = sqliteTable(
     question: text("question").notNull(),
     /** The visitor's questions before it, oldest first. */
     previous: list("previous"),
-    expect: json<Expectation>("expect", "{}"),
+    expect: json<CaseExpectation>("expect", "{}"),
     /** Null until it has run. */
     verdict: text("verdict", { enum: VERDICTS }),
     answer: text("answer"),
     confidence: real("confidence"),
     /** Whether the expected source was found; null if none is expected. */
     sourceFound: integer("source_found", { mode: "boolean" }),
-    /** How the answer came about: see chat/trace-wire.ts. */
+    /** How the answer came about: see chat/trace-wire.ts. Until a rehearsal has ended, its conversation so far: see evaluations/rehearsal.ts. */
     trace: json<Record<string, unknown>>("trace", "{}"),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.evaluationId, t.position] })],

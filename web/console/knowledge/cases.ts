@@ -4,7 +4,11 @@ export type Case = Schemas["EvaluationIn"]["cases"][number];
 
 /** The cases of a run, as the input of another one. */
 export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
-  return cases.map(({ question, previous, expect }) => ({ question, previous, expect }));
+  return cases.map(({ question, previous, expect, turns, persona, tools }) => {
+    const end = Object.keys(expect).length > 0 && { expect };
+    if (turns) return { turns, ...end, tools: tools ?? {} };
+    return persona ? { persona, ...end, tools: tools ?? {} } : { question, previous, expect };
+  });
 }
 
 const ARROW = "=>";
@@ -45,7 +49,7 @@ function expectOf(text: string, line: number, sources: readonly { id: string; na
 
 /** Describes what a case expects. */
 export function expectText(
-  { source_id: sourceId, answer_contains: contained, refusal }: Case["expect"],
+  { source_id: sourceId, answer_contains: contained, refusal }: NonNullable<Case["expect"]>,
   nameOf: (sourceId: string) => string,
 ): string {
   if (refusal === true) return "Hands over";
