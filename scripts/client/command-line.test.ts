@@ -315,6 +315,44 @@ void test("an evaluation prints the answers that are wrong, and fails the comman
   assert.deepEqual([code, JSON.parse(out)], [0, result]);
 });
 
+void test("an evaluation prints the conversations that are not as expected, with what is missing", async () => {
+  const run = { id: "e-1", agent_id: "a-1", status: "completed", cases_count: 1, done_count: 1, right_count: 0, error: null };
+  const turn = { visitor: "Where is A1?", answer: "It is shipped.", tool_calls: ['order_status {"order":"A1"}'] };
+  const checks = [
+    { turn: 0, kind: "said", expected: "shipped", holds: true, reason: null },
+    { turn: 1, kind: "said", expected: "tomorrow", holds: false, reason: null },
+    { turn: null, kind: "criterion", expected: "It is kind.", holds: false, reason: "It is rude." },
+  ];
+  const transcript = [turn, { visitor: "When?", answer: "", tool_calls: [] }];
+  const judged = {
+    verdict: "wrong",
+    question: "When?",
+    turns: [{ visitor: "Where is A1?" }, { visitor: "When?" }],
+    transcript,
+    checks,
+    end: "all_turns",
+  };
+  const counts = { wrong_count: 1, refused_count: 0, failed_count: 0 };
+  const { url } = await serve({
+    [`POST ${AGENT}/evaluations`]: [run],
+    [`GET ${AGENT}/evaluations`]: [{ data: [run] }],
+    [`GET ${AGENT}/evaluations/e-1`]: [{ ...run, ...counts, cases: [judged], metrics: { recall: null }, comparison: null }],
+  });
+  const { code, out } = await support(["evals", "run", "-"], { url, input: "[]" });
+  assert.equal(code, 1);
+  assert.deepEqual(out.split("\n").slice(0, 9), [
+    "wrong: Where is A1?",
+    "  visitor: Where is A1?",
+    '  called: order_status {"order":"A1"}',
+    "  agent: It is shipped.",
+    "  visitor: When?",
+    "  agent: (silent)",
+    "  expected in turn 2: said: tomorrow",
+    "  expected at the end: criterion: It is kind. (It is rude.)",
+    "  ended: all_turns",
+  ]);
+});
+
 const eventOf = (id: string) => ({ id, type: "lead.created", created_at: "2026-01-31T12:00:00.000Z", data: { name: "Zoë" } });
 
 void test("events are forwarded as they happen, signed like webhooks with the printed secret", { timeout: 60_000 }, async () => {

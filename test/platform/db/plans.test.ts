@@ -184,6 +184,12 @@ const ARGUMENTS: Record<string, unknown[][]> = {
       { window: dayWindow("evaluation_cases", 10, NOW), maxCases: 500, maxBytes: 524_288, maxUnfinished: 3, nowMs: NOW },
     ],
   ],
+  "evaluations/store.measureWithCase": [
+    [
+      { workspaceId: WORKSPACE, evaluationId: ID },
+      { question: "When?", previous: [], expect: { refusal: true } },
+    ],
+  ],
   "evaluations/store.recordResults": [[{ workspaceId: WORKSPACE, evaluationId: ID }, [RECORD], { leaseId: ID, untilMs: NOW }, NOW]],
   "events/outbox.appendEvent": [[RECORD, "conversation.created", conversationRecord(ID)]],
   "webhooks/event-store.pageEvents": [undefined, OTHER].map((cursor) => [WORKSPACE, { cursor, limit: 20 }]),
