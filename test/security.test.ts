@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { mintApiKey } from "../src/workspaces/api-key.ts";
 import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
@@ -30,6 +31,7 @@ interface Records {
   message_id: string;
   webhook_id: string;
   delivery_id: string;
+  approval_id: string;
   key_id: string;
   tool_name: string;
   version: string;
@@ -118,6 +120,11 @@ const ENTRIES: Record<string, Entry> = {
   deleteEvaluation: { scope: "knowledge:write", status: 204 },
   searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
   listConversations: { scope: "conversations:read", status: 200 },
+  getConversationCase: { scope: "conversations:read", status: 200 },
+  listApprovals: { scope: "conversations:read", status: 200 },
+  approveToolCall: { scope: "conversations:write", status: 200, body: () => ({}) },
+  // The call is approved already.
+  declineToolCall: { scope: "conversations:write", status: 409, body: () => ({ reason: "No." }) },
   updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
   rateAnswer: { scope: "conversations:write", status: 200, body: () => ({ rating: "down" }) },
   listFeedback: { scope: "conversations:read", status: 200 },
@@ -172,7 +179,19 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const settled =
     "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, completed_at = created_at WHERE workspace_id = ? RETURNING id";
   const [delivery] = await query<{ id: string }>(workspace.id, settled, workspace.id);
+  const approval_id = newId(shardOf(workspace.id), Date.now());
+  await query(
+    workspace.id,
+    `INSERT INTO approvals (id, workspace_id, agent_id, conversation_id, message_id, tool, status, requested_at, decided_at, expires_at)
+      VALUES (?, ?, ?, ?, ?, 'MARK-tool', 'approved', 1, 2, 3)`,
+    approval_id,
+    workspace.id,
+    agent.id,
+    asked.body.conversation_id,
+    asked.body.message_id,
+  );
   const records = {
+    approval_id,
     agent_id: agent.id,
     source_id: source.id,
     source_key: "parcels",
@@ -217,6 +236,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "messages",
     "notes",
     "handoffs",
+    "approvals",
     "visitors",
     "usage_periods",
     "api_keys",

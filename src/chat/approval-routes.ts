@@ -38,7 +38,7 @@ const listApprovals = createRoute({
   path: "/approvals",
   summary: "List tool calls that need an approval",
   description:
-    "A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision.",
+    "A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. The `total` counts up to 1,000 calls.",
   ...needsScope("conversations:read"),
   request: { query: approvalQuery },
   responses: { 200: jsonResponse(approvalPageSchema, "A page of calls, newest first."), ...errorResponses(403, 422) },

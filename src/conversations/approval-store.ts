@@ -115,13 +115,16 @@ export function findApproval(db: Database, workspaceId: string, id: string) {
   return findOwn(db, approvals, workspaceId, id);
 }
 
+/** No more approvals are counted, so that a list costs the same however many there are. */
+const MAX_TOTAL = 1_000;
+
 /** The filters of a list of approvals. */
 interface ApprovalFilter {
   status?: ApprovalStatus | undefined;
   conversationId?: string | undefined;
 }
 
-/** Reads one page of approvals, newest first, plus one row if there is another page; then the total. */
+/** Reads one page of approvals, newest first, plus one row if there is another page; then the total up to MAX_TOTAL. */
 export function pageApprovals(db: Database, workspaceId: string, filter: ApprovalFilter, { limit, offset, cursor }: Page) {
   const where = and(
     eq(approvals.workspaceId, workspaceId),
@@ -136,7 +139,7 @@ export function pageApprovals(db: Database, workspaceId: string, filter: Approva
       .orderBy(desc(approvals.id))
       .limit(limit + 1)
       .offset(offset),
-    db.select({ total: count() }).from(approvals).where(where),
+    db.select({ total: count() }).from(db.select({ id: approvals.id }).from(approvals).where(where).limit(MAX_TOTAL).as("counted")),
   ] as const;
 }
 

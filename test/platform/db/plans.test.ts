@@ -134,6 +134,7 @@ const SAMPLES: Record<string, unknown[]> = {
   where: [undefined, isIdle(NOW)],
   windows: [windowsOf({ flow: "messages", perDay: 1, sender: "a" }, NOW)],
   workspaceId: [WORKSPACE],
+  also: [[]],
 };
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
@@ -386,6 +387,11 @@ const MEANT_WIDE: Record<string, string[]> = {
   // These read unfinished rows in the order of the index, and stop after as many as a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
+  // A page in the order of the index, and a count with a limit.
+  "conversations/approval-store.pageApprovals": [
+    "SEARCH approvals USING INDEX approvals_workspace (workspace_id=?)",
+    "SEARCH approvals USING COVERING INDEX approvals_workspace (workspace_id=?)",
+  ],
   // A page in the order of the index: it ends at the page's end.
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
   "webhooks/event-store.pageEvents": ["SEARCH events USING INDEX events_sequence (workspace_id=?)"],

@@ -222,7 +222,7 @@ function HistoryEntry({ agent, version, onRestored }: EntryProps) {
   const restore = async () => {
     setBusy(true);
     const body = { note: `Restores version ${number}` };
-    const isDone = await attempt(() => api.restoreAgentVersion({ agent_id: agent.id, version: number, body }), "Restored");
+    const isDone = await attempt(() => api.restoreAgentVersion({ agent_id: agent.id, version: String(number), body }), "Restored");
     setBusy(false);
     setRestoring(false);
     if (isDone) onRestored();
