@@ -134,6 +134,7 @@ async function useConversations(client: Client, agent_id: string) {
   const reply = await client.replyToConversation({ conversation_id, body: { content: "On its way.", resolve: true } });
   expect(reply.conversation_status).toBe("resolved");
   expect((await client.getConversation({ conversation_id })).messages.at(-1)!.content).toBe("On its way.");
+  expect((await client.getConversationCase({ conversation_id })).case.turns).not.toEqual([]);
   const messages = await Array.fromAsync(paginate(client.listMessages, { conversation_id, limit: 1 }));
   expect(messages.map(({ role }) => role)).toEqual(["human", "note", "assistant", "user"]);
   const leads = await Array.fromAsync(paginate(client.listLeads, { q: "ann@" }));
