@@ -72,7 +72,7 @@ For each criterion write one line: its number, yes or no, and the reason in one 
 
 Write nothing else.`;
 
-const JUDGEMENT = /^\W*(\d{1,2})\W+(yes|no|true|false)\b\W*(.*)$/gimu;
+const JUDGEMENT = /^[^\p{L}\p{N}]{0,8}(\d{1,2})[^\p{L}\p{N}]{1,8}(yes|no|true|false)\b[^\p{L}\p{N}]{0,8}(.*)$/iu;
 const NO_JUDGEMENT = "The model gave no judgement.";
 
 /**
@@ -91,7 +91,12 @@ export async function judge(
   const quoted = criteria.map((criterion, at) => quote(`criterion ${at + 1}`, criterion));
   const material = [textOf(turns, quote), `The criteria are about ${about}:`, ...quoted].join("\n\n");
   const written = await write([JUDGE_RULES, DATA_RULE, rule].join("\n\n"), material).catch(() => "");
-  const judged = new Map([...written.matchAll(JUDGEMENT)].map(([, number, is, reason]) => [Number(number), { is: is!, reason: reason! }]));
+  const judged = new Map(
+    written.split("\n").flatMap((line) => {
+      const [, number, is, reason] = JUDGEMENT.exec(line) ?? [];
+      return number === undefined ? [] : [[Number(number), { is: is!, reason: reason! }] as const];
+    }),
+  );
   return criteria.map((criterion, at): Check => {
     const found = judged.get(at + 1);
     const holds = found ? /^(?:yes|true)$/i.test(found.is) : null;
