@@ -3163,7 +3163,7 @@ export interface Operations {
     };
     answer: Schemas["Reply"];
   };
-  /** List tool calls that need an approval. A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. Scope: `conversations:read`. */
+  /** List tool calls that need an approval. A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. The `total` counts up to 1,000 calls. Scope: `conversations:read`. */
   listApprovals: {
     input: {
       /** How many records a page holds at most. */

@@ -2,7 +2,7 @@ import { createExecutionContext, createMessageBatch, evictDurableObject, getQueu
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
 import worker from "../src/index.ts";
-import { shardOf } from "../src/platform/db/ids.ts";
+import { newId, shardOf } from "../src/platform/db/ids.ts";
 
 const ORIGIN = "http://service.test";
 
@@ -215,4 +215,26 @@ export async function unfinishedIn(workspaceId: string, conversationId: string):
   const { entries, alarm } = await sessionStorage(workspaceId, conversationId);
   const isForTraces = alarm !== null && alarm > Date.now() + TRACE_ALARM_MS;
   return { entries: entries.filter(([name]) => !name.startsWith("trace:")), alarm: isForTraces ? null : alarm };
+}
+
+/** Adds a tool call that the team has decided about, and returns the id of its approval. */
+export async function addApproval(
+  { id: workspaceId }: { id: string },
+  status: "approved" | "declined",
+  of: { agentId: string; conversationId: string; messageId: string },
+): Promise<string> {
+  const approvalId = newId(shardOf(workspaceId), Date.now());
+  await query(
+    workspaceId,
+    `INSERT INTO approvals (id, workspace_id, agent_id, conversation_id, message_id, tool, arguments, status, reason, decided_by_id,
+        decided_by_name, outcome, requested_at, decided_at, expires_at)
+      VALUES (?, ?, ?, ?, ?, 'MARK-tool', '{"order":"4711"}', ?, 'Too old.', 'grace', 'Grace', 'answered', 1, 2, 3)`,
+    approvalId,
+    workspaceId,
+    of.agentId,
+    of.conversationId,
+    of.messageId,
+    status,
+  );
+  return approvalId;
 }

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { mintApiKey } from "../src/workspaces/api-key.ts";
 import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
+  addApproval,
   createAgent,
   createKey,
   createNeighbour,
@@ -180,17 +180,8 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const settled =
     "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, completed_at = created_at WHERE workspace_id = ? RETURNING id";
   const [delivery] = await query<{ id: string }>(workspace.id, settled, workspace.id);
-  const approval_id = newId(shardOf(workspace.id), Date.now());
-  await query(
-    workspace.id,
-    `INSERT INTO approvals (id, workspace_id, agent_id, conversation_id, message_id, tool, status, requested_at, decided_at, expires_at)
-      VALUES (?, ?, ?, ?, ?, 'MARK-tool', 'approved', 1, 2, 3)`,
-    approval_id,
-    workspace.id,
-    agent.id,
-    asked.body.conversation_id,
-    asked.body.message_id,
-  );
+  const of = { agentId: agent.id, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
+  const approval_id = await addApproval(workspace, "approved", of);
   const records = {
     approval_id,
     agent_id: agent.id,

@@ -116,7 +116,8 @@ void test("an answer is printed as it streams, with each source once and without
     out: "On Mon[2Jdays.\n\nSources:\n- Parcels (https://shop.example.com/parcels)\n",
     err: "Conversation c-1\n",
   });
-  assert.deepEqual(JSON.parse(requests[0]!.body), { message: "When do parcels leave?", conversation_id: null, user: null, stream: true });
+  const asked = { message: "When do parcels leave?", conversation_id: null, user: null, client_tools: [] };
+  assert.deepEqual(JSON.parse(requests[0]!.body), { ...asked, stream: true });
   assert.equal(requests[0]!.headers.authorization, "Bearer sk_live_1");
 });
 

@@ -1,6 +1,7 @@
 import { vi } from "vitest";
 import { ERASED_TABLES } from "../../src/operator/erasure-store.ts";
 import {
+  addApproval,
   createAgent,
   createKey,
   createWorkspaceOn,
@@ -53,6 +54,7 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
   await talk(workspace, agent.id);
   await leaveTraces(workspace, webhook.id);
   await leaveMails(workspace);
+  await leaveApproval(workspace, agent.id);
   return { ...workspace, agentId: agent.id, webhookId: webhook.id };
 }
 
@@ -129,6 +131,18 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   for (const [table, columns, ...values] of rows) {
     await query(workspace.id, `INSERT INTO ${table} (${columns}) VALUES (${values.map(() => "?").join()})`, ...values);
   }
+}
+
+/** Adds a tool call that the team has approved. */
+async function leaveApproval(workspace: Workspace, agentId: string): Promise<void> {
+  const answer =
+    "SELECT id, conversation_id AS conversationId FROM messages WHERE workspace_id = ? AND role = 'assistant' ORDER BY id LIMIT 1";
+  const [{ id: messageId, conversationId } = { id: "", conversationId: "" }] = await query<{ id: string; conversationId: string }>(
+    workspace.id,
+    answer,
+    workspace.id,
+  );
+  await addApproval(workspace, "approved", { agentId, conversationId, messageId });
 }
 
 /** Adds a conversation that continues by mail, with an answer that was sent. */

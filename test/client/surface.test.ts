@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError, type Client, paginate } from "../../client/index.ts";
-import { createAgent, createWorkspace, deliver, newAddress, query, send } from "../harness.ts";
+import { addApproval, createAgent, createWorkspace, deliver, newAddress, query, send, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { listOperations } from "../platform/http/document.ts";
 import { clientOf, type Sent } from "./network.ts";
@@ -111,6 +111,16 @@ async function useEvaluations(client: Client, agent_id: string) {
   expect(await client.deleteEvaluation({ agent_id, evaluation_id })).toBeUndefined();
 }
 
+/** Decides once more about calls that are decided. */
+async function useApprovals(client: Client, workspace: Workspace, agent_id: string) {
+  const { conversation_id, message_id } = await client.askAgent({ agent_id, body: { message: "When are refunds paid?" } });
+  const of = { agentId: agent_id, conversationId: conversation_id, messageId: message_id! };
+  const [approved, declined] = [await addApproval(workspace, "approved", of), await addApproval(workspace, "declined", of)];
+  expect((await client.listApprovals({ conversation_id })).data.map(({ id }) => id)).toEqual([declined, approved]);
+  expect((await client.approveToolCall({ approval_id: approved, body: {} })).status).toBe("approved");
+  expect((await client.declineToolCall({ approval_id: declined, body: { reason: "Too old." } })).reason).toBe("Too old.");
+}
+
 async function useConversations(client: Client, agent_id: string) {
   const question = { agent_id, body: { message: "When are refunds paid?", user: { id: "ann" } } };
   const { conversation_id, message_id, citations } = await client.askAgent(question);
@@ -122,6 +132,7 @@ async function useConversations(client: Client, agent_id: string) {
   expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
   const results = [{ tool_call_id: "call_1", content: "It is done." }];
   expect(await client.sendToolResults({ conversation_id, message_id: message_id!, body: { results } })).toMatchObject({ message_id });
+  expect((await client.getConversationCase({ conversation_id })).case.turns).toHaveLength(1);
   const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });
   expect((await client.listFeedback({ agent_id, rating: "down" })).data).toEqual([rating]);
   const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));
@@ -177,6 +188,7 @@ test("every operation is called by its method, and answers what the types say", 
   const read = (sourceId: string) => deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent_id, sourceId });
   const source_id = await useKnowledge(client, agent_id, read);
   await useConversations(client, agent_id);
+  await useApprovals(client, workspace, agent_id);
   await useLearning(client, agent_id);
   await useEvaluations(client, agent_id);
   await useWebhooks(client, agent_id, () =>

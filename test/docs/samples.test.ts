@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addSamples } from "../../src/docs/samples.ts";
-import { createAgent, createKey, createWorkspace, learn, listen, query } from "../harness.ts";
+import { addApproval, createAgent, createKey, createWorkspace, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
 import { parseCurl } from "./shell.ts";
 
@@ -47,7 +47,10 @@ async function createVariables(): Promise<Record<string, string>> {
     "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
     workspace.id,
   );
+  const of = { agentId, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   return {
+    APPROVAL_ID: await addApproval(workspace, "approved", of),
+    DECLINED_ID: await addApproval(workspace, "declined", of),
     SUPPORT_URL: HOST,
     SUPPORT_KEY: workspace.key,
     SUPPORT_AGENT: agentId,
@@ -83,7 +86,8 @@ test("every curl sample is answered with the documented status", async () => {
   const variables = await createVariables();
   for (const operation of DELETIONS_LAST) {
     for (const { label, source } of samplesOf(operation).filter(({ lang }) => lang === "Shell")) {
-      const { url, ...init } = parseCurl(source.replaceAll(EXAMPLE_ID, variables["SOURCE_ID"]!), variables);
+      const approval = operation.operationId === "declineToolCall" ? { APPROVAL_ID: variables["DECLINED_ID"]! } : {};
+      const { url, ...init } = parseCurl(source.replaceAll(EXAMPLE_ID, variables["SOURCE_ID"]!), { ...variables, ...approval });
       const response = await exports.default.fetch(new Request(url, init as RequestInit));
       const text = await response.text();
       const expected = Object.keys(operation.definition["responses"]).find((status) => status.startsWith("2"));

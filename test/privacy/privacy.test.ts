@@ -166,7 +166,15 @@ test("export downloads all records in their usual form", async () => {
   expect(headers.get("Content-Disposition")).toContain("attachment");
   expect(Object.keys(body).toSorted()).toEqual(["conversations", "exported_at", "identifier", "leads", "visitors"]);
   expect(body.conversations).toHaveLength(3);
-  for (const { handoffs: _, notes: _notes, feedback: _feedback, drafts: _drafts, traces, ...exported } of body.conversations) {
+  for (const {
+    handoffs: _,
+    notes: _notes,
+    feedback: _feedback,
+    drafts: _drafts,
+    approvals: _approvals,
+    traces,
+    ...exported
+  } of body.conversations) {
     const answers = exported.messages.filter(({ role }: { role: string }) => role === "assistant");
     expect(traces.map((trace: { message_id: string }) => trace.message_id)).toEqual(answers.map(({ id }: { id: string }) => id));
     const { has_more_messages: _more, ...read } = (await workspace.call("GET", `/conversations/${exported.id}`)).body;

@@ -298,6 +298,8 @@ function scansOf(plan: string[]): string[] {
 const MEANT_SCANS: Record<string, string[]> = {
   // One row, with a value of the statement.
   "agents/version-store.createVersion": ["SCAN d"],
+  // The rows of its subquery, which has a limit.
+  "conversations/approval-store.pageApprovals": ["SCAN counted"],
   // They have at most one row per shard.
   "platform/db/shards.listShards": ["SCAN shards"],
   "shard-moves/store.listFormerShards": ["SCAN shard_moves"],
