@@ -186,6 +186,8 @@ test.each(["light", "dark"] as const)("versions fit a phone and are used by the 
   await entryOf(page, 3).locator("summary").press("Enter");
   await entryOf(page, 3).locator("ins").waitFor();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  const comparison = page.getByRole("region", { name: "Comparison" });
+  expect(await comparison.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   expect(await findBarriers(page)).toEqual([]);
   await draft.getByLabel("Model").fill("large");
   await draft.getByLabel("Model").press("Enter");

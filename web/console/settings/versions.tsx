@@ -188,7 +188,7 @@ function Comparison({ agentId, versions }: { agentId: string; versions: readonly
             rows={MEASURES}
             keyOf={([name]) => name}
             columns={[
-              ["Since each began", ([name]) => name, "heading"],
+              ["Since its start", ([name]) => name, "heading"],
               ...versions.map((number) => [`Version ${number}`, cellOf(number), "number"] as const),
             ]}
           />
