@@ -90,7 +90,6 @@ const ENTRIES: Record<string, Entry> = {
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getTrace: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },
-  getConversationCase: { scope: "conversations:read", status: 200 },
   listMessages: { scope: "conversations:read", status: 200 },
   listSources: { scope: "knowledge:read", status: 200 },
   createSource: { scope: "knowledge:write", status: 202, body: () => SOURCE },
