@@ -126,7 +126,7 @@ void test("a question from a pipe is answered as JSON", async () => {
   const { code, out } = await support(["ask", "-", "--json", "--user", "u-1", "--conversation", "c-1"], { url, input: "When?\n" });
   assert.equal(code, 0);
   assert.deepEqual(JSON.parse(out), ANSWER);
-  assert.deepEqual(JSON.parse(requests[0]!.body), { message: "When?", conversation_id: "c-1", user: { id: "u-1" } });
+  assert.deepEqual(JSON.parse(requests[0]!.body), { message: "When?", conversation_id: "c-1", user: { id: "u-1" }, client_tools: [] });
 });
 
 void test("a chat is one conversation", async () => {
