@@ -41,6 +41,8 @@ test("an empty workspace has zeros, nulls and an entry for each day", async () =
       unsupported_request: 0,
       tool_failure: 0,
       model_failure: 0,
+      approval_required: 0,
+      approval_expired: 0,
     },
     by_channel: { widget: 0, hosted: 0, email: 0, api: 0, playground: 0 },
     by_status: { open: 0, ai_handled: 0, needs_human: 0, human_active: 0, resolved: 0 },
