@@ -120,6 +120,7 @@ test("what a server lists is shown and pinned when it is saved, its headers are 
   const { server, shop, save, agent } = await createFixture(says("x"), { server: { allowed_tools: ["order-status"] } });
   const shown = {
     ...shop,
+    requires_approval: false,
     headers: { Authorization: null },
     allowed_tools: ["order-status"],
     tools: [{ name: "order-status", description: LOOK_UP.description, parameters: ORDER_SCHEMA, read_only: true }],

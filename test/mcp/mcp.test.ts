@@ -53,6 +53,8 @@ const TOOLS: Record<string, string> = {
   get_conversation: "conversations:read",
   reply_to_conversation: "conversations:write",
   update_conversation: "conversations:write",
+  list_approvals: "conversations:read",
+  decide_approval: "conversations:write",
   list_leads: "leads:read",
   get_analytics: "analytics:read",
   list_sources: "knowledge:read",
@@ -112,7 +114,7 @@ test("a key sees only the tools of its scopes, and other tools say which scope t
   expect((await client.listTools()).tools).toEqual([]);
   const id = crypto.randomUUID();
   for (const [name, scope] of Object.entries(TOOLS)) {
-    const args: Record<string, string> = { agent_id: id, conversation_id: id, source_id: id };
+    const args: Record<string, string> = { agent_id: id, conversation_id: id, source_id: id, approval_id: id, decision: "approve" };
     const answer = await post(key, call(name, name === "fetch" ? { id: `${id}/${id}` } : pickKnown(name, args)));
     expect(answer.body.result.isError, name).toBe(true);
     expect(answer.body.result.content[0].text, name).toContain(`insufficient_scope: This needs the scope ${scope}.`);
@@ -126,6 +128,7 @@ function pickKnown(name: string, args: Record<string, string>): object {
     get_conversation: ["conversation_id"],
     reply_to_conversation: ["conversation_id"],
     update_conversation: ["conversation_id"],
+    decide_approval: ["approval_id", "decision"],
     list_sources: ["agent_id"],
     add_answer: ["agent_id"],
     sync_source: ["agent_id", "source_id"],

@@ -20,7 +20,14 @@ const TOOL = {
   headers: { Authorization: SECRET, "X-Tenant": "acme" },
   timeout_seconds: 5,
 };
-const SHOWN = { type: "http", ...TOOL, body: {}, requires_verified_visitor: false, headers: { Authorization: null, "X-Tenant": null } };
+const SHOWN = {
+  type: "http",
+  ...TOOL,
+  body: {},
+  requires_verified_visitor: false,
+  requires_approval: false,
+  headers: { Authorization: null, "X-Tenant": null },
+};
 
 const agentsOf = (workspace: { id: string }) => `/workspaces/${workspace.id}/agents`;
 const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -66,6 +73,7 @@ describe("an agent's tools", () => {
         headers: {},
         body: {},
         requires_verified_visitor: true,
+        requires_approval: false,
         timeout_seconds: 10,
       },
     ]);
@@ -132,7 +140,7 @@ describe("a tool that the service fills in", () => {
   test("is shown as it was sent, and knows what its hidden headers name", async () => {
     const { agent, patch } = await createWithTool(FILLED);
     const headers = { Authorization: null, "X-Email": null, "X-Odd": null };
-    expect(agent["tools"]).toEqual([{ type: "http", ...FILLED, headers }]);
+    expect(agent["tools"]).toEqual([{ type: "http", requires_approval: false, ...FILLED, headers }]);
     const named = { Authorization: [], "X-Email": ["visitor.email"], "X-Odd": [] };
     expect((await storedOf(agent.id))[0]).toMatchObject({ headerVariables: named });
     await patch({ ...FILLED, headers });

@@ -195,7 +195,7 @@ test("a cursor or type that is none is refused with what to use", async () => {
   const errors = Object.fromEntries(body.detail.map(({ loc, ctx }: any) => [loc[1], ctx.error ?? ctx.le]));
   expect(errors).toMatchObject({
     cursor: expect.stringContaining("latest"),
-    types: expect.stringContaining("handoff.created, lead.created"),
+    types: expect.stringContaining("handoff.created, tool_call.approval_requested"),
     limit: 100,
   });
 });
