@@ -1,8 +1,8 @@
+import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { questionKeyOf } from "../../src/chat/question.ts";
 import { query } from "../harness.ts";
 import { DAY_MS, type Transition } from "./history.ts";
 
-const REASONS = ["customer_request", "missing_knowledge", "low_confidence", "unsupported_request", "tool_failure", "model_failure"];
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
 
@@ -78,7 +78,7 @@ export function recount(records: Records, transitions: Transition[], days: numbe
       median(handoffs.map((handoff) => teamReplyMs(handoff, records))),
     ],
     handoff_reasons: tally(
-      REASONS,
+      HANDOFF_REASONS,
       handoffs.map(({ reason }) => reason),
     ),
     by_channel: tally(
