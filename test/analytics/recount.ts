@@ -78,7 +78,7 @@ export function recount(records: Records, transitions: Transition[], days: numbe
       median(handoffs.map((handoff) => teamReplyMs(handoff, records))),
     ],
     handoff_reasons: tally(
-      HANDOFF_REASONS,
+      [...HANDOFF_REASONS],
       handoffs.map(({ reason }) => reason),
     ),
     by_channel: tally(
