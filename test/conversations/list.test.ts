@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
-import { costOf, createAgent, createWorkspace, databases } from "../harness.ts";
+import { costOf, createAgent, createWorkspace, createWorkspaceOn, databases } from "../harness.ts";
 
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
 const START_MS = Date.UTC(2026, 0, 1);
 
 /** A workspace with `count` conversations of all kinds, by default a second apart. `rows` are in the order of the list. */
-async function populate(count: number, apartMs = 1000) {
-  const workspace = await createWorkspace();
+async function populate(count: number, apartMs = 1000, made = createWorkspace()) {
+  const workspace = await made;
   const shard = shardOf(workspace.id);
   const agents = [newId(shard, Date.now()), newId(shard, Date.now())];
   const visitors = [newId(shard, Date.now()), newId(shard, Date.now())];
@@ -103,15 +103,16 @@ test("the cursor visits every conversation once while others move to the top", a
 });
 
 test("a page reads a number of rows that depends on its size alone, whatever the filter and the number of conversations", async () => {
-  const [few, many] = [await populate(100), await populate(2000)];
+  const [few, many] = [await populate(100, 1000, createWorkspaceOn(0)), await populate(2000, 1000, createWorkspaceOn(0))];
+  // The scan of an index ends with the first row of the next workspace, which the last workspace of a database does not have.
+  await populate(100, 1000, createWorkspaceOn(0));
   for (const filter of combine({ agent_id: [undefined, "AGENT"], status: [undefined, "open"], channel: [undefined, "api"] })) {
     const rowsRead: number[] = [];
     for (const { workspace, agents } of [few, many]) {
       const query = new URLSearchParams({ ...filter, ...(filter["agent_id"] && { agent_id: agents[0]! }), limit: "1" });
       rowsRead.push((await costOf(() => workspace.call("GET", `/conversations?${query.toString()}`))).rows_read);
     }
-    // The merge of the statuses' ranges reads one row more or less, depending on where the latest rows are.
-    expect(Math.abs(rowsRead[1]! - rowsRead[0]!), JSON.stringify(filter)).toBeLessThanOrEqual(1);
+    expect(rowsRead[1], JSON.stringify(filter)).toBe(rowsRead[0]);
   }
 });
 
