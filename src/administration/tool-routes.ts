@@ -1,7 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { modelName } from "../agents/mcp-pins.ts";
 import { findAgent } from "../agents/store.ts";
-import { agentTools } from "../agents/tools.ts";
+import { agentTools, toolShapes } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { inputProblem } from "../grounded/tool-input.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
@@ -84,9 +83,7 @@ toolRoutes.openapi(testTool, async (c) => {
   );
   const tool = offered.find((one) => one.name === name);
   if (tool) return c.json(await call(tool, input), 200);
-  const isOn = (one: AgentRow["tools"][number]) =>
-    one.type === "mcp" ? one.problem === null && one.tools.some((pinned) => modelName(one.name, pinned.name) === name) : one.name === name;
-  if (!agent.tools.some(isOn)) throw notFound("tool of the agent that is on");
+  if (!toolShapes(agent).some((one) => one.name === name)) throw notFound("tool of the agent that is on");
   throw invalid([
     {
       loc: ["body", "visitor"],

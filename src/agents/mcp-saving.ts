@@ -2,7 +2,8 @@ import type { StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
 import { modelTools, pinAllowed } from "./mcp-pins.ts";
 import { listTools } from "./mcp-server.ts";
 import type { ReadyTool, UnlistedServer } from "./secrets.ts";
-import { BUILT_IN_NAMES, MAX_TOOLS, MAX_TOTAL_LENGTH } from "./tool-wire.ts";
+import { MAX_TOOLS } from "../models/limits.ts";
+import { BUILT_IN_NAMES, MAX_TOTAL_LENGTH } from "./tool-wire.ts";
 
 /** Why an MCP server cannot be saved among an agent's tools. */
 export interface RefusedServer {

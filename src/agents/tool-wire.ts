@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { CLIENT_SURFACES, type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
+import { MAX_TOOLS } from "../models/limits.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
@@ -14,7 +15,6 @@ import { variableProblem } from "./tool-variables.ts";
 /** The names of the tools that every agent has. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
 
-export const MAX_TOOLS = 20;
 /** The characters of the names, descriptions and parameters of all tools as JSON: about 6,000 tokens that a model reads with every question. */
 export const MAX_TOTAL_LENGTH = 24_000;
 const MAX_DESCRIPTION_LENGTH = 1_000;

@@ -73,27 +73,32 @@ export interface RehearsedCall {
 }
 
 /** Returns all tools of an agent for a rehearsal. None of them calls anything: `answer` gives what they return. */
-export function rehearsedTools({ tools }: Pick<AgentRow, "tools">, answer: (call: RehearsedCall) => ToolOutcome): Tool[] {
-  return tools.flatMap((tool): Tool[] => {
-    if (tool.type !== "mcp") {
-      const requiresApproval = tool.type !== "client" && tool.requiresApproval === true;
-      return [{ ...shapeOf(tool), run: async () => answer({ name: tool.name, requiresApproval }) }];
-    }
-    if (tool.problem !== null) return [];
-    return tool.tools.map((pinned) => {
-      const shape = pinnedShape(tool, pinned);
-      const call = { name: shape.name, requiresApproval: tool.requiresApproval === true && !pinned.isReadOnly };
-      return { ...shape, run: async () => answer(call) };
-    });
+export function rehearsedTools(agent: Pick<AgentRow, "tools">, answer: (call: RehearsedCall) => ToolOutcome): Tool[] {
+  return toolShapes(agent).map(({ requiresApproval, ...shape }) => {
+    return { ...shape, run: async () => answer({ name: shape.name, requiresApproval }) };
   });
 }
 
-/** The fields by which a model knows a tool. Undeclared parameters are not sent, so the model must not invent any. */
-function shapeOf({ name, description, parameters }: StoredHttpTool | StoredClientTool): Omit<Tool, "run"> {
+/** The fields by which a model knows a tool. */
+type ToolShape = Pick<Tool, "name" | "description" | "parameters" | "checksInput">;
+
+/** Returns all tools of an agent that are on, whether or not a conversation offers them, by the names that models use. */
+export function toolShapes({ tools }: Pick<AgentRow, "tools">): (ToolShape & { requiresApproval: boolean })[] {
+  return tools.flatMap((tool) => {
+    if (tool.type === "client") return [{ ...shapeOf(tool), requiresApproval: false }];
+    const requiresApproval = tool.requiresApproval === true;
+    if (tool.type !== "mcp") return [{ ...shapeOf(tool), requiresApproval }];
+    if (tool.problem !== null) return [];
+    return tool.tools.map((pinned) => ({ ...pinnedShape(tool, pinned), requiresApproval: requiresApproval && !pinned.isReadOnly }));
+  });
+}
+
+/** Undeclared parameters are not sent, so the model must not invent any. */
+function shapeOf({ name, description, parameters }: StoredHttpTool | StoredClientTool): ToolShape {
   return { name, description, parameters: { ...parameters, additionalProperties: false } };
 }
 
-function pinnedShape(server: StoredMcpServer, { name, description, parameters }: PinnedTool): Omit<Tool, "run"> {
+function pinnedShape(server: StoredMcpServer, { name, description, parameters }: PinnedTool): ToolShape {
   return { name: modelName(server.name, name), description, parameters, checksInput: true };
 }
 

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { modelName } from "../agents/mcp-pins.ts";
 import { findAgent } from "../agents/store.ts";
+import { toolShapes } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { decideApproval, type Decision, findApproval, pageApprovals } from "../conversations/approval-store.ts";
 import {
@@ -129,19 +129,8 @@ function otherwise({ status }: ApprovalRow): ApiError {
 async function requireFitting(c: AppContext, { agentId, tool: name }: ApprovalRow, input: Record<string, unknown>): Promise<void> {
   const { db, workspaceId } = operationOf(c);
   const [[agent]]: [AgentRow[]] = await db.batch([findAgent(db, workspaceId, agentId)]);
-  const parameters = agent && parametersOf(agent, name);
-  const problem = parameters ? await inputProblem(parameters, input) : "The agent no longer has the tool.";
+  const tool = agent && toolShapes(agent).find((one) => one.name === name);
+  const problem = tool ? await inputProblem(tool, input) : "The agent no longer has the tool.";
   if (problem === undefined) return;
   throw invalid([{ loc: ["body", "arguments"], msg: problem, type: "value_error", input }]);
-}
-
-/** Returns the parameters of a tool by the name that models use. A server checks the input of its own tools. */
-function parametersOf({ tools }: AgentRow, name: string): Parameters<typeof inputProblem>[0] | undefined {
-  for (const tool of tools) {
-    if (tool.type === "client") continue;
-    if (tool.type !== "mcp") {
-      if (tool.name === name) return { parameters: { ...tool.parameters, additionalProperties: false } };
-    } else if (tool.tools.some((one) => modelName(tool.name, one.name) === name)) return { parameters: {}, checksInput: true };
-  }
-  return undefined;
 }

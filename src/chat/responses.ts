@@ -93,13 +93,15 @@ export function resultsOf(c: AppContext, key: AnswerKey, results: readonly ToolR
  * Sends the results of tools, and waits for the whole answer. If the turn has ended, its answer is returned again.
  * @throws ApiError `validation_error` if results are unknown or missing; `not_found` if there is no such answer.
  */
-export async function wholeContinued(c: AppContext, { find, ...sent }: SentResults, { toError = refusalError }: AskOptions = {}) {
-  const { result, cost } = await sessionFor(sent).continue(toSettle(sent), c.get("requestId"));
+export async function wholeContinued(c: AppContext, sent: SentResults, { toError = refusalError }: AskOptions = {}) {
+  const { op, key, results, runsIn } = sent;
+  const session = sessionOf(op, key.conversation_id);
+  const { result, cost } = await session.continue({ answerId: key.message_id, results, runsIn }, c.get("requestId"));
   c.get("meter").add(cost);
-  c.set("conversationId", sent.key.conversation_id);
+  c.set("conversationId", key.conversation_id);
   if (result.outcome === "answered") return result;
   if (result.outcome !== "not_waiting") throw resultsError(result, toError);
-  const { stored, status } = await find();
+  const { stored, status } = await sent.find();
   if (!stored || !status) throw notWaiting();
   return { answer: toChatAnswer(stored, status), visitorId: null };
 }
@@ -107,25 +109,19 @@ export async function wholeContinued(c: AppContext, { find, ...sent }: SentResul
 /** Sends the results of tools, and responds with the stream of the answer, as `wholeContinued` does. */
 export async function streamedContinued(
   c: AppContext,
-  { find, ...sent }: SentResults,
+  sent: SentResults,
   { visitor, toError = refusalError, format = acceptedFormat(c) }: AskOptions & { format?: StreamFormat } = {},
 ): Promise<Response> {
+  const { op, key, results, runsIn } = sent;
   const caller: StreamCaller = { requestId: c.get("requestId"), visitor, format };
-  const { refusal, body, cost } = await sessionFor(sent).streamContinued(toSettle(sent), caller);
+  const session = sessionOf(op, key.conversation_id);
+  const { refusal, body, cost } = await session.streamContinued({ answerId: key.message_id, results, runsIn }, caller);
   c.get("meter").add(cost);
-  if (body) return answerStream(c, body, sent.key.conversation_id, format);
+  if (body) return answerStream(c, body, key.conversation_id, format);
   if (refusal!.outcome !== "not_waiting") throw resultsError(refusal!, toError);
-  const found = await find();
+  const found = await sent.find();
   if (!found.stored) throw notWaiting();
   return storedAnswer(c, found, caller);
-}
-
-function sessionFor({ op, key }: Omit<SentResults, "find">) {
-  return sessionOf(op, key.conversation_id);
-}
-
-function toSettle({ key, results, runsIn }: Omit<SentResults, "find">) {
-  return { answerId: key.message_id, results, runsIn };
 }
 
 /** Returns the error for results that the turn does not take, or for a question that it refuses. */

@@ -1,6 +1,6 @@
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import type { Decision } from "../conversations/approval-store.ts";
-import type { ToolCall } from "../models/chat-model.ts";
+import { inputOf, type ToolCall } from "../models/chat-model.ts";
 import type { CalledTool, ToolRound } from "../models/model.ts";
 import { formatUuid, newId, parseUuid, shardOf } from "../platform/db/ids.ts";
 import { DAY_MS, HOUR_MS } from "../platform/time.ts";
@@ -76,6 +76,11 @@ export function waitsForCaller({ approvals, isSettled, expiresAtMs }: SuspendedT
   return !approvals && !isSettled && nowMs < expiresAtMs;
 }
 
+/** Whether the team has decided about the calls of a turn, so that it goes on. */
+export function isDecided({ approvals, isSettled }: SuspendedTurn): boolean {
+  return approvals !== undefined && isSettled;
+}
+
 /** Returns the calls of a turn that the team has to approve, with their arguments. */
 export function callsToApprove({
   rounds,
@@ -83,13 +88,13 @@ export function callsToApprove({
 }: SuspendedTurn): (RequestedApproval & { tool: string; input: Record<string, unknown> })[] {
   return approvals.map((approval) => {
     const { call } = rounds.at(-1)!.calls[approval.at]!;
-    return { ...approval, tool: call.name, input: inputOf(call) };
+    return { ...approval, tool: call.name, input: argumentsOf(call) };
   });
 }
 
-/** Returns the arguments of a call, which the model wrote as JSON. */
-function inputOf({ input }: ToolCall): Record<string, unknown> {
-  return input.trim() === "" ? {} : (JSON.parse(input) as Record<string, unknown>);
+/** Returns the arguments of a call. They fit the tool, because other calls are not made. */
+function argumentsOf(call: ToolCall): Record<string, unknown> {
+  return inputOf(call) as Record<string, unknown>;
 }
 
 /** The outcome of sending results to a turn. */
@@ -176,7 +181,8 @@ export class SuspendedTurns {
     const nowMs = Date.now();
     const question = { ...turn.question, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
     this.delete(turn.question.answerId);
-    this.put({ ...turn, question, isSettled: true });
+    // The calls of the answer before it are in its rounds, and its journal is closed.
+    this.put({ ...turn, question, journaled: [], isSettled: true });
     return question;
   }
 
@@ -203,7 +209,7 @@ export function suspendedAnswer(turn: SuspendedTurn): ChatAnswer {
       tool_calls: awaitedCalls(turn).map(({ id, called: { call } }) => ({
         id,
         name: call.name,
-        arguments: inputOf(call),
+        arguments: argumentsOf(call),
       })),
     },
   };

@@ -6,25 +6,19 @@ import { withVersion } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
-import {
-  changeApprovalHandoff,
-  createApproval,
-  decideApproval,
-  type Decision,
-  endApprovalHandoff,
-  setOutcome,
-} from "../conversations/approval-store.ts";
+import { createApproval } from "../conversations/approval-store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { exportSpans } from "./spans.ts";
 import { smallTalkOf } from "../text/intents.ts";
-import { type HistoryMessage, type Model, type Tool, type ToolOutcome, type ToolRound, TurnSuspendedError } from "../models/model.ts";
+import { type HistoryMessage, type Model, type Tool, type ToolRound, TurnSuspendedError } from "../models/model.ts";
 import { gatheredDb } from "../platform/group-commit.ts";
-import { type Database, newOperation, type Operation } from "../platform/db/client.ts";
-import type { ApprovalOutcome, HandoffReason } from "../platform/db/columns.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
+import type { HandoffReason } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Answer, failureAnswer, handOff, makeAnswer } from "./answer.ts";
+import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
@@ -34,6 +28,7 @@ import {
   awaitCaller,
   awaitTeam,
   callsToApprove,
+  isDecided,
   needsTeam,
   suspendedAnswer,
   type SuspendedTurn,
@@ -157,7 +152,7 @@ export class TurnRunner {
   private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
     const { question, op, listener, signal, suspended } = attempt;
     const { workspaceId, conversationId, answerId } = question;
-    if (suspended?.isSettled && suspended.approvals) await recordDecisions(op, suspended);
+    if (suspended && isDecided(suspended)) await recordDecisions(op, suspended);
     if (suspended && waitsForCaller(suspended, Date.now())) {
       listener.onStart({ conversationId, messageId: answerId, visitorId: suspended.visitorId });
       return { outcome: "answered", answer: suspendedAnswer(suspended), visitorId: suspended.visitorId };
@@ -206,11 +201,9 @@ export class TurnRunner {
         return toChatAnswer(turn.answered, turn.conversation.status);
       case "keepForHuman":
         // An attempt that was interrupted before a human took over may have counted the question.
-        if (turn.asked?.quotaPeriod && !attempt.suspended?.approvals) await op.db.batch(refundQuota(op.db, question));
+        if (turn.asked?.quotaPeriod && !isAfterDecision(attempt)) await op.db.batch(refundQuota(op.db, question));
         // Approved calls are made, although a member of the team has taken over meanwhile.
-        if (attempt.suspended?.approvals) {
-          await this.rounds(attempt, this.agentTools(attempt, turn.agent, verifiedVisitor(question, turn.asked)));
-        }
+        if (isAfterDecision(attempt)) await this.rounds(attempt, this.toolsOf(turn, attempt));
         return silentAnswer(turn.conversation, question);
       case "handOff":
         return this.storeAnswer(turn, attempt, failureAnswer({ ...turn, question }));
@@ -225,8 +218,11 @@ export class TurnRunner {
       // The caller has sent no results in time, or an earlier attempt has asked the team and was interrupted.
       return suspended.approvals ? this.askTeam(turn, attempt, suspended) : this.handOver(turn, attempt, "tool_failure");
     }
-    if (suspended?.approvals?.some(({ decision }) => decision?.status === "expired"))
+    if (suspended?.approvals?.some(({ decision }) => decision?.status === "expired")) {
+      // Other calls of the answer may have been approved.
+      await this.rounds(attempt, this.toolsOf(turn, attempt));
       return this.handOver(turn, attempt, "approval_expired");
+    }
     const search = suspended?.search ?? (await this.searchResult(turn, attempt, early!));
     try {
       return await this.storeAnswer(turn, attempt, await this.answer(turn, attempt, search));
@@ -262,21 +258,6 @@ export class TurnRunner {
     return this.storeAnswer(turn, attempt, handOff({ ...turn, question }, "approval_required", 0), requests);
   }
 
-  /** Makes the calls that the team has approved, and returns the rounds with their outcomes. Repeating it makes no call again. */
-  private async rounds(attempt: TurnAttempt, tools: readonly Tool[]): Promise<ToolRound[] | undefined> {
-    const { suspended, op, question } = attempt;
-    if (!suspended?.approvals) return suspended?.rounds;
-    const last = suspended.rounds.at(-1)!;
-    const calls = [...last.calls];
-    for (const { id, at, tool: name, input, decision } of callsToApprove(suspended)) {
-      const tool = tools.find((one) => one.name === name);
-      const { called, outcome } = await approvedOutcome(tool, decision!, input);
-      calls[at] = { ...calls[at]!, call: { ...calls[at]!.call, input: JSON.stringify(decision?.arguments ?? input) }, outcome };
-      if (called) await op.db.batch([setOutcome(op.db, question.workspaceId, id, called)]);
-    }
-    return [...suspended.rounds.slice(0, -1), { ...last, calls }];
-  }
-
   /** Returns the result of the early search, or of another one if the visitor's previous questions are not those that it assumed. */
   private async searchResult({ history }: OpenTurn, { question, op }: TurnAttempt, early: EarlySearch): Promise<Search> {
     const previousQuestions = lastQuestions(visitorMessagesIn(history));
@@ -292,7 +273,7 @@ export class TurnRunner {
     signal.throwIfAborted();
     const tools = [
       ...builtInTools({ op, question, visitorId: asked?.authorId ?? null, visitorMessages: this.visitorMessages }),
-      ...this.agentTools(attempt, agent, verifiedVisitor(question, asked)),
+      ...this.toolsOf(turn, attempt),
     ];
     const rounds = await this.rounds(attempt, tools);
     const request = { question, agent, history, retrieval: search.retrieval, tools, rounds, topics, observer: trace };
@@ -301,28 +282,35 @@ export class TurnRunner {
     return answer;
   }
 
-  private agentTools({ question, op, signal, suspended }: TurnAttempt, agent: AgentRow, visitor: VerifiedVisitor | null) {
+  /** Returns the rounds with which the answer begins. Calls that the team has approved are made. */
+  private async rounds({ suspended, op }: TurnAttempt, tools: readonly Tool[]): Promise<ToolRound[] | undefined> {
+    return suspended && isDecided(suspended) ? decidedRounds(op, suspended, tools) : suspended?.rounds;
+  }
+
+  /** Returns the agent's own tools, and starts the journal of their calls. */
+  private toolsOf({ agent, asked }: OpenTurn, { question, op, signal, suspended }: TurnAttempt): Tool[] {
     const { conversationId, answerId, clientTools } = question;
-    this.journal.open(answerId, suspended?.approvals ? [] : suspended?.journaled);
+    this.journal.open(answerId, suspended?.journaled);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
+    const visitor = verifiedVisitor(question, asked);
     const asksTeam = question.channel !== "playground";
     return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools, asksTeam }, agent);
   }
 
   /** @param requests statements that ask the team to approve tool calls. */
   private async storeAnswer({ agent }: OpenTurn, attempt: TurnAttempt, answer: Answer, requests: Statement[] = []): Promise<ChatAnswer> {
-    const { question, op, listener, trace, suspended } = attempt;
+    const { question, op, listener, trace } = attempt;
     const { conversationId, answerId } = question;
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
-    const isDecided = suspended?.approvals !== undefined && suspended.isSettled;
-    const also = isDecided ? endApproval(op.db, question, answer.handoff, nowMs) : requests;
+    const isFollowUp = isAfterDecision(attempt);
+    const also = isFollowUp ? endApproval(op.db, question, answer.handoff, nowMs) : requests;
     const given = { ...answer, agentName: agent.name, agentVersion: agent.version, nowMs };
     const { status, openReason, written } = await finishTurn(op.db, question, given, also);
     // Nobody waits for an answer that follows a decision of the team.
-    if (isDecided && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
+    if (isFollowUp && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
     const of = {
       message_id: answerId,
       conversation_id: conversationId,
@@ -352,31 +340,9 @@ export class TurnRunner {
   }
 }
 
-/** Records the decisions of the team, unless the requests that made them have. */
-async function recordDecisions({ env, db }: Operation, { question, approvals = [] }: SuspendedTurn): Promise<void> {
-  const [first, ...rest] = approvals.flatMap(({ id, decision }) => decideApproval(db, question, id, decision!));
-  waitUntil(wakeDeliveries(env, await db.batch([first!, ...rest])));
-}
-
-/** Makes a call if the team has approved it. `called` says what it did. */
-async function approvedOutcome(
-  tool: Tool | undefined,
-  { status, reason, arguments: changed }: Decision,
-  input: Record<string, unknown>,
-): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome }> {
-  if (status === "declined") return { outcome: { kind: "note", text: `A colleague declined this call: ${reason} Nothing was done.` } };
-  if (status === "expired") return { outcome: { kind: "note", text: "No colleague decided about this call in time. Nothing was done." } };
-  if (!tool) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
-  const given = changed ?? input;
-  const outcome = await (tool.runApproved?.(given) ?? tool.run(given, NEVER));
-  if (outcome.kind === "handed_off") return { called: "unknown", outcome };
-  return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
-}
-
-/** The statements that end the wait for the team with an answer, or with a hand-off for another reason. */
-function endApproval(db: Database, question: Question, handoff: Answer["handoff"], nowMs: number): Statement[] {
-  if (!handoff) return endApprovalHandoff(db, question, nowMs);
-  return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
+/** Whether an attempt goes on after the team has decided about tool calls. */
+function isAfterDecision({ suspended }: TurnAttempt): boolean {
+  return suspended !== undefined && isDecided(suspended);
 }
 
 function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn | Refusal {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
-import { MAX_TOOL_CALLS } from "../models/limits.ts";
+import { MAX_TOOL_CALLS, MAX_TOOLS } from "../models/limits.ts";
 import { personName, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
@@ -35,14 +35,11 @@ export const chatFields = z.object({
   filter: filterSchema,
 });
 
-/** The most tools that an agent has. */
-const MAX_CLIENT_TOOLS = 20;
-
 /** @param whenNull what it means to leave the field out. */
 export const clientToolsField = (whenNull: string) =>
   z
     .array(z.string().max(64))
-    .max(MAX_CLIENT_TOOLS)
+    .max(MAX_TOOLS)
     .nullable()
     .optional()
     .meta({ description: `The names of the agent's client tools that you run; the others are not called. ${whenNull}`, example: null });
@@ -87,8 +84,6 @@ const requiredActionSchema = z
   })
   .openapi("RequiredAction");
 
-/** The tool calls of an answer, which is the most that a turn makes. */
-const MAX_RESULTS = MAX_TOOL_CALLS;
 /** A model reads about 3,000 characters of a result. */
 const MAX_RESULT_LENGTH = 16_000;
 
@@ -114,7 +109,7 @@ export type ToolResult = z.output<typeof toolResultSchema>;
 
 export const toolResultsInSchema = z
   .object({
-    results: z.array(toolResultSchema).min(1).max(MAX_RESULTS).meta({ description: "The results of all calls of `required_action`." }),
+    results: z.array(toolResultSchema).min(1).max(MAX_TOOL_CALLS).meta({ description: "The results of all calls of `required_action`." }),
     stream: streamField(),
   })
   .openapi("ToolResultsIn", {

@@ -32,6 +32,8 @@ export const MAX_OUTPUT_TOKENS = 1_500;
 export const MAX_ANSWER_LENGTH = 8_000;
 /** The size of one response: the longest answer and its reasoning, framed as an event stream. */
 export const MAX_RESPONSE_BYTES = 4 * 1_024 * 1_024;
+/** The tools of an agent, where an MCP server counts as one. */
+export const MAX_TOOLS = 20;
 /** Consecutive rounds of tool calls before the model has to answer. */
 export const MAX_TOOL_ROUNDS = 5;
 /** Tool calls for one answer. Each of several parallel calls counts. */

@@ -1,0 +1,58 @@
+import { waitUntil } from "cloudflare:workers";
+import { changeApprovalHandoff, decideApproval, type Decision, endApprovalHandoff, setOutcome } from "../conversations/approval-store.ts";
+import { wakeDeliveries } from "../events/outbox.ts";
+import type { Tool, ToolOutcome, ToolRound } from "../models/model.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
+import type { ApprovalOutcome } from "../platform/db/columns.ts";
+import type { Statement } from "../platform/db/sql.ts";
+import type { Answer } from "./answer.ts";
+import type { Question } from "./question.ts";
+import { callsToApprove, type SuspendedTurn } from "./suspended-turns.ts";
+
+/*
+ * What happens once the team has decided about the tool calls of a turn. Each step may be repeated by another attempt at the turn: a
+ * decision is recorded once, and the journal of the tools keeps a call from being made again.
+ */
+
+/** Records the decisions in D1, unless the requests that made them have. */
+export async function recordDecisions({ env, db }: Operation, { question, approvals = [] }: SuspendedTurn): Promise<void> {
+  const [first, ...rest] = approvals.flatMap(({ id, decision }) => decideApproval(db, question, id, decision!));
+  waitUntil(wakeDeliveries(env, await db.batch([first!, ...rest])));
+}
+
+/** Makes the calls that the team has approved, and returns the rounds of the turn with the outcomes of all calls. */
+export async function decidedRounds({ db, workspaceId }: Operation, turn: SuspendedTurn, tools: readonly Tool[]): Promise<ToolRound[]> {
+  const last = turn.rounds.at(-1)!;
+  const calls = [...last.calls];
+  for (const { id, at, tool: name, input, decision } of callsToApprove(turn)) {
+    const given = decision!.arguments ?? input;
+    const { called, outcome } = await outcomeOf(
+      tools.find((tool) => tool.name === name),
+      decision!,
+      given,
+    );
+    calls[at] = { ...calls[at]!, call: { ...calls[at]!.call, input: JSON.stringify(given) }, outcome };
+    if (called) await db.batch([setOutcome(db, workspaceId, id, called)]);
+  }
+  return [...turn.rounds.slice(0, -1), { ...last, calls }];
+}
+
+/** Makes a call if the team has approved it. `called` says what the call did. */
+async function outcomeOf(
+  tool: Tool | undefined,
+  { status, reason }: Decision,
+  input: Record<string, unknown>,
+): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome }> {
+  if (status === "declined") return { outcome: { kind: "note", text: `A colleague declined this call: ${reason} Nothing was done.` } };
+  if (status === "expired") return { outcome: { kind: "note", text: "No colleague decided about this call in time. Nothing was done." } };
+  if (!tool) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
+  const outcome = await (tool.runApproved?.(input) ?? tool.run(input, new AbortController().signal));
+  if (outcome.kind === "handed_off") return { called: "unknown", outcome };
+  return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
+}
+
+/** Returns the statements that end the wait for the team with an answer, or with a hand-off for another reason. */
+export function endApproval(db: Database, question: Question, handoff: Answer["handoff"], nowMs: number): Statement[] {
+  if (!handoff) return endApprovalHandoff(db, question, nowMs);
+  return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
+}
