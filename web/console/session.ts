@@ -85,8 +85,13 @@ export function hasScope(scope: Scope): boolean {
   return session.value?.kind === "workspace" && session.value.key.scopes.includes(scope);
 }
 
-/** The signed-in user as an assignee and author. The name is empty if the user gave none. */
+/** Returns the signed-in user as an assignee. The name is empty if the user gave none. */
 export function me(): { id: string; name: string } {
   const name = session.value?.name ?? "";
   return { id: name || (session.value?.kind === "workspace" ? session.value.key.id : ""), name };
+}
+
+/** Returns the signed-in user as an author; null if the user gave no name. */
+export function author(): { id: string; name: string } | null {
+  return me().name === "" ? null : me();
 }

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { useQuery } from "../query.ts";
-import { hasScope, me } from "../session.ts";
+import { author, hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea } from "../ui/field.tsx";
@@ -153,8 +153,4 @@ function Edit({ tool, given, onApprove, onClose }: EditProps) {
       </form>
     </Dialog>
   );
-}
-
-function author() {
-  return me().name === "" ? null : me();
 }

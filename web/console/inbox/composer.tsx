@@ -1,4 +1,4 @@
-import { me } from "../session.ts";
+import { author } from "../session.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
@@ -150,9 +150,8 @@ function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmp
 }
 
 function send(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
-  const author = me().name === "" ? null : me();
-  if (isNote) return api.addNote({ conversation_id: id, body: { content, author } });
-  return api.replyToConversation({ conversation_id: id, body: { content, resolve, author } });
+  if (isNote) return api.addNote({ conversation_id: id, body: { content, author: author() } });
+  return api.replyToConversation({ conversation_id: id, body: { content, resolve, author: author() } });
 }
 
 function isAnyoneReplying(): boolean {

@@ -13,7 +13,7 @@ import { AnswerView } from "./answer.tsx";
 import { type Asked, type PlaygroundConversation, type TriedSettings, usePlaygroundConversation } from "./conversation.ts";
 import { SettingsToTry } from "./settings-to-try.tsx";
 
-/** What the agent is compared with, by the paths of the page. */
+/** The settings with which the answers are compared, by the path of the page. */
 const COMPARISONS = { "/settings": "settings", "/draft": "draft" } as const;
 type Comparison = (typeof COMPARISONS)[keyof typeof COMPARISONS];
 

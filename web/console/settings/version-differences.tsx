@@ -25,7 +25,7 @@ export function fieldNames(fields: readonly Field[]): string {
   return fields.map((field) => FIELD_WORDS[field]).join(", ");
 }
 
-/** What a version changes, read when it is shown. */
+/** Shows the settings that a version changes. They are read when the list is opened. */
 export function VersionDifferences({ agentId, number, base }: { agentId: string; number: number; base: number | null }) {
   const query = useQuery(`${agentId} ${number}`, (signal) =>
     api.getAgentVersion({ agent_id: agentId, version: String(number) }, { signal }),

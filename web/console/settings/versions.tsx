@@ -157,7 +157,7 @@ function Rollout({ agent, rollout: { version, share }, onChanged }: RolloutProps
 
 type Figures = Schemas["AgentVersionAnalytics"];
 
-/** What is compared, with the words for a version's figures. */
+/** The compared figures of a version: their names, and how they are shown. */
 const MEASURES: readonly [name: string, valueOf: (of: Figures) => string][] = [
   ["Conversations", (of) => formatNumber(of.conversations)],
   ["Answers", (of) => formatNumber(of.ai_replies)],
