@@ -207,14 +207,18 @@ test("callers who run no tools get an answer without them", async () => {
   expect(offered).not.toContain("cancel_order");
 });
 
-test("the official OpenAI client runs its tool loop", async () => {
-  const { agent, workspace } = await createCanceller([calls("A1", "B2"), CANCELLED]);
-  const client = new OpenAI({
+/** The official client, pointed at the service. */
+const openAiClient = (apiKey: string) =>
+  new OpenAI({
     baseURL: "http://service.test/api/v1/openai",
-    apiKey: workspace.key,
+    apiKey,
     dangerouslyAllowBrowser: true,
     fetch: async (url, init) => exports.default.fetch(new Request(url, init)),
   });
+
+test("the official OpenAI client runs its tool loop", async () => {
+  const { agent, workspace } = await createCanceller([calls("A1", "B2"), CANCELLED]);
+  const client = openAiClient(workspace.key);
   const cancelled: string[] = [];
   const runner = client.chat.completions.runTools({
     model: agent.id,
@@ -241,12 +245,7 @@ test("the official OpenAI client runs its tool loop", async () => {
 
 test("OpenAI's streams have the calls in the last chunk", async () => {
   const { agent, workspace } = await createCanceller();
-  const client = new OpenAI({
-    baseURL: "http://service.test/api/v1/openai",
-    apiKey: workspace.key,
-    dangerouslyAllowBrowser: true,
-    fetch: async (url, init) => exports.default.fetch(new Request(url, init)),
-  });
+  const client = openAiClient(workspace.key);
   const question = { role: "user", content: "Please cancel A1." } as const;
   const first = await client.chat.completions.stream({ model: agent.id, messages: [question] }).finalChatCompletion();
   const { message, finish_reason: reason } = first.choices[0]!;

@@ -1,9 +1,8 @@
-import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { createAgent, createWorkspace, listen } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
-import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
-import { awaitWithClock, countBy, faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
+import type { ChatRequest } from "../stand-ins/openai.ts";
+import { awaitWithClock, countBy, sendUntilAnswered, useModel, withEachFault } from "./scenario.ts";
 
 const REFUND = {
   name: "refund",
@@ -24,9 +23,7 @@ function modelReply({ messages }: ChatRequest) {
 
 await withEachFault("a tool call that the team approves", {
   prepare: async () => {
-    Reflect.set(env, "OPENAI_BASE_URL", "http://model.test/v1");
-    Reflect.set(env, "OPENAI_MODEL", "answer");
-    faults.hosts.set("model.test", new OpenAiStandIn(modelReply).fetch);
+    useModel(modelReply);
     const [workspace, host] = [await createWorkspace(), newHost()];
     await behaveAt(host, { headers: { "Content-Type": "application/json" }, body: '{"refunded": true}' });
     const agent = await createAgent(workspace, { tools: [{ ...REFUND, url: `https://${host}/refunds/{order}` }] });

@@ -1,10 +1,9 @@
-import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, type Workspace } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
-import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
+import type { ChatRequest } from "../stand-ins/openai.ts";
 import { readEvents } from "../stream-client.ts";
-import { evictGate, countBy, faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
+import { evictGate, countBy, sendUntilAnswered, useModel, withEachFault } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
 const EVENTS = { "conversation.created": 1, "message.ai_replied": 1 };
@@ -95,9 +94,7 @@ function modelReply({ messages }: ChatRequest) {
 
 await withEachFault("a question whose answer needs tools", {
   prepare: async () => {
-    Reflect.set(env, "OPENAI_BASE_URL", "http://model.test/v1");
-    Reflect.set(env, "OPENAI_MODEL", "answer");
-    faults.hosts.set("model.test", new OpenAiStandIn(modelReply).fetch);
+    useModel(modelReply);
     const [workspace, host] = [await createWorkspace(), newHost()];
     await behaveAt(host, { headers: { "Content-Type": "application/json" }, body: `{"cancelled": true}` });
     const agent = await createAgent(workspace, { tools: [{ ...ORDER, url: `https://${host}/orders/{order}/cancel` }] });

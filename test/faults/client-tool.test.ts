@@ -1,8 +1,7 @@
-import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { createAgent, createWorkspace, listen } from "../harness.ts";
-import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
-import { countBy, faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
+import type { ChatRequest } from "../stand-ins/openai.ts";
+import { countBy, sendUntilAnswered, useModel, withEachFault } from "./scenario.ts";
 
 const CANCEL = {
   type: "client",
@@ -21,9 +20,7 @@ function modelReply({ messages }: ChatRequest) {
 
 await withEachFault("a question whose answer needs a tool of the caller", {
   prepare: async () => {
-    Reflect.set(env, "OPENAI_BASE_URL", "http://model.test/v1");
-    Reflect.set(env, "OPENAI_MODEL", "answer");
-    faults.hosts.set("model.test", new OpenAiStandIn(modelReply).fetch);
+    useModel(modelReply);
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace, { tools: [CANCEL] });
     await listen(workspace, ["message.ai_replied"]);

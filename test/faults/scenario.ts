@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { STATUS_OF } from "../../src/platform/http/errors.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { type Answer, databases, deliver, evict, query } from "../harness.ts";
+import { OpenAiStandIn } from "../stand-ins/openai.ts";
 import { type Fault, Faults, type Kind, KINDS, type QueuedMessage } from "./faults.ts";
 
 /** The actions of a client, and what holds afterwards whatever fault occurred. */
@@ -30,6 +31,13 @@ const HASTE_MS = 10_000;
 const CALM_TICKS = 30;
 
 export const faults = new Faults();
+
+/** Lets the service ask a model that replies as `scriptOf` says, and whose requests may fail too. */
+export function useModel(scriptOf: ConstructorParameters<typeof OpenAiStandIn>[0]): void {
+  Reflect.set(env, "OPENAI_BASE_URL", "http://model.test/v1");
+  Reflect.set(env, "OPENAI_MODEL", "answer");
+  faults.hosts.set("model.test", new OpenAiStandIn(scriptOf).fetch);
+}
 
 /** Requests that their clients gave up, but which continue. */
 const abandoned: Promise<unknown>[] = [];

@@ -26,6 +26,8 @@ async function openRequest(viewport = { width: 1440, height: 900 }) {
   const opened = await openPage({ viewport });
   const { page } = opened;
   await signIn(page, workspace.key);
+  // The console has asked for its session before anybody had signed in.
+  opened.errors.length = 0;
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   const card = page.getByRole("region", { name: "Approval" });
   await card.waitFor();
@@ -45,8 +47,7 @@ test("a tool call is approved in the inbox, and the answer appears", async () =>
   await log.getByText("48.00 EUR").waitFor();
   await card.waitFor({ state: "detached" });
   expect(await decisionsOf(workspace)).toMatchObject([{ status: "approved", decided_by: { name: "Grace Hopper" }, outcome: "answered" }]);
-  // The console asks for its session before anybody has signed in.
-  expect(errors.filter((text) => !text.includes("401"))).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
 test("a tool call is declined with a reason", async () => {
