@@ -22,7 +22,7 @@ export interface AgentKey {
 export interface NewVersion {
   id: string;
   note: string | null;
-  /** `operator`, or the id of an API key. */
+  /** Who publishes it: `operator`, or the id of an API key. */
   author: string;
   nowMs: number;
 }

@@ -23,7 +23,7 @@ const MAX_TEXT_LENGTH = 10_000;
 /** Longer words are hashes and keys, of which the beginning is enough. */
 const MAX_TERM_LENGTH = 48;
 
-/** Words that need neither `RUN` nor `fold`. */
+/** Matches the words that are indexed as they are: neither `RUN` splits them nor `fold` changes them. */
 const ASCII = /^\w+$/;
 const WORD = /[\p{L}\p{N}\p{M}_]+/gu;
 /** Splits a word into runs of scripts that put no spaces between words or join particles to them, and runs of other scripts. */

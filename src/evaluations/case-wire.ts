@@ -24,7 +24,7 @@ const MAX_TOOLS = 40;
 const MAX_TOOL_ANSWER_LENGTH = 8_000;
 const MAX_JSON_DEPTH = 32;
 
-/** The reasons of a hand-off that a case may expect: the others say that the service failed, or that time has passed. */
+/** The hand-off reasons that a case may expect. The other reasons do not depend on the answer: the service failed, or a time limit passed. */
 const EXPECTED_REASONS = HANDOFF_REASONS.filter((one) => one !== "model_failure" && one !== "approval_expired");
 
 const texts = () => z.array(filledText(MAX_TEXT_LENGTH)).max(MAX_TEXTS).optional();

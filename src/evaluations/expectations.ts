@@ -20,7 +20,7 @@ export const CHECKS = [
 export interface Check {
   kind: (typeof CHECKS)[number];
   expected: string;
-  /** Null if the model that judges it failed. */
+  /** Whether the expectation is met; null if the model that judges it failed. */
   holds: boolean | null;
   /** Why the model judges so; null for other checks. */
   reason: string | null;
@@ -32,7 +32,7 @@ export interface ToolUse {
   input: Record<string, unknown>;
 }
 
-/** What the agent did with a question, or in a whole conversation. */
+/** The outcome of a question, or of a whole conversation. */
 export interface Outcome {
   answer: string;
   handoffReason: HandoffReason | null;
@@ -104,7 +104,7 @@ function textOf({ name, arguments: given }: ExpectedCall): string {
   return given === undefined ? name : `${name} ${JSON.stringify(given)}`;
 }
 
-/** The text without differences in case and white space. */
+/** Returns a text in the form in which texts are compared: case and white space do not matter. */
 function plain(text: string): string {
   return text.normalize("NFKC").toLowerCase().replaceAll(/\s+/g, " ").trim();
 }

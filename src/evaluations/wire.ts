@@ -179,7 +179,7 @@ export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[]
   return { ...toEvaluation(row), metrics: metricsOf(cases), comparison: comparison ?? null, cases: shown };
 }
 
-/** What `evaluation_cases.trace` holds beside the trace. */
+/** The fields that the column `evaluation_cases.trace` holds in addition to the trace. */
 type Result = RehearsalResult & { checks: EvaluationCheck[] };
 
 const NOT_COMPARED = { before: null, change: null };

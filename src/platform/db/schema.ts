@@ -380,7 +380,7 @@ export const agentVersions = sqliteTable(
     /** The settings that differ from that version. */
     changed: json<(keyof VersionSettings)[]>("changed", "[]"),
     note: text("note"),
-    /** `operator`, or the id of an API key. */
+    /** Who published it: `operator`, or the id of an API key. */
     author: text("author"),
     createdAt: createdAt(),
   },
