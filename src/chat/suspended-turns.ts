@@ -1,6 +1,6 @@
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import type { Decision } from "../conversations/approval-store.ts";
-import { inputOf, type ToolCall } from "../models/chat-model.ts";
+import type { ToolCall } from "../models/chat-model.ts";
 import type { CalledTool, ToolRound } from "../models/model.ts";
 import { formatUuid, newId, parseUuid, shardOf } from "../platform/db/ids.ts";
 import { DAY_MS, HOUR_MS } from "../platform/time.ts";
@@ -92,9 +92,9 @@ export function callsToApprove({
   });
 }
 
-/** Returns the arguments of a call. They fit the tool, because other calls are not made. */
-function argumentsOf(call: ToolCall): Record<string, unknown> {
-  return inputOf(call) as Record<string, unknown>;
+/** Returns the arguments of a call, which are JSON: other calls are not made. */
+function argumentsOf({ input }: ToolCall): Record<string, unknown> {
+  return input.trim() === "" ? {} : (JSON.parse(input) as Record<string, unknown>);
 }
 
 /** The outcome of sending results to a turn. */

@@ -1,6 +1,6 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { type ChatMessage, inputOf, type ModelCall, type ToolCall } from "../models/chat-model.ts";
+import type { ChatMessage, ModelCall, ToolCall } from "../models/chat-model.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "../models/limits.ts";
 import { type CalledTool, HandoffError, type ModelObserver, type Tool, type ToolOutcome, type ToolRound } from "../models/model.ts";
@@ -115,5 +115,14 @@ export class ToolRunner {
   private endTurn(reason: HandoffReason): string {
     this.handoff ??= new HandoffError(reason);
     return NO_MORE_TOOLS;
+  }
+}
+
+/** Parses the input of a call; undefined if it is not JSON. An empty input counts as an empty object. */
+function inputOf({ input }: ToolCall): unknown {
+  try {
+    return input.trim() === "" ? {} : JSON.parse(input);
+  } catch {
+    return undefined;
   }
 }

@@ -48,15 +48,6 @@ export interface ToolCall {
   extra?: unknown;
 }
 
-/** Parses the input of a call; undefined if it is not JSON. An empty input counts as an empty object. */
-export function inputOf({ input }: ToolCall): unknown {
-  try {
-    return input.trim() === "" ? {} : JSON.parse(input);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Why a model stopped. A reply that broke off ends with "error". */
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error";
 
