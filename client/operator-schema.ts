@@ -51,6 +51,8 @@ export interface Schemas {
       agents?: number | undefined;
       /** API keys that are not revoked. */
       api_keys?: number | undefined;
+      /** Members of the team, invited ones included. */
+      members?: number | undefined;
       /** Knowledge sources for each agent. */
       sources?: number | undefined;
       /** The most pages that one website source may read. */
@@ -96,6 +98,8 @@ export interface Schemas {
     agents: number;
     /** API keys that are not revoked. */
     api_keys: number;
+    /** Members of the team, invited ones included. */
+    members: number;
     /** Knowledge sources for each agent. */
     sources: number;
     /** The most pages that one website source may read. */
@@ -188,6 +192,8 @@ export interface Schemas {
       agents?: number | null | undefined;
       /** API keys that are not revoked. */
       api_keys?: number | null | undefined;
+      /** Members of the team, invited ones included. */
+      members?: number | null | undefined;
       /** Knowledge sources for each agent. */
       sources?: number | null | undefined;
       /** The most pages that one website source may read. */
@@ -255,6 +261,8 @@ export interface Schemas {
       agents?: number | null | undefined;
       /** API keys that are not revoked. */
       api_keys?: number | null | undefined;
+      /** Members of the team, invited ones included. */
+      members?: number | null | undefined;
       /** Knowledge sources for each agent. */
       sources?: number | null | undefined;
       /** The most pages that one website source may read. */
@@ -292,7 +300,7 @@ export interface Schemas {
     /** The first 16 characters of the key, by which you can recognize it. */
     prefix: string;
     /** The scopes of the key. */
-    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[];
     /** When it was created. */
     created_at: string;
     /** When the key was revoked; null while it is valid. */
@@ -302,7 +310,7 @@ export interface Schemas {
     /** The purpose of the key. */
     name: string;
     /** The scopes of the key; * for all scopes, including those of later versions. */
-    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write" | "*")[];
   };
   KeyPage: {
     /** The records of this page. */
@@ -796,6 +804,8 @@ export interface Schemas {
       agents: number;
       /** API keys that are not revoked. */
       api_keys: number;
+      /** Members of the team now, invited ones included. */
+      members: number;
       /** Knowledge sources now. */
       sources: number;
       /** Indexed pages now. */

@@ -98,7 +98,7 @@ export interface Schemas {
     };
     /** The plan of the workspace. */
     plan: "free" | "starter" | "pro" | "enterprise";
-    /** The key of this request. */
+    /** The key of this request; for a member, the session. */
     api_key: {
       /** Its identifier. */
       id: string;
@@ -107,8 +107,19 @@ export interface Schemas {
       /** The key's first 16 characters. */
       prefix: string;
       /** The scopes of the key. */
-      scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
+      scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[];
     };
+    /** The member who is signed in; null for an API key. */
+    member: {
+      /** Its identifier. */
+      id: string;
+      /** The name. */
+      name: string;
+      /** The email address. */
+      email: string;
+      /** The role. */
+      role: "owner" | "admin" | "agent" | "viewer" | "custom";
+    } | null;
     /** The rate limit. */
     rate_limit: {
       /** Requests that all keys of the workspace together may make in any 60 seconds. */
@@ -165,6 +176,8 @@ export interface Schemas {
       agents: number;
       /** API keys that are not revoked. */
       api_keys: number;
+      /** Members of the team now, invited ones included. */
+      members: number;
       /** Knowledge sources now. */
       sources: number;
       /** Indexed pages now. */
@@ -208,6 +221,8 @@ export interface Schemas {
     agents: number;
     /** API keys that are not revoked. */
     api_keys: number;
+    /** Members of the team, invited ones included. */
+    members: number;
     /** Knowledge sources for each agent. */
     sources: number;
     /** The most pages that one website source may read. */
@@ -767,11 +782,11 @@ export interface Schemas {
     note: string | null;
     /** Who made it; null if it is older than versions, and for a draft without changes. */
     author: {
-      /** Whether an API key or the operator made it. */
-      type: "key" | "operator";
-      /** The id of the key; null for the operator. */
+      /** Whether a member, an API key or the operator made it. */
+      type: "member" | "key" | "operator";
+      /** The id of the member or key; null for the operator. */
       id: string | null;
-      /** The name of the key; null for the operator. */
+      /** The name of the member or key; null for the operator. */
       name: string | null;
     } | null;
     /** The version that was published when this one was made; null for the first. */
@@ -932,6 +947,134 @@ export interface Schemas {
       email?: string | null | undefined;
     } | null | undefined;
   };
+  MemberPage: {
+    /** The records of this page. */
+    data: Schemas["Member"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Member: {
+    /** Its identifier. */
+    id: string;
+    /** The name, which visitors see at replies. */
+    name: string;
+    /** The email address, in lower case. */
+    email: string;
+    /** `owner` may do everything; `admin` everything except with owners; `agent` answers conversations; `viewer` only reads; `custom` has the scopes in `scopes`. */
+    role: "owner" | "admin" | "agent" | "viewer" | "custom";
+    /** The scopes that the role gives. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[];
+    /** `invited` until the member has signed in for the first time. */
+    status: "invited" | "active" | "removed";
+    /** Whether the member takes conversations now. */
+    availability: "available" | "away";
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  InvitedMember: Schemas["Member"] & {
+    invitation: Schemas["Invitation"];
+  };
+  /** How the member signs in for the first time. */
+  Invitation: {
+    /** The link that signs the member in once, to pass on. It is shown only here. Null if it was mailed. */
+    url: string | null;
+    /** Until when the link works. */
+    expires_at: string;
+  };
+  MemberCreate: {
+    /** The name, which visitors see at replies. */
+    name?: string | undefined;
+    /** `owner` may do everything; `admin` everything except with owners; `agent` answers conversations; `viewer` only reads; `custom` has the scopes in `scopes`. */
+    role: "owner" | "admin" | "agent" | "viewer" | "custom";
+    /** The scopes of the role `custom`; only for that role. */
+    scopes?: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[] | undefined;
+    /** The email address. */
+    email: string;
+  };
+  /** Fields that are left out stay unchanged. */
+  MemberUpdate: {
+    /** The name, which visitors see at replies. */
+    name?: string | undefined;
+    /** `owner` may do everything; `admin` everything except with owners; `agent` answers conversations; `viewer` only reads; `custom` has the scopes in `scopes`. */
+    role?: "owner" | "admin" | "agent" | "viewer" | "custom" | undefined;
+    /** The scopes of the role `custom`; only for that role. */
+    scopes?: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[] | undefined;
+    /** Whether the member takes conversations now. */
+    availability?: "available" | "away" | undefined;
+  };
+  MemberSessionPage: {
+    /** The records of this page. */
+    data: Schemas["MemberSession"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  MemberSession: {
+    /** Its identifier. */
+    id: string;
+    /** How the member signed in. */
+    method: "invitation" | "mail" | "oidc" | "access";
+    /** The browser, by its User-Agent. */
+    client: string | null;
+    /** Whether this request uses it. */
+    is_current: boolean;
+    /** When it was created. */
+    created_at: string;
+    /** When it ends by itself. */
+    expires_at: string;
+  };
+  AuditLogPage: Schemas["AuditLogPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  AuditLogEntry: {
+    /** Its identifier. */
+    id: string;
+    /** Who did it. */
+    actor: {
+      /** Whether a member, an API key or the operator did it. */
+      type: "member" | "key" | "operator";
+      /** The id of the member or key; null for the operator. */
+      id: string | null;
+      /** The present name; null for the operator. */
+      name: string | null;
+    };
+    /** What was done. */
+    action: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase";
+    /** The id of the agent, key, member or webhook endpoint that it is about. */
+    target_id: string | null;
+    /** Its present name; null if it does not exist any more. */
+    target_name: string | null;
+    /** More about it, such as the names of the changed fields. It contains no values of settings. */
+    detail: Record<string, unknown>;
+    /** When it was created. */
+    created_at: string;
+  };
+  AuditLogPageBase: {
+    /** The records of this page. */
+    data: Schemas["AuditLogEntry"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
   KeyPage: {
     /** The records of this page. */
     data: Schemas["Key"][];
@@ -952,7 +1095,7 @@ export interface Schemas {
     /** The first 16 characters of the key, by which you can recognize it. */
     prefix: string;
     /** The scopes of the key. */
-    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[];
     /** When it was created. */
     created_at: string;
     /** When the key was revoked; null while it is valid. */
@@ -966,7 +1109,7 @@ export interface Schemas {
     /** The purpose of the key. */
     name: string;
     /** The scopes of the key; * for all scopes, including those of later versions. */
-    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write" | "*")[];
   };
   ChatAnswer: {
     /** The answer of the agent, or the hand-off message; empty while a human has the conversation. It is null only with a `required_action`. */
@@ -1445,7 +1588,7 @@ export interface Schemas {
     conversation_id: string;
     /** The message. */
     message_id: string;
-    /** `visitor`, or the id of the API key that rated. */
+    /** `visitor`, or the id of the member or API key that rated. */
     author: string;
     /** Whether the answer helped. */
     rating: "up" | "down";
@@ -1544,7 +1687,7 @@ export interface Schemas {
     content: string;
     /** Whether the reply resolves the conversation. */
     resolve?: boolean | undefined;
-    /** The member of the team who writes. Visitors see the name. */
+    /** The member of the team who writes. Visitors see the name. Ignored if a member is signed in. */
     author?: {
       /** Your stable id for the member of the team. */
       id: string;
@@ -2452,6 +2595,21 @@ export interface Schemas {
     identifier: Schemas["PrivacyIdentifier"];
     /** When the export was made. */
     exported_at: string;
+    /** The member of the team who has this email address. */
+    members: {
+      /** Its identifier. */
+      id: string;
+      /** The name. */
+      name: string;
+      /** The email address. */
+      email: string;
+      /** The role. */
+      role: "owner" | "admin" | "agent" | "viewer" | "custom";
+      /** The status. */
+      status: "invited" | "active" | "removed";
+      /** When it was created. */
+      created_at: string;
+    }[];
     /** The visitors who are this person. */
     visitors: Schemas["Visitor"][];
     /** The person's conversations with all messages. */
@@ -2974,6 +3132,87 @@ export interface Operations {
     };
     answer: Schemas["ToolTest"];
   };
+  /** List the members of the team. Members who were removed are not in the list. Scope: `members:read`. */
+  listMembers: {
+    input: {};
+    answer: Schemas["MemberPage"];
+  };
+  /** Invite somebody to the team. The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners. Scope: `members:write`. */
+  inviteMember: {
+    input: {
+      body: Schemas["MemberCreate"];
+    };
+    answer: Schemas["InvitedMember"];
+  };
+  /** Get a member of the team. Scope: `members:read`. */
+  getMember: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+    };
+    answer: Schemas["Member"];
+  };
+  /** Change a member. The change is in effect from the next request on. Members change their own name and availability without `members:write`. The last owner stays one. Scope: `members:read`. */
+  updateMember: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+      body: Schemas["MemberUpdate"];
+    };
+    answer: Schemas["Member"];
+  };
+  /** Remove a member. All sessions end at once, and the open conversations of the member are assigned to nobody. The name stays at what the member wrote. The last owner cannot be removed. Scope: `members:write`. */
+  removeMember: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+    };
+    answer: undefined;
+  };
+  /** Make another link for an invited member. A link that was made before works until it expires. Scope: `members:write`. */
+  renewInvitation: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+    };
+    answer: Schemas["InvitedMember"];
+  };
+  /** List where a member is signed in. Members see their own sessions without `members:write`. Scope: `members:read`. */
+  listMemberSessions: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+    };
+    answer: Schemas["MemberSessionPage"];
+  };
+  /** End a session of a member. The session is refused from the next request on. Members end their own sessions without `members:write`. Scope: `members:read`. */
+  endMemberSession: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+      /** The session of the member. */
+      session_id: string;
+    };
+    answer: undefined;
+  };
+  /** List what was done in the workspace. Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures are kept for ever. Scope: `members:write`. */
+  listAuditLog: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
+      cursor?: string | undefined;
+      /** Only entries of this action. */
+      action?: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase" | undefined;
+      /** Only entries of the member or key with this id, or of `operator`. */
+      actor?: string | undefined;
+      /** Only entries at or after this time. */
+      since?: string | undefined;
+    };
+    answer: Schemas["AuditLogPage"];
+  };
   /** List the workspace's API keys. Includes revoked keys, of which the latest 100 are kept. Scope: `keys:write`. */
   listKeys: {
     input: {};
@@ -3109,7 +3348,7 @@ export interface Operations {
     };
     answer: Schemas["Message"];
   };
-  /** Rate an answer of the agent. The API key is the author. A later rating by the same key replaces the earlier one. Scope: `conversations:write`. */
+  /** Rate an answer of the agent. The member or the API key is the author. A later rating by the same author replaces the earlier one. Scope: `conversations:write`. */
   rateAnswer: {
     input: {
       /** The conversation. */
@@ -3662,6 +3901,15 @@ export const ROUTES = {
   changeAgentRollout: ["POST", "/api/v1/agents/{agent_id}/rollout"],
   restoreAgentVersion: ["POST", "/api/v1/agents/{agent_id}/versions/{version}/restore"],
   testTool: ["POST", "/api/v1/agents/{agent_id}/tools/{tool_name}/test"],
+  listMembers: ["GET", "/api/v1/members"],
+  inviteMember: ["POST", "/api/v1/members"],
+  getMember: ["GET", "/api/v1/members/{member_id}"],
+  updateMember: ["PATCH", "/api/v1/members/{member_id}"],
+  removeMember: ["DELETE", "/api/v1/members/{member_id}"],
+  renewInvitation: ["POST", "/api/v1/members/{member_id}/invitation"],
+  listMemberSessions: ["GET", "/api/v1/members/{member_id}/sessions"],
+  endMemberSession: ["DELETE", "/api/v1/members/{member_id}/sessions/{session_id}"],
+  listAuditLog: ["GET", "/api/v1/audit"],
   listKeys: ["GET", "/api/v1/keys"],
   createKey: ["POST", "/api/v1/keys"],
   revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],

@@ -335,7 +335,7 @@ export interface Schemas {
     conversation_id: string;
     /** The message. */
     message_id: string;
-    /** `visitor`, or the id of the API key that rated. */
+    /** `visitor`, or the id of the member or API key that rated. */
     author: string;
     /** Whether the answer helped. */
     rating: "up" | "down";

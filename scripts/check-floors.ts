@@ -13,6 +13,7 @@ import { objectClasses } from "./shared/object-classes.ts";
 const FLOORS = [
   ".", "surfaces",
   "sweep", "docs", "backup", "shard-moves", "console", "operator", "email", "widget", "mcp",
+  "members",
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",
   "leads", "conversations", "knowledge",

@@ -10,7 +10,7 @@ export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LiveChannel } from "./events/live-channel.ts";
-export { SignIn } from "./console/sign-in.ts";
+export { SignIn } from "./members/sign-in.ts";
 export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { Committer } from "./platform/committer.ts";

@@ -10,7 +10,7 @@ import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { actorOf, needsScope, operationOf } from "../workspaces/checks.ts";
 import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
 import { requireChanged, requireUsableTools } from "./refusals.ts";
 import {
@@ -81,8 +81,8 @@ const createAgentRoute = createRoute({
 
 agentRoutes.openapi(createAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const { workspace, key } = c.get("caller");
-  const change = await addAgent(operationOf(c), workspace.limits, c.req.valid("json"), key.id);
+  const { limits } = c.get("caller").workspace;
+  const change = await addAgent(operationOf(c), limits, c.req.valid("json"), actorOf(c).id);
   return c.json(toAgentSettings(requireChanged(change).agent), 201);
 });
 
@@ -100,7 +100,7 @@ const updateAgentRoute = createRoute({
 
 agentRoutes.openapi(updateAgentRoute, async (c) => {
   await requireUsableTools(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"), c.get("caller").key.id);
+  const change = await changeAgent(operationOf(c), c.req.valid("param").agent_id, c.req.valid("json"), actorOf(c).id);
   return c.json(toAgentSettings(requireChanged(change).agent), 200);
 });
 

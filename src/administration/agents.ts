@@ -100,7 +100,7 @@ async function insertAgent(op: Change, row: NewAgent, { limits, fields, versionI
   } = await transact(db, {
     writes: [
       createAgent(db, row, limits.agents),
-      ...recordChange(db, op, { targetId: row.id, fields }),
+      ...recordChange(db, op, "agent.created", { targetId: row.id, fields }),
       createFirstVersion(db, { workspaceId, agentId: row.id }, { id: versionId, author, nowMs }),
     ],
     after: [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
@@ -131,7 +131,7 @@ export async function changeAgent(op: Change, agentId: string, body: AgentUpdate
     writes: isVersioned ? [createVersion(db, key, version, settings, { condition })] : [],
     after: [
       updateAgent(db, workspaceId, agentId, update),
-      ...recordChange(db, op, { targetId: agentId, fields: Object.keys(body) }),
+      ...recordChange(db, op, "agent.updated", { targetId: agentId, fields: Object.keys(body) }),
       ...(isVersioned ? [pruneVersions(db, key)] : []),
     ],
   });
@@ -169,7 +169,7 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
     ...eraseAgentKnowledge(db, workspaceId, agentId),
     eraseVersions(db, { workspaceId, agentId }),
     eraseAgent(db, workspaceId, agentId),
-    ...recordChange(db, op, { targetId: agentId }),
+    ...recordChange(db, op, "agent.deleted", { targetId: agentId }),
   ]);
   await releaseOtherAddresses(op, agentId, null);
   return true;
@@ -190,7 +190,7 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
   const identitySecret = await encryptSecret(env, fresh, context);
   const previousUntilMs = revoke ? null : nowMs + PREVIOUS_SECRET_MS;
   const statement = replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
-  const record = recordChange(db, op, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
+  const record = recordChange(db, op, "agent.identity_secret_rotated", { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
   const {
     after: [[agent]],
   } = await transact(db, { writes: [statement, ...record], after: [findAgent(db, workspaceId, agentId)] });

@@ -1,11 +1,11 @@
 import { and, desc, eq, getTableColumns, gte, isNull, lt, or, type SQL, sql } from "drizzle-orm";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
 import { isServedHere } from "../platform/db/placement.ts";
 import { agents, apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { IF_CHANGED, insertWhere } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { type AuditAction, type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
 
 /** The author of an entry in the audit log, and the operation. */
 export interface Auditor {
@@ -21,8 +21,8 @@ export interface OperatorOperation extends Operation {
   by: Auditor;
 }
 
-/** A change of an agent or key, by the operator or, without `by`, by one of the workspace's own keys. */
-export type Change = Operation & Partial<OperatorOperation>;
+/** A change of an agent or key, by the operator or, without `by`, by the team. */
+export type Change = AuditedOperation & { by?: Auditor };
 
 /** What an operation changes, in addition to its workspace. */
 interface Subject {
@@ -36,9 +36,13 @@ export function recordOperation(db: Database, { by, workspaceId, nowMs }: Operat
   return recordEntry(db, { by, workspaceId, nowMs, shard: shardOf(workspaceId), ...subject }, IF_CHANGED);
 }
 
-/** Records a change as `recordOperation` does. Changes by the workspace's own keys are not recorded. */
-export function recordChange(db: Database, { by, ...op }: Change, subject: Subject) {
-  return by ? [recordOperation(db, { by, ...op }, subject)] : [];
+/** Records a change in the audit log of its workspace and, if the operator made it, in that of the operators, as `recordOperation` does. */
+export function recordChange(db: Database, { by, ...op }: Change, action: AuditAction, { targetId, fields }: Subject) {
+  const detail = fields && { fields };
+  return [
+    ...(by ? [recordOperation(db, { by, ...op }, { ...(targetId && { targetId }), ...(fields && { fields }) })] : []),
+    recordAudit(db, op, action, { targetId, detail }),
+  ];
 }
 
 /** Records an operation that reads a whole workspace. */

@@ -6,7 +6,7 @@ import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { needsScope, operationOf, requireGrantable } from "../workspaces/checks.ts";
 import { listKeys } from "../workspaces/store.ts";
 import { addKey, removeKey } from "./keys.ts";
 import { requireAdded } from "./refusals.ts";
@@ -44,8 +44,9 @@ const createKeyRoute = createRoute({
 keyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace, key: granter } = c.get("caller");
   const given = c.req.valid("json");
-  const added = await addKey(operationOf(c), workspace.limits, given, granter.id);
-  const { row, key } = requireAdded(added, given.scopes, granter.scopes);
+  requireGrantable(c, given.scopes);
+  const added = await addKey(operationOf(c), workspace.limits, given, granter.member ? undefined : granter.id);
+  const { row, key } = requireAdded(added);
   return c.json({ ...toKey(row), key }, 201);
 });
 

@@ -16,7 +16,7 @@ export type KeyAddition = { outcome: "done"; row: KeyRow; key: string } | { outc
 /**
  * Adds a key, which is valid from the next request on. If a request is repeated because its response was lost, its key replaces the
  * first one, which nobody has seen.
- * @param granterId the key that grants it, within its own scopes; undefined for the operator, who may grant anything.
+ * @param granterId the key that grants it, within its own scopes; undefined for the operator and for a member, whose scopes were checked.
  */
 export async function addKey(
   op: Change,
@@ -30,7 +30,10 @@ export async function addKey(
   const {
     after: [[created], [active]],
   } = await transact(db, {
-    writes: [createKey(db, row, limits.api_keys, granterId), ...recordChange(db, op, { targetId: row.id, fields: Object.keys(given) })],
+    writes: [
+      createKey(db, row, limits.api_keys, granterId),
+      ...recordChange(db, op, "key.created", { targetId: row.id, fields: Object.keys(given) }),
+    ],
     after: [findKey(db, workspaceId, row.id), countActiveKeys(db, workspaceId)],
   });
   if (created?.hash !== minted.hash) return { outcome: (active?.keys ?? 0) >= limits.api_keys ? "too_many" : "not_granted" };
@@ -44,7 +47,7 @@ export async function addKey(
  */
 export async function removeKey(op: Change, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {
   const { env, db, workspaceId, nowMs } = op;
-  const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...recordChange(db, op, { targetId: keyId })];
+  const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...recordChange(db, op, "key.revoked", { targetId: keyId })];
   const {
     after: [[key]],
   } = await transact(db, { writes: [...writes, pruneRevokedKeys(db, workspaceId)], after: [findKey(db, workspaceId, keyId)] });

@@ -13,14 +13,13 @@ import type { KeyAddition } from "./keys.ts";
 /* The errors of changes of agents and keys that are refused, here and in the operator API. */
 
 /** Returns the new key. @throws ApiError if it was not added. */
-export function requireAdded(added: KeyAddition, wanted: readonly string[], held: readonly string[]) {
+export function requireAdded(added: KeyAddition) {
   if (added.outcome === "done") return added;
   if (added.outcome === "too_many") {
     const message = "The workspace has as many API keys as its plan includes. Revoke one, or have the operator raise limits.api_keys.";
     throw new ApiError("plan_required", message);
   }
-  const lacking = wanted.filter((scope) => !held.includes(scope)).join(", ");
-  throw new ApiError("insufficient_scope", `A key grants only scopes that it has, and yours lacks: ${lacking}. Leave them out.`);
+  throw new ApiError("insufficient_scope", "The key that grants the scopes has just been revoked. Use another one.");
 }
 
 /** Returns what was changed. @throws ApiError if it was not changed. */

@@ -11,7 +11,7 @@ import { agentRef } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { actorOf, needsScope, operationOf } from "../workspaces/checks.ts";
 import { requireChanged, requireUsableTools } from "./refusals.ts";
 import {
   draftUpdateSchema,
@@ -35,7 +35,7 @@ const params = z.object({ agent_id: agentRef() });
 
 /** The author of a version. */
 function authorOf(c: AppContext): string {
-  return c.get("caller").key.id;
+  return actorOf(c).id;
 }
 
 const listRoute = createRoute({

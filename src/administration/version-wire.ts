@@ -42,9 +42,9 @@ export const versionSchema = z
     note: z.string().nullable().meta({ description: "What its author wrote about it.", example: "Shorter answers" }),
     author: z
       .object({
-        type: z.enum(["key", "operator"]).meta({ description: "Whether an API key or the operator made it." }),
-        id: z.string().nullable().meta({ description: "The id of the key; null for the operator." }),
-        name: z.string().nullable().meta({ description: "The name of the key; null for the operator.", example: "Backend" }),
+        type: z.enum(["member", "key", "operator"]).meta({ description: "Whether a member, an API key or the operator made it." }),
+        id: z.string().nullable().meta({ description: "The id of the member or key; null for the operator." }),
+        name: z.string().nullable().meta({ description: "The name of the member or key; null for the operator.", example: "Backend" }),
       })
       .nullable()
       .meta({ description: "Who made it; null if it is older than versions, and for a draft without changes." }),
@@ -128,7 +128,10 @@ export const versionRef = () =>
     .transform((text) => (text === "draft" ? DRAFT : Number(text)))
     .meta({ type: "string", description: "The number of the version, or `draft`.", example: "1" });
 
-type Summary = Omit<typeof agentVersions.$inferSelect, "settings" | "id" | "workspaceId" | "agentId"> & { authorName: string | null };
+type Summary = Omit<typeof agentVersions.$inferSelect, "settings" | "id" | "workspaceId" | "agentId"> & {
+  keyName: string | null;
+  memberName: string | null;
+};
 
 /** The columns of an agent that say which versions answer. */
 type Published = Pick<AgentRow, "version" | "rolloutVersion" | "rolloutShare">;
@@ -174,9 +177,10 @@ export function toDraft(row: WithSettings | undefined, agent: AgentRow): z.infer
   };
 }
 
-function authorOf({ author, authorName }: Summary): z.infer<typeof versionSchema>["author"] {
+function authorOf({ author, keyName, memberName }: Summary): z.infer<typeof versionSchema>["author"] {
   if (author === null) return null;
-  return author === OPERATOR ? { type: "operator", id: null, name: null } : { type: "key", id: author, name: authorName };
+  if (author === OPERATOR) return { type: "operator", id: null, name: null };
+  return memberName === null ? { type: "key", id: author, name: keyName } : { type: "member", id: author, name: memberName };
 }
 
 function toSettings(settings: VersionSettings): z.infer<typeof versionWithSettingsSchema>["settings"] {

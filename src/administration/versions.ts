@@ -16,6 +16,7 @@ import { DRAFT, versionedIn } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";
+import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
 import { type AgentRefusal, readyTools, toColumns } from "./agents.ts";
 import type { draftUpdateSchema } from "./version-wire.ts";
 
@@ -69,7 +70,11 @@ export type PublicationResult = ({ outcome: "done" } & FoundVersion) | { outcome
  * Publishes the draft as a new version, to everybody or to a share of new conversations, and deletes the draft. A repeated request
  * returns the version of its first run.
  */
-export async function publishDraft(op: Operation, agentId: string, { note, author, share }: Publication): Promise<PublicationResult> {
+export async function publishDraft(
+  op: AuditedOperation,
+  agentId: string,
+  { note, author, share }: Publication,
+): Promise<PublicationResult> {
   const { db, workspaceId, nowMs } = op;
   const key = { workspaceId, agentId };
   const id = op.newId();
@@ -80,6 +85,7 @@ export async function publishDraft(op: Operation, agentId: string, { note, autho
       createVersion(db, key, { id, note, author, nowMs }, DRAFT),
       share === null ? publishVersion(db, key, { id, nowMs }) : startRollout(db, key, share, { id, nowMs }),
       eraseDraft(db, key, { ifChanged: true }),
+      recordAudit(db, op, "agent.published", { targetId: agentId, ...(share !== null && { detail: { share } }) }),
       pruneVersions(db, key),
     ],
     after: [findAgent(db, workspaceId, agentId), findVersion(db, key, { id })],
@@ -90,7 +96,7 @@ export async function publishDraft(op: Operation, agentId: string, { note, autho
 
 /** Publishes the settings of an earlier version as a new one. A repeated request returns the version of its first run. */
 export async function restoreVersion(
-  op: Operation,
+  op: AuditedOperation,
   agentId: string,
   number: number,
   { note, author }: Omit<Publication, "share">,
@@ -104,6 +110,7 @@ export async function restoreVersion(
     writes: [
       createVersion(db, key, { id, note, author, nowMs }, number, { addsSame: true }),
       publishVersion(db, key, { id, nowMs }),
+      recordAudit(db, op, "agent.rolled_back", { targetId: agentId, detail: { version: number } }),
       pruneVersions(db, key),
     ],
     after: [findAgent(db, workspaceId, agentId), findVersion(db, key, { id })],
@@ -117,7 +124,7 @@ export type RolloutChange = { share: number } | { end: "keep" | "drop" };
 
 /** Changes or ends the rollout of an agent. Returns the version that was rolled out. */
 export async function changeRollout(
-  op: Operation,
+  op: AuditedOperation,
   agentId: string,
   change: RolloutChange,
 ): Promise<({ outcome: "done" } & FoundVersion) | { outcome: "not_found" | "no_rollout" }> {
@@ -134,7 +141,7 @@ export async function changeRollout(
     after: [[agent]],
   } = await transact(db, {
     before: [findVersion(db, key, { rollingOut: true })],
-    writes: [write],
+    writes: [write, recordAudit(db, op, "agent.rollout_changed", { targetId: agentId, detail: { ...change } })],
     after: [findAgent(db, workspaceId, agentId)],
   });
   if (!agent) return { outcome: "not_found" };

@@ -1,10 +1,9 @@
 import { and, count, desc, eq, getTableColumns, gt, isNotNull, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
-import { agents, agentVersions, apiKeys } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfAgent, isOwn } from "../platform/db/sql.ts";
+import { agents, agentVersions, apiKeys, members } from "../platform/db/schema.ts";
+import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn } from "../platform/db/sql.ts";
 import { DRAFT, VERSIONED } from "./versions.ts";
 
 /*
@@ -221,8 +220,12 @@ export function versionExists(key: AgentKey, number: number): SQL {
 
 const { settings: _settings, ...summary } = getTableColumns(agentVersions);
 
-/** The columns of a version without its settings, and the name of the API key that made it. */
-const summaryColumns = { ...summary, authorName: apiKeys.name };
+/** The columns of a version without its settings, and the name of its author: an API key or a member. */
+const summaryColumns = {
+  ...summary,
+  keyName: sql<string | null>`${apiKeys.name}`.as("key_name"),
+  memberName: sql<string | null>`${members.name}`.as("member_name"),
+};
 
 /** Lists a page of an agent's versions, newest first. */
 export function listVersions(db: Database, key: AgentKey, { limit, offset }: { limit: number; offset: number }) {
@@ -230,6 +233,7 @@ export function listVersions(db: Database, key: AgentKey, { limit, offset }: { l
     .select(summaryColumns)
     .from(agentVersions)
     .leftJoin(apiKeys, and(eq(apiKeys.id, agentVersions.author), eq(apiKeys.workspaceId, agentVersions.workspaceId)))
+    .leftJoin(members, and(eq(members.id, agentVersions.author), eq(members.workspaceId, agentVersions.workspaceId)))
     .where(and(isOfAgent(agentVersions, key), gt(agentVersions.number, DRAFT)))
     .orderBy(desc(agentVersions.number))
     .limit(limit)
@@ -264,5 +268,6 @@ export function findVersion(db: Database, key: AgentKey, name: VersionName) {
     .from(agentVersions)
     .leftJoin(base, and(isOfAgent(base, key), eq(base.number, agentVersions.base)))
     .leftJoin(apiKeys, and(eq(apiKeys.id, agentVersions.author), eq(apiKeys.workspaceId, agentVersions.workspaceId)))
+    .leftJoin(members, and(eq(members.id, agentVersions.author), eq(members.workspaceId, agentVersions.workspaceId)))
     .where(and(isOfAgent(agentVersions, key), isNamed(key, name)));
 }

@@ -32,6 +32,8 @@ function partOfTable(kind: RowsPart["kind"], table: TableOf, key: string[]): Row
  */
 export const PARTS: readonly Part[] = [
   rows(schema.apiKeys, "id"),
+  rows(schema.members, "id"),
+  rows(schema.signInSettings, "id"),
   rows(schema.deliveryAttempts, "deliveryId", "number"),
   rows(schema.deliveries, "webhookId", "id"),
   rows(schema.events, "id"),
@@ -77,6 +79,7 @@ export const NOT_EXPORTED: Record<string, string> = {
   email_directory: "an import claims the addresses of the agents",
   sweep_backoffs: "state of the cron",
   operator_audit: "what the operators of a deployment did; it outlives the workspace",
+  member_sessions: "members sign in again",
   workspace_imports: "state of a deployment, not of a workspace",
   idempotency_records: "pruned after a day; a request repeated after a move is processed again",
   inbound_emails: "pruned after days; a mail received again after a move is answered again",

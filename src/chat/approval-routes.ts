@@ -24,7 +24,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { authorOf, needsScope, operationOf } from "../workspaces/checks.ts";
 import { sessionOf } from "./session.ts";
 
 /** The operations with which the team decides about tool calls. */
@@ -99,7 +99,7 @@ async function decide(c: AppContext, approvalId: string, { author, ...given }: G
   if (!approval) throw notFound("tool call that needs an approval");
   if (given.arguments) await requireFitting(c, approval, given.arguments);
   const { conversationId, messageId } = approval;
-  const by = author ?? { id: null, name: c.get("caller").key.name };
+  const by = authorOf(c, author) ?? { id: null, name: c.get("caller").key.name };
   const decision = await sessionOf(op, conversationId).decide(messageId, approvalId, { ...given, by, atMs: nowMs });
   const key = { workspaceId, conversationId };
   // The session of an imported conversation does not have the call, so that nothing else records that it has expired.

@@ -3,11 +3,11 @@ import { conversationRecord, messageRecord } from "../conversations/payloads.ts"
 import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
 import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, IF_CHANGED, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";

@@ -17,13 +17,13 @@ import {
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import type { Citation } from "../knowledge/search-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
-import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
+import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
-import { exists, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
+import { exists, IF_CHANGED, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";

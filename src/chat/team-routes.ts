@@ -17,7 +17,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { SUBJECT_LENGTH } from "../conversations/store.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
@@ -87,12 +87,12 @@ const startRoute = createRoute({
 });
 
 teamRoutes.openapi(startRoute, async (c) => {
-  const { agent_id: agentId, to, user, subject, content, author = null } = c.req.valid("json");
+  const { agent_id: agentId, to, user, subject, content, author } = c.req.valid("json");
   const first: FirstMessage = {
     agentId,
     subject: subject ? toSingleLine(subject, subject.length) : toSingleLine(content, SUBJECT_LENGTH),
     content,
-    author,
+    author: authorOf(c, author),
     to: to ? { channel: "email", email: to.email, name: to.name ?? null } : { channel: "api", user: user ? apiVisitor(user) : null },
   };
   const op = operationOf(c);
@@ -139,8 +139,8 @@ const replyToConversation = createRoute({
 
 teamRoutes.openapi(replyToConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { resolve, ...text } = c.req.valid("json");
-  const reply = { ...toTeamText(text, c.get("caller").workspace.limits), resolve };
+  const { resolve, content, author } = c.req.valid("json");
+  const reply = { ...toTeamText({ content, author: authorOf(c, author) }, c.get("caller").workspace.limits), resolve };
   const replied = await replyAsHuman({ ...operationOf(c), conversationId }, reply);
   if (!replied) throw notFound("conversation");
   const { message, conversation } = replied;

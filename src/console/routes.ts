@@ -1,16 +1,21 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { secretValues } from "../platform/config.ts";
+import { createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
+import { endSession as endMemberSession, startSession } from "../members/members.ts";
+import { findMember } from "../members/store.ts";
+import { newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { checking } from "../platform/http/checks.ts";
-import { personName } from "../platform/http/fields.ts";
+import { personName, toTimestamp } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
-import { verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
-import { beginSession, createLink, endSession, isOwnPage, readLink, redeemLink, type Session, sessionOf } from "./session.ts";
+import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
+import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
+import { findWorkspace } from "../workspaces/store.ts";
+import { beginSession, endSession, isOwnPage, type Session, SESSION_MS, sessionOf } from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -18,6 +23,8 @@ import { beginSession, createLink, endSession, isOwnPage, readLink, redeemLink, 
  */
 
 const MAX_SECRET_LENGTH = 500;
+/** How long a link that signs in with a key works. */
+const LINK_MS = 60 * 60_000;
 
 const signInBody = z
   .strictObject({
@@ -45,12 +52,23 @@ consoleRoutes.use(checking(requireConfig));
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const { secret, link, name } = c.req.valid("json");
-  const credential = secret ?? (await credentialOf(c, link!));
-  await authenticate(c, credential.trim());
+  const expiresAtMs = Date.now() + SESSION_MS;
+  const target = link === undefined ? { credential: secret!.trim() } : await openLink(c, link);
+  if ("credential" in target) await authenticate(c, target.credential);
   // A link is used up only by a request that signs in. Of several at the same time, one does.
   if (link !== undefined && !(await redeemLink(c.env, link))) throw invalidLink();
-  return c.json(sessionRecord(c, await beginSession(c, credential.trim(), name)), 200);
+  const credential = "credential" in target ? target.credential : await signInMember(c, target, { name, expiresAtMs });
+  return c.json(sessionRecord(c, await beginSession(c, credential, name, expiresAtMs)), 200);
 });
+
+/** Signs in the member of a link that was used up. @returns the token of the session. */
+async function signInMember(c: AppContext, link: MemberLink, { name, expiresAtMs }: { name: string; expiresAtMs: number }) {
+  const how = { method: link.method, client: c.req.header("User-Agent"), expiresAtMs, ...(name !== "" && { name }) };
+  const started = await startSession(c.env, c.get("meter"), link, how);
+  if (!started) throw invalidLink();
+  await authenticate(c, started.token);
+  return started.token;
+}
 
 consoleRoutes.get("/session", async (c) => {
   const session = await requireSession(c);
@@ -62,16 +80,31 @@ consoleRoutes.delete("/session", async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const session = await endSession(c);
   const claim = session && (await verifyApiKey(session.credential, secretValues(c.env.KEY_SECRET)));
-  if (claim) closeLive(c.env, claim.workspaceId, session.id);
+  if (!claim) return c.body(null, 204);
+  closeLive(c.env, claim.workspaceId, session.id);
+  if (isSessionToken(session.credential)) await signOutMember(c, session.credential);
   return c.body(null, 204);
 });
+
+/** Ends the session of a member, unless it has ended already. */
+async function signOutMember(c: AppContext, token: string): Promise<void> {
+  c.set("credential", token);
+  try {
+    await admitKey(c);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return;
+    throw error;
+  }
+  const { id, member } = c.get("caller").key;
+  await endMemberSession(operationOf(c), member!.id, id);
+}
 
 /** Creates a link that signs in once with the request's key, for example the one that `npm run dev` prints. */
 consoleRoutes.post("/links", async (c) => {
   await authenticate(c, bearerToken(c) ?? "");
-  const { token, expiresAtMs } = await createLink(c.env, bearerToken(c)!);
-  const url = new URL(`/console/#sign-in=${token}`, c.req.url).href;
-  return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
+  const expiresAtMs = Date.now() + LINK_MS;
+  const token = await createLink(c.env, { credential: bearerToken(c)! }, expiresAtMs);
+  return c.json({ url: linkUrl(c.req.url, token), expires_at: toTimestamp(expiresAtMs) }, 201);
 });
 
 const readLinkRoute = createRoute({
@@ -86,7 +119,9 @@ const readLinkRoute = createRoute({
 /** Says where a link signs in, without using it up: the console asks the person first. */
 consoleRoutes.openapi(readLinkRoute, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
-  await authenticate(c, await credentialOf(c, c.req.valid("json").link));
+  const target = await openLink(c, c.req.valid("json").link);
+  if (!("credential" in target)) return c.json(await memberTarget(c, target), 200);
+  await authenticate(c, target.credential);
   return c.json(signInTarget(c), 200);
 });
 
@@ -105,23 +140,34 @@ consoleRoutes.get("/live", async (c) => {
   await admitKey(c);
   const { workspace, key } = c.get("caller");
   const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
-  const viewer: Viewer = { id: newId(0, Date.now()), name, sessionId, keyId: key.id, kinds, expiresAtMs };
+  const closesWith = [sessionId, key.id, ...(key.member ? [key.member.id] : [])];
+  const viewer: Viewer = { id: newId(0, Date.now()), name: key.member?.name ?? name, closesWith, kinds, expiresAtMs };
   const headers = new Headers(c.req.raw.headers);
   // Non-ASCII characters are escaped, since a header holds bytes.
   headers.set(VIEWER_HEADER, toAscii(JSON.stringify(viewer)));
   return liveChannelOf(c.env, workspace.id).fetch(new Request(c.req.raw, { headers }));
 });
 
-/** The credential of a sign-in link. The address is rate-limited first, since every guessed link would create an object. */
-async function credentialOf(c: AppContext, link: string): Promise<string> {
+/** Returns what a sign-in link signs in with. The address is rate-limited first, since every guessed link would create an object. */
+async function openLink(c: AppContext, link: string): Promise<LinkTarget> {
   requireAddressLimit(c);
-  const credential = await readLink(c.env, link);
-  if (credential === undefined) throw invalidLink();
-  return credential;
+  const target = await readLink(c.env, link);
+  if (target === undefined) throw invalidLink();
+  return target;
+}
+
+/** Where a member's link signs in. */
+async function memberTarget(c: AppContext, { workspaceId, memberId }: MemberLink) {
+  const { db } = newOperation(c.env, c.get("meter"), workspaceId);
+  const [[workspace], [member]] = await db.batch([findWorkspace(db, workspaceId), findMember(db, workspaceId, memberId)]);
+  if (!workspace || !member || member.status === "removed") throw invalidLink();
+  const { name, slug, plan } = workspace;
+  const { id, email, role } = member;
+  return { kind: "workspace" as const, workspace: { id: workspaceId, name, slug, plan }, member: { id, name: member.name, email, role } };
 }
 
 function invalidLink(): ApiError {
-  return new ApiError("invalid_api_key", "This link has been used, or is older than an hour. Sign in with an API key.", {
+  return new ApiError("invalid_api_key", "This link has been used or has expired. Ask for a new one, or sign in in another way.", {
     headers: { "WWW-Authenticate": "Bearer" },
   });
 }
@@ -139,9 +185,11 @@ async function requireSession(c: AppContext): Promise<Session> {
   return session;
 }
 
-/** Who is signed in, and what the key may do. */
+/** Who is signed in, and what the key or the member may do. */
 function sessionRecord(c: AppContext, { name, expiresAtMs }: Session) {
-  return { ...signInTarget(c), name, expires_at: new Date(expiresAtMs).toISOString() };
+  const target = signInTarget(c);
+  const member = target.kind === "workspace" ? target.member : null;
+  return { ...target, name: member?.name ?? name, expires_at: toTimestamp(expiresAtMs) };
 }
 
 /** Where an authenticated credential signs in, and what it may do there. */
@@ -149,8 +197,9 @@ function signInTarget(c: AppContext) {
   const { caller } = c.var as Partial<AppContext["var"]>;
   if (!caller) return { kind: "operator" as const };
   const { id, name, slug, plan } = caller.workspace;
-  const { id: keyId, name: keyName, scopes } = caller.key;
-  return { kind: "workspace" as const, workspace: { id, name, slug, plan }, key: { id: keyId, name: keyName, scopes } };
+  const { id: keyId, name: keyName, scopes, isOwner, member = null } = caller.key;
+  const key = { id: keyId, name: keyName, scopes, is_owner: isOwner };
+  return { kind: "workspace" as const, workspace: { id, name, slug, plan }, key, member };
 }
 
 function notThisPage(): ApiError {

@@ -1,5 +1,5 @@
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { sha256Hex } from "../platform/crypto/hashes.ts";
+import { newToken } from "../members/links.ts";
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -8,7 +8,7 @@ import type { AppContext } from "../platform/http/context.ts";
 export interface Session {
   /** The id of its `SignIn` object. */
   id: string;
-  /** An API key or the operator's token. It is checked again with each request. */
+  /** An API key, the token of a member's session, or the operator's token. It is checked again with each request. */
   credential: string;
   /** The name of the person, which the team sees and which is the author of replies. */
   name: string;
@@ -16,18 +16,15 @@ export interface Session {
   expiresAtMs: number;
 }
 
-const SESSION_MS = 12 * 60 * 60_000;
-const LINK_MS = 60 * 60_000;
-const TOKEN_BYTES = 32;
+export const SESSION_MS = 12 * 60 * 60_000;
 const SESSION_CONTEXT = "console/session";
-const LINK_CONTEXT = "console/link";
 
 /** A header that forms and scripts of other sites cannot send: it would need a CORS permission, which this service never gives. */
 const CONSOLE_HEADER = "X-Support-Agent-Console";
 
-/** Signs a person in and sets the cookie of the session. */
-export async function beginSession(c: AppContext, credential: string, name: string): Promise<Session> {
-  const session = { id: newToken(), credential, name, expiresAtMs: Date.now() + SESSION_MS };
+/** Signs a person in and sets the cookie of the session, which lasts at most `SESSION_MS`. */
+export async function beginSession(c: AppContext, credential: string, name: string, expiresAtMs: number): Promise<Session> {
+  const session = { id: newToken(), credential, name, expiresAtMs };
   await signIn(c.env, session.id).begin(session.expiresAtMs);
   const sealed = await encryptSecret(c.env, JSON.stringify(session), SESSION_CONTEXT);
   setCookie(c, cookieName(c), sealed, { ...cookieOptions(c), maxAge: SESSION_MS / 1000 });
@@ -57,25 +54,6 @@ export async function sessionOf(c: AppContext): Promise<Session | undefined> {
 export const useSession: Check = async (c) => {
   if (c.req.header("Authorization") === undefined) c.set("credential", (await sessionOf(c))?.credential);
 };
-
-/** Creates a token that signs in once with this credential, within an hour. */
-export async function createLink(env: Env, credential: string): Promise<{ token: string; expiresAtMs: number }> {
-  const token = newToken();
-  const expiresAtMs = Date.now() + LINK_MS;
-  await linkOf(env, await sha256Hex(token)).begin(expiresAtMs, await encryptSecret(env, credential, LINK_CONTEXT));
-  return { token, expiresAtMs };
-}
-
-/** Returns the credential of a link; undefined if the link was used or has expired, or never existed. */
-export async function readLink(env: Env, token: string): Promise<string | undefined> {
-  const sealed = await linkOf(env, await sha256Hex(token)).held();
-  return sealed === undefined ? undefined : decryptSecret(env, sealed, LINK_CONTEXT);
-}
-
-/** Uses a link up. @returns false if it was used up before. */
-export async function redeemLink(env: Env, token: string): Promise<boolean> {
-  return (await linkOf(env, await sha256Hex(token)).end()) !== undefined;
-}
 
 /** Whether a page of this service sent the request. On an upgrade to a WebSocket, a page cannot send headers of its own. */
 export function isOwnPage(c: AppContext): boolean {
@@ -117,12 +95,4 @@ function cookieOptions(c: AppContext) {
 /** The object of a sign-in. It is created near the person, since the edge asks it before it knows the workspace. */
 function signIn(env: Env, sessionId: string) {
   return env.SIGN_IN.getByName(`session/${sessionId}`);
-}
-
-function linkOf(env: Env, tokenHash: string) {
-  return env.SIGN_IN.getByName(`link/${tokenHash}`);
-}
-
-function newToken(): string {
-  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
 }

@@ -1,10 +1,10 @@
 import { and, count, desc, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
+import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { ApprovalOutcome, ApprovalStatus } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { approvals, conversations, handoffs } from "../platform/db/schema.ts";
-import { exists, findOwn, insertWhere, isOfConversation, isOwn, jsonIds, type Page, recordJson } from "../platform/db/sql.ts";
+import { exists, findOwn, IF_CHANGED, insertWhere, isOfConversation, isOwn, jsonIds, type Page, recordJson } from "../platform/db/sql.ts";
 import { type ConversationKey, conversationExists, isConversation } from "./store.ts";
 
 const APPROVAL_JSON = recordJson(

@@ -1,11 +1,11 @@
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
 import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -71,7 +71,7 @@ interface TeamText {
 }
 
 /** Adds the limits of the workspace's plan to a reply or note. */
-export function toTeamText({ content, author = null }: { content: string; author?: Member | null | undefined }, limits: Limits): TeamText {
+export function toTeamText({ content, author }: { content: string; author: Member | null }, limits: Limits): TeamText {
   return { content, author, maxMessages: limits.messages_per_conversation, perDay: limits.team_messages_per_day };
 }
 

@@ -7,7 +7,7 @@ import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { actorOf, authorOf, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { findConversations, listConversationRows } from "./search.ts";
@@ -117,7 +117,9 @@ const addNoteRoute = createRoute({
 
 conversationRoutes.openapi(addNoteRoute, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const added = await addNote({ ...operationOf(c), conversationId }, toTeamText(c.req.valid("json"), c.get("caller").workspace.limits));
+  const { content, author } = c.req.valid("json");
+  const note = toTeamText({ content, author: authorOf(c, author) }, c.get("caller").workspace.limits);
+  const added = await addNote({ ...operationOf(c), conversationId }, note);
   if (!added) throw notFound("conversation");
   if (!added.note) throw noRoomFor("notes", added.full);
   c.set("conversationId", conversationId);
@@ -129,7 +131,7 @@ const rateAnswer = createRoute({
   method: "post",
   path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
   summary: "Rate an answer of the agent",
-  description: "The API key is the author. A later rating by the same key replaces the earlier one.",
+  description: "The member or the API key is the author. A later rating by the same author replaces the earlier one.",
   ...needsScope("conversations:write"),
   request: { params: params.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
   responses: { 200: jsonResponse(feedbackSchema, "The rating."), ...errorResponses(403, 404, 422) },
@@ -139,7 +141,7 @@ conversationRoutes.openapi(rateAnswer, async (c) => {
   const { db, workspaceId, nowMs, newId } = operationOf(c);
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
   const { rating, comment = null } = c.req.valid("json");
-  const given = { id: newId(), messageId, author: c.get("caller").key.id, rating, comment };
+  const given = { id: newId(), messageId, author: actorOf(c).id, rating, comment };
   const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
   if (!rated) {
     const [[message]] = await db.batch([findMessage(db, workspaceId, messageId)]);

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
+import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -8,6 +8,7 @@ import { agents, auditLog, conversations, handoffs, messages, notes } from "../p
 import {
   exists,
   findOwn,
+  IF_CHANGED,
   importCompleted,
   insertWhere,
   isOfConversation,

@@ -111,7 +111,7 @@ export const feedbackSchema = z
     agent_id: uuid(),
     conversation_id: uuid(),
     message_id: uuid(),
-    author: z.string().meta({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
+    author: z.string().meta({ description: "`visitor`, or the id of the member or API key that rated.", example: "visitor" }),
     rating: z.enum(RATINGS).meta({ description: "Whether the answer helped." }),
     comment: z.string().nullable().meta({ description: "A comment on the rating.", example: "It does not say how long a refund takes." }),
     created_at: timestamp(),
@@ -265,7 +265,11 @@ export const conversationUpdateSchema = z
     example: { status: "resolved", tags: ["refund", "vip"], assignee: { id: "grace", name: "Grace Hopper" } },
   });
 
-const author = () => memberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." });
+const author = () =>
+  memberSchema
+    .nullable()
+    .optional()
+    .meta({ description: "The member of the team who writes. Visitors see the name. Ignored if a member is signed in." });
 
 export const replyInSchema = z
   .object({

@@ -118,6 +118,8 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   approval_id: "The tool call that needs an approval.",
   event_id: "The event.",
   key_id: "The API key.",
+  member_id: "The member of the team.",
+  session_id: "The session of the member.",
   visitor_id: "The visitor.",
   data: "The records of this page.",
   total: "How many records there are on all pages.",

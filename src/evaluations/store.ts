@@ -1,11 +1,10 @@
 import { and, asc, count, desc, eq, inArray, isNull, lt, not, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import { versionExists } from "../agents/version-store.ts";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { CaseExpectation } from "../platform/db/columns.ts";
 import { evaluationCases, evaluations } from "../platform/db/schema.ts";
-import { exists, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
+import { exists, IF_CHANGED, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";

@@ -14,8 +14,8 @@ export interface Viewer {
   id: string;
   /** The name of the person, which other viewers see. */
   name: string;
-  sessionId: string;
-  keyId: string;
+  /** The ids of the session, of the key and of the member, if there is one: the page's socket is closed with each of them. */
+  closesWith: string[];
   /** The kinds of records that the key may read. */
   kinds: Change["kind"][];
   /** When the session ends, in Unix milliseconds. */
@@ -62,7 +62,7 @@ export class LiveChannel extends DurableObject<Env> {
     if (this.ctx.getWebSockets().length >= MAX_VIEWERS) return new Response(null, { status: 503 });
     const viewer = JSON.parse(request.headers.get(VIEWER_HEADER)!) as Viewer;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    this.ctx.acceptWebSocket(server, [viewer.sessionId, viewer.keyId]);
+    this.ctx.acceptWebSocket(server, viewer.closesWith);
     const expiresAtMs = Math.min(viewer.expiresAtMs, Date.now() + MAX_OPEN_MS);
     const counted = { messageCount: 0, countedSinceMs: Date.now() };
     server.serializeAttachment({ ...viewer, expiresAtMs, conversation_id: null, is_replying: false, ...counted } satisfies Attachment);
@@ -78,9 +78,9 @@ export class LiveChannel extends DurableObject<Env> {
     }
   }
 
-  /** Closes the sockets of a session that was signed out, or of a key that was revoked. */
-  close(sessionOrKeyId: string): void {
-    for (const socket of this.ctx.getWebSockets(sessionOrKeyId)) socket.close(POLICY_VIOLATION, SESSION_ENDED);
+  /** Closes the sockets of a session that ended, of a key that was revoked, or of a member who was changed or removed. */
+  close(id: string): void {
+    for (const socket of this.ctx.getWebSockets(id)) socket.close(POLICY_VIOLATION, SESSION_ENDED);
   }
 
   /** Receives that a viewer opens or leaves a conversation, or begins or stops writing a reply. */
@@ -183,9 +183,9 @@ function notifyPages(env: Env, workspaceId: string, changes: Change[]): void {
   waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
 }
 
-/** Closes the live channel of a session that was signed out, or of a key that was revoked. Nothing waits for it. */
-export function closeLive(env: Env, workspaceId: string, sessionOrKeyId: string): void {
-  const closed = liveChannelOf(env, workspaceId).close(sessionOrKeyId);
+/** Closes the live channel of a session, key or member, see `close`. Nothing waits for it. */
+export function closeLive(env: Env, workspaceId: string, id: string): void {
+  const closed = liveChannelOf(env, workspaceId).close(id);
   waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
 }
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, events, visitorCounts, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
+import { IF_CHANGED, insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { limitSql } from "../workspaces/store.ts";
@@ -18,9 +18,6 @@ export interface NewEvent {
   leadId?: string;
   nowMs: number;
 }
-
-/** SQL condition: the previous statement of the same batch changed one row. */
-export const IF_CHANGED = sql`changes() = 1`;
 
 /** The number of days for which events are recorded after they were last read over the API. */
 export const RECORDED_DAYS = 7;

@@ -1,6 +1,6 @@
-import { IF_CHANGED } from "../events/outbox.ts";
 import { sha256OfPieces } from "../platform/crypto/hashes.ts";
 import type { sources } from "../platform/db/schema.ts";
+import { IF_CHANGED } from "../platform/db/sql.ts";
 import type { Metadata } from "../platform/db/columns.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Limits } from "../workspaces/plans.ts";

@@ -1,9 +1,8 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { sources } from "../platform/db/schema.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import { type Limits, MEGABYTE } from "../workspaces/plans.ts";

@@ -1,10 +1,9 @@
 import { and, type Column, eq, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
+import { IF_CHANGED, importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";

@@ -1,10 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
+import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { leads } from "../platform/db/schema.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { fullWindow, type VisitorLimit, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";

@@ -8,6 +8,9 @@ const { agents, conversations, workspaces } = schema;
 /** Every table with rows of a workspace except `workspaces`, in the order of erasure. */
 export const WORKSPACE_TABLES = [
   schema.apiKeys,
+  schema.memberSessions,
+  schema.members,
+  schema.signInSettings,
   schema.deliveryAttempts,
   schema.deliveries,
   schema.events,

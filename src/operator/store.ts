@@ -1,7 +1,7 @@
-import { and, desc, eq, inArray, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, ne, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { agents, apiKeys, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, members, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
@@ -79,6 +79,11 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
       .where(
         and(sql`${visitorCounts.workspaceId} IN ${ids}`, inArray(flow, DAILY_FLOWS), eq(startsAt, day.startMs), eq(sender, day.sender)),
       ),
+    db
+      .select({ workspaceId: members.workspaceId, members: sql<number>`count(*)`.as("members") })
+      .from(members)
+      .where(and(sql`${members.workspaceId} IN ${ids}`, ne(members.status, "removed")))
+      .groupBy(members.workspaceId),
   ] as const;
 }
 

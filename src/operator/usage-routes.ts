@@ -66,11 +66,12 @@ async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: str
   );
   const [questions, ofAgents] = [pages.flatMap(([own]) => own), pages.flatMap(([, own]) => own)];
   const [keys, sent] = [pages.flatMap(([, , own]) => own), pages.flatMap(([, , , own]) => own)];
+  const members = pages.flatMap(([, , , , own]) => own);
   return rows.map((workspace) => {
     const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
     const { agentsCount: agents, sourcesCount: sources, pagesCount: pages, deliveryLogBytes } = workspace;
     const found = { ...questions.find(isOwn), agents, sources, pages, deliveryLogBytes, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
-    const usage = usageCounts(found, sent.filter(isOwn));
+    const usage = usageCounts({ ...found, ...members.find(isOwn) }, sent.filter(isOwn));
     return { workspace, usage };
   });
 }

@@ -153,7 +153,7 @@ keyRoutes.openapi(createKeyRoute, async (c) => {
   const added = await addKey(op, limitsOf(workspace.plan, workspace.limits), given);
   // An operator may grant every scope, so only a workspace that was deleted meanwhile has this outcome.
   if (added.outcome === "not_granted") throw noWorkspace();
-  const { row, key } = requireAdded(added, given.scopes, given.scopes);
+  const { row, key } = requireAdded(added);
   return c.json({ ...toKey(row), key }, 201);
 });
 

@@ -9,6 +9,7 @@ import type { Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { emailOfAnonId } from "../platform/text.ts";
 import { DAY_MS } from "../platform/time.ts";
+import type { AuditedOperation } from "../workspaces/audit-store.ts";
 import { dayWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import {
   createErasure,
@@ -20,7 +21,7 @@ import {
   finishErasure,
   updateDeleted,
 } from "./erasure-store.ts";
-import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
+import { eraseRemovedMember, eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
 
 /** How many conversations, each with a Durable Object, or leads one step erases. */
 export const RECORDS_PER_STEP = 50;
@@ -47,6 +48,7 @@ const KINDS = [
   "email_outbox",
   "email_threads",
   "idempotency_records",
+  "members",
 ];
 
 /** The result of an erasure: `rate_limited` if it was not started, because the day's erasures are used up. */
@@ -57,8 +59,8 @@ type ErasureResult = { outcome: "erased"; auditId: string; deleted: DeletedCount
  * interrupted. Repeating it is safe.
  * @param perDay how many erasures the workspace may start in a day.
  */
-export async function erasePerson(op: Operation, person: PersonIdentifier, actor: string, perDay: number): Promise<ErasureResult> {
-  const { env, db, workspaceId, nowMs } = op;
+export async function erasePerson(op: AuditedOperation, person: PersonIdentifier, perDay: number): Promise<ErasureResult> {
+  const { env, db, workspaceId, nowMs, actor } = op;
   const auditId = newId(shardOf(workspaceId), nowMs);
   const hashOf = (one: PersonIdentifier) => subjectHashOf(secretValues(env.KEY_SECRET)[0], workspaceId, one);
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
@@ -92,7 +94,14 @@ export async function resumeErasure(op: Operation, erasure: { id: string; identi
  */
 async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const { db } = op;
-  for (const step of [erasePersonConversations, erasePersonThreads, eraseLeadsByVisitor, erasePersonVisitors, erasePersonLeads]) {
+  for (const step of [
+    erasePersonConversations,
+    erasePersonThreads,
+    eraseLeadsByVisitor,
+    erasePersonVisitors,
+    erasePersonLeads,
+    eraseFormerMember,
+  ]) {
     while (await step(op, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
   }
   const isEmpty = Object.values(deleted).every((count) => count === 0);
@@ -134,6 +143,14 @@ const eraseLeadsByVisitor: Step = async (op, person, deleted) => {
 const erasePersonLeads: Step = async (op, person, deleted) => {
   const [rows] = await op.db.batch([listLeads(op.db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
   return eraseSomeLeads(op, rows, deleted);
+};
+
+/** Erases a member who was removed from the team. A member of the team is not erased, but removed first. */
+const eraseFormerMember: Step = async ({ db, workspaceId }, person, deleted) => {
+  if (person.type !== "email") return false;
+  const [erased] = await db.batch([eraseRemovedMember(db, workspaceId, person.value)]);
+  addCounts(deleted, { members: erased.length });
+  return false;
 };
 
 async function eraseSomeLeads(op: Operation, rows: readonly { id: string }[], deleted: DeletedCounts) {

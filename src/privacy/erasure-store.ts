@@ -1,5 +1,4 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
@@ -18,7 +17,7 @@ import {
   notes,
   privacyErasures,
 } from "../platform/db/schema.ts";
-import { deleteSome, findOwn, importCompleted, insertWhere, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
+import { deleteSome, findOwn, IF_CHANGED, importCompleted, insertWhere, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";

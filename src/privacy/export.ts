@@ -10,15 +10,18 @@ import { listDraftsOf } from "../knowledge/draft-store.ts";
 import { toStoredDraft } from "../knowledge/wire.ts";
 import { toLead } from "../leads/wire.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
+import { type AuditedOperation, recordAccess } from "../workspaces/audit-store.ts";
 import {
   listConversations,
   listFeedback,
   listFirstMessages,
   listHandoffs,
   listLeads,
+  listMembersWith,
   listMessagesAfter,
   listVisitors,
 } from "./person-store.ts";
+import { toPersonAsMember } from "./wire.ts";
 
 /** Records are read in pages, so that memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
 const CONVERSATIONS_PER_PAGE = 20;
@@ -29,11 +32,16 @@ const TRACES_PER_PAGE = 100;
 /** How many messages of each conversation are read with the page. Most have fewer, and a request may make only 1,000 D1 queries. */
 const FIRST_MESSAGES = 20;
 
-/** Yields the wire records of all data about a person, as the pieces of one JSON document. */
-export async function* exportPerson(op: Operation, person: PersonIdentifier): AsyncGenerator<string> {
+/** Yields the wire records of all data about a person, as the pieces of one JSON document, and records the export in the audit log. */
+export async function* exportPerson(op: AuditedOperation, person: PersonIdentifier): AsyncGenerator<string> {
   const { db, workspaceId, nowMs } = op;
-  const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
-  const head = { identifier: person, exported_at: new Date(nowMs).toISOString(), visitors: visitors.map(toVisitor) };
+  const [visitors, members] = await db.batch([
+    listVisitors(db, workspaceId, person),
+    listMembersWith(db, workspaceId, person),
+    recordAccess(db, op, "privacy.export"),
+  ]);
+  const exportedAt = new Date(nowMs).toISOString();
+  const head = { identifier: person, exported_at: exportedAt, members: members.map(toPersonAsMember), visitors: visitors.map(toVisitor) };
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
   yield* separated(exportConversations(op, person, new Set(visitors.map(({ id }) => id))));
   yield `],"leads":[`;

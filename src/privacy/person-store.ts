@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, gt, inArray, isNull, not, type SQL, sql } fro
 import { c, CONVERSATION_RECORD } from "../conversations/payloads.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
-import { conversations, handoffs, leads, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
+import { conversations, handoffs, leads, members, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
 import { isAmong, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 
 /** A page of a list that is read in the order of ids. */
@@ -183,4 +183,20 @@ function emailUses(workspaceId: string, email: string | null): SQL {
   const isUse = sql`workspace_id = ${workspaceId} AND email_key = ${email}`;
   return sql`SELECT +visitor_id AS id FROM ${leads} WHERE ${isUse} AND +visitor_id IS NOT NULL
     UNION SELECT +merged_into AS id FROM ${visitors} WHERE ${isUse} AND +merged_into IS NOT NULL`;
+}
+
+/** The member of the team with an email address, also one who was removed. */
+export function listMembersWith(db: Database, workspaceId: string, { type, value }: PersonIdentifier) {
+  return db
+    .select()
+    .from(members)
+    .where(and(eq(members.workspaceId, workspaceId), eq(members.email, type === "email" ? value : "")));
+}
+
+/** Erases the member with an email address who was removed from the team. */
+export function eraseRemovedMember(db: Database, workspaceId: string, email: string) {
+  return db
+    .delete(members)
+    .where(and(eq(members.workspaceId, workspaceId), eq(members.email, email), eq(members.status, "removed")))
+    .returning({ id: members.id });
 }

@@ -47,9 +47,9 @@ const eraseRoute = createRoute({
 
 privacyRoutes.openapi(eraseRoute, async (c) => {
   const op = operationOf(c);
-  const { key, workspace } = c.get("caller");
+  const { workspace } = c.get("caller");
   const person = toIdentifier(c.req.valid("query"));
-  const result = await erasePerson(op, person, `key/${key.id}`, workspace.limits.erasures_per_day);
+  const result = await erasePerson(op, person, workspace.limits.erasures_per_day);
   if (result.outcome === "rate_limited") throw flowLimited(result.full, op.nowMs);
   return c.json({ audit_id: result.auditId, erased_at: toTimestamp(Date.now()), deleted: result.deleted }, 200);
 });

@@ -4,7 +4,9 @@ import type { PersonIdentifier } from "../conversations/persons.ts";
 import { conversationSchema, feedbackSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
 import { approvalSchema } from "../conversations/approval-wire.ts";
 import { storedDraftSchema } from "../knowledge/wire.ts";
-import { timestamp, uuid } from "../platform/http/fields.ts";
+import { MEMBER_ROLES, MEMBER_STATUSES } from "../platform/db/columns.ts";
+import type { members } from "../platform/db/schema.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { normalizeEmail } from "../platform/text.ts";
 
@@ -81,10 +83,25 @@ export const erasedSchema = z
   })
   .openapi("PrivacyErased");
 
+const exportedMemberSchema = z.object({
+  id: uuid(),
+  name: z.string().meta({ description: "The name." }),
+  email: z.string().meta({ description: "The email address." }),
+  role: z.enum(MEMBER_ROLES).meta({ description: "The role." }),
+  status: z.enum(MEMBER_STATUSES).meta({ description: "The status." }),
+  created_at: timestamp(),
+});
+
+/** The wire record of a person who is or was a member of the team. */
+export function toPersonAsMember(row: typeof members.$inferSelect): z.infer<typeof exportedMemberSchema> {
+  return toRecord(exportedMemberSchema, row, {});
+}
+
 export const exportSchema = z
   .object({
     identifier: identifierSchema.meta({ description: "The identifier of the person." }),
     exported_at: timestamp().meta({ description: "When the export was made." }),
+    members: z.array(exportedMemberSchema).meta({ description: "The member of the team who has this email address." }),
     visitors: z.array(visitorSchema).meta({ description: "The visitors who are this person." }),
     conversations: z
       .array(

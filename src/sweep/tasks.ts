@@ -10,6 +10,7 @@ import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
 import { indexLeads } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
+import { eraseExpiredSessions } from "../members/store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listFormerShards } from "../shard-moves/store.ts";
 import { eraseFormerCopy } from "../shard-moves/moves.ts";
@@ -114,6 +115,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneAudit(db, nowMs),
     [pruneErasureRecords(db, nowMs, MAX_PRUNED_PER_RUN)],
+    [eraseExpiredSessions(db, nowMs, MAX_PRUNED_PER_RUN)],
     [pruneBackoffs(db, nowMs)],
   ];
 }

@@ -1,6 +1,7 @@
-import type { Database, Operation } from "../platform/db/client.ts";
+import type { Database } from "../platform/db/client.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
+import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
   createEndpoint,
@@ -39,13 +40,18 @@ interface NewEndpoint {
  * Adds an endpoint. A repeated request returns the endpoint of its first run, with that endpoint's secret.
  * @returns undefined when the workspace has the maximum already.
  */
-export async function addEndpoint(op: Operation, fields: NewEndpoint) {
+export async function addEndpoint(op: AuditedOperation, fields: NewEndpoint) {
   const { env, db, workspaceId, nowMs } = op;
   const id = op.newId();
   const secret = await sealSecret(env, newSecret(), id);
   const disabled = fields.enabled ? {} : { disabledReason: MANUAL_REASON, disabledAt: nowMs };
   const row = { id, workspaceId, ...fields, ...disabled, secret, createdAt: nowMs, updatedAt: nowMs };
-  const [, [endpoint]] = await db.batch([createEndpoint(db, row, MAX_ENDPOINTS), findEndpoint(db, workspaceId, id)]);
+  const {
+    after: [[endpoint]],
+  } = await transact(db, {
+    writes: [createEndpoint(db, row, MAX_ENDPOINTS), recordAudit(db, op, "webhook.created", { targetId: id })],
+    after: [findEndpoint(db, workspaceId, id)],
+  });
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, id) };
 }
 
@@ -54,13 +60,15 @@ export async function addEndpoint(op: Operation, fields: NewEndpoint) {
  * @param unreadable types of events: an endpoint that receives one of them stays as it is.
  * @returns the endpoint, or undefined when the workspace has no such endpoint, and those of the types that it receives.
  */
-export async function changeEndpoint(op: Operation, webhookId: string, changes: EndpointChanges, unreadable: readonly string[]) {
+export async function changeEndpoint(op: AuditedOperation, webhookId: string, changes: EndpointChanges, unreadable: readonly string[]) {
   const { db, workspaceId, nowMs } = op;
-  const isChange = Object.values(changes).some((value) => value !== undefined);
+  const fields = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : name));
+  const isChange = fields.length > 0;
+  const record = recordAudit(db, op, "webhook.updated", { targetId: webhookId, detail: { fields } });
   const { before, after } = await transact(db, {
     before: [listReceivedTypes(db, workspaceId, webhookId, unreadable)],
     writes: [
-      ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, unreadable, nowMs)] : []),
+      ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, unreadable, nowMs), record] : []),
       ...(changes.enabled === false ? cancelPendingDeliveries(db, workspaceId, webhookId, nowMs) : []),
     ],
     after: [findEndpoint(db, workspaceId, webhookId)],
@@ -72,7 +80,7 @@ export async function changeEndpoint(op: Operation, webhookId: string, changes: 
  * Rotates an endpoint's secret; for a day, deliveries are signed with the previous one too.
  * @returns the endpoint with its new secret, or undefined when the workspace has no such endpoint.
  */
-export async function renewSecret(op: Operation, webhookId: string) {
+export async function renewSecret(op: AuditedOperation, webhookId: string) {
   const { env, db, workspaceId, nowMs } = op;
   const rotation = {
     id: op.newId(),
@@ -80,7 +88,12 @@ export async function renewSecret(op: Operation, webhookId: string) {
     previousUntilMs: nowMs + PREVIOUS_SECRET_MS,
     nowMs,
   };
-  const [, [endpoint]] = await db.batch([rotateSecret(db, workspaceId, webhookId, rotation), findEndpoint(db, workspaceId, webhookId)]);
+  const {
+    after: [[endpoint]],
+  } = await transact(db, {
+    writes: [rotateSecret(db, workspaceId, webhookId, rotation), recordAudit(db, op, "webhook.secret_rotated", { targetId: webhookId })],
+    after: [findEndpoint(db, workspaceId, webhookId)],
+  });
   // The secret is read from the row, so that a repeated request returns the secret of its first run.
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
 }
@@ -89,10 +102,11 @@ export async function renewSecret(op: Operation, webhookId: string) {
  * Deletes an endpoint and its delivery log; the sweep deletes the rest of a long log.
  * @returns whether the workspace had the endpoint.
  */
-export async function removeEndpoint(op: Operation, webhookId: string): Promise<boolean> {
+export async function removeEndpoint(op: AuditedOperation, webhookId: string): Promise<boolean> {
   const { db, workspaceId, nowMs } = op;
   const [[erased]] = await db.batch([
     eraseEndpoint(db, workspaceId, webhookId),
+    recordAudit(db, op, "webhook.deleted", { targetId: webhookId }),
     ...eraseLog(db, workspaceId, webhookId, DELIVERIES_PER_STEP),
     startLogErasure(db, workspaceId, webhookId, nowMs),
   ]);

@@ -3,11 +3,10 @@ import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
-import { exists, findOwn, insertWhere, isOwn } from "../platform/db/sql.ts";
+import { exists, findOwn, IF_CHANGED, insertWhere, isOwn } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */

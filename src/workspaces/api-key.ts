@@ -16,6 +16,10 @@ const FORMAT: TokenFormat = {
   encoding: BASE64URL,
 };
 
+/** The token of a member's session. It is used as an API key is, by the console and by MCP clients. */
+export const SESSION_PREFIX = "st_live_";
+const SESSION_FORMAT: TokenFormat = { ...FORMAT, prefix: SESSION_PREFIX, label: "member_session" };
+
 /** How much of a key is shown to tell it from others; it ends inside the random part, so it reveals nothing. */
 const SHOWN_LENGTH = 16;
 
@@ -26,7 +30,7 @@ export interface NewKey {
   secretId: string;
 }
 
-/** What a genuine key states. Only the workspace's gate knows whether the key is still valid. */
+/** What a genuine key, or token of a session, states. Only the workspace's gate knows whether it is still valid. */
 export interface ApiKeyClaim {
   workspaceId: string;
   /** SHA-256 of the key, hex. */
@@ -39,20 +43,35 @@ export interface ApiKeyClaim {
 
 /** Creates an API key of a workspace. Its MAC lets a made-up key be refused before any storage is read. */
 export async function mintApiKey(workspaceId: string, secret: string): Promise<NewKey> {
+  return mint(FORMAT, workspaceId, secret);
+}
+
+/** Creates the token of a member's session. */
+export async function mintSessionToken(workspaceId: string, secret: string): Promise<NewKey> {
+  return mint(SESSION_FORMAT, workspaceId, secret);
+}
+
+async function mint(format: TokenFormat, workspaceId: string, secret: string): Promise<NewKey> {
   const payload = new Uint8Array([...crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)), ...parseUuid(workspaceId)]);
-  const key = await mintToken(FORMAT, payload, secret);
+  const key = await mintToken(format, payload, secret);
   return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key), secretId: await keyIdOf(secret) };
+}
+
+/** Whether this is the token of a member's session rather than an API key. */
+export function isSessionToken(key: string): boolean {
+  return key.startsWith(SESSION_PREFIX);
 }
 
 /** Verified keys. Verification is a pure function of key and secrets, so its result never becomes stale. */
 const verifiedClaims = new LruCache<string, ApiKeyClaim>(2_000);
 
-/** Verifies a key against the secrets, the one for new keys first; undefined if none of them signed it. */
+/** Verifies a key or the token of a session against the secrets, the one for new keys first; undefined if none of them signed it. */
 export async function verifyApiKey(key: string, secrets: readonly string[]): Promise<ApiKeyClaim | undefined> {
   const cacheKey = `${secrets.join()} ${key}`;
   const cached = verifiedClaims.get(cacheKey);
   if (cached) return cached;
-  const verified = await verifyToken(FORMAT, key, secrets);
+  const format = isSessionToken(key) ? SESSION_FORMAT : FORMAT;
+  const verified = await verifyToken(format, key, secrets);
   if (!verified) return undefined;
   const { payload, secretIndex } = verified;
   const workspaceId = formatUuid(payload.subarray(RANDOM_BYTES));

@@ -1,12 +1,13 @@
 import ipaddr from "ipaddr.js";
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
-import { newOperation, type Operation } from "../platform/db/client.ts";
+import { newOperation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
+import { type AuditedOperation, OPERATOR_ACTOR } from "./audit-store.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace } from "./directory.ts";
 import { type Admission, gateOf, type KnownCaller } from "./gate.ts";
@@ -160,6 +161,14 @@ export function requireScope(c: AppContext, scope: Scope): void {
   throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that has it.`);
 }
 
+/** Checks that the caller has all of the scopes that it grants. @throws ApiError insufficient_scope. */
+export function requireGrantable(c: AppContext, granted: readonly string[]): void {
+  const { scopes, isOwner } = c.get("caller").key;
+  const lacking = granted.filter((scope) => !isOwner && !(scopes as readonly string[]).includes(scope)).join(", ");
+  if (lacking === "") return;
+  throw new ApiError("insufficient_scope", `You can grant only scopes that you have, and you lack: ${lacking}. Leave them out.`);
+}
+
 function keyError(c: AppContext, code: keyof typeof KEY_ERRORS): ApiError {
   return unauthorized(c, code, KEY_ERRORS[code]);
 }
@@ -219,6 +228,22 @@ export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: numbe
   return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
 }
 
+/** Who sent a request: the member or, with an API key, the key. */
+export function actorOf(c: AppContext): { type: "member" | "key"; id: string; name: string } {
+  const { member, id, name } = c.get("caller").key;
+  return member ? { type: "member", id: member.id, name: member.name } : { type: "key", id, name };
+}
+
+function actorText({ type, id }: { type: string; id: string }): string {
+  return `${type}/${id}`;
+}
+
+/** The member of the team who wrote something: the one who is signed in or, with an API key, the one that the request names. */
+export function authorOf(c: AppContext, named: { id: string; name: string } | null = null): { id: string; name: string } | null {
+  const { member } = c.get("caller").key;
+  return member ? { id: member.id, name: member.name } : named;
+}
+
 /** The error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
 export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | undefined): ApiError {
   if (full) return flowLimited(full, Date.now());
@@ -226,8 +251,9 @@ export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | unde
   return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
 }
 
-/** The operation of a request: on the caller's workspace, or on another one that the request may change. */
-export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): Operation {
+/** The operation of a request: on the caller's workspace, or on another one that the operator may change. */
+export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): AuditedOperation {
   const shard = shardOf(workspaceId);
-  return { ...newOperation(c.env, c.get("meter"), workspaceId), newId: () => c.get("newIdIn")(shard) };
+  const actor = "caller" in c.var ? actorText(actorOf(c)) : OPERATOR_ACTOR;
+  return { ...newOperation(c.env, c.get("meter"), workspaceId), actor, newId: () => c.get("newIdIn")(shard) };
 }

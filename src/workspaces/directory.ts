@@ -1,14 +1,15 @@
 import { newOperation } from "../platform/db/client.ts";
-import type { Plan } from "../platform/db/columns.ts";
+import type { MemberRole, Plan } from "../platform/db/columns.ts";
 import { databaseOf } from "../platform/db/shard-map.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { movedError } from "../platform/db/database-errors.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { SESSION_PREFIX } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
-import { expandScopes, type Scope } from "./scopes.ts";
-import { findWorkspace, listActiveKeys, listRevokedKeys, recordSecretUse } from "./store.ts";
+import { ALL_SCOPES, expandScopes, type Scope, scopesOfRole } from "./scopes.ts";
+import { findWorkspace, listActiveKeys, listActiveSessions, listRevokedKeys, recordSecretUse } from "./store.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -18,11 +19,23 @@ export interface CallerWorkspace {
   limits: Limits;
 }
 
+/** An API key or, for a member, the session: its id, and the member's name. */
 export interface CallerKey {
   id: string;
   name: string;
   prefix: string;
   scopes: Scope[];
+  /** Whether it may do everything, as an owner and the operator's keys with the scope `*`. */
+  isOwner: boolean;
+  /** The member whose session it is; undefined for an API key. */
+  member?: CallerMember;
+}
+
+interface CallerMember {
+  id: string;
+  name: string;
+  email: string;
+  role: MemberRole;
 }
 
 /** A key as the gate knows it. */
@@ -33,6 +46,8 @@ export interface KnownKey {
   secretId: string;
   /** When it was last used under an outdated secret, Unix milliseconds, at most an hour ago. */
   outdatedUseAtMs: number | null;
+  /** When the session ends, Unix milliseconds; undefined for an API key. */
+  expiresAtMs?: number;
 }
 
 /** What the gate knows of its workspace. */
@@ -45,21 +60,29 @@ export interface Directory {
 
 /** A workspace with its keys; null if it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
-  const { db } = newOperation(env, meter, workspaceId);
-  const [[row], active, revoked] = await db.batch([
+  const { db, nowMs } = newOperation(env, meter, workspaceId);
+  const [[row], active, revoked, sessions] = await db.batch([
     findWorkspace(db, workspaceId),
     listActiveKeys(db, workspaceId),
     listRevokedKeys(db, workspaceId),
+    listActiveSessions(db, workspaceId, nowMs),
   ]);
   if (!row) return null;
   if (row.jurisdiction !== jurisdictionFor(env, workspaceId)) throw movedError(databaseOf(env, shardOf(row.id))!, row.jurisdiction);
   const { id, name, slug, plan } = row;
-  const keysByHash = [...active, ...revoked].map((row): [string, KnownKey] => {
-    const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
+  const keys = [...active, ...revoked].map((row): [string, KnownKey] => {
+    const isOwner = row.scopes.includes(ALL_SCOPES);
+    const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes), isOwner };
     return [row.hash, { key, isRevoked: row.revokedAt !== null, secretId: row.secretId, outdatedUseAtMs: row.outdatedUseAt }];
   });
+  const signedIn = sessions.map((row): [string, KnownKey] => {
+    const member = { id: row.memberId, name: row.name, email: row.email, role: row.role };
+    const granted = { scopes: scopesOfRole(row.role, row.scopes), isOwner: row.role === "owner" };
+    const key = { id: row.sessionId, name: row.name, prefix: SESSION_PREFIX, ...granted, member };
+    return [row.hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: row.expiresAt }];
+  });
   const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits) };
-  return { version: crypto.randomUUID(), workspace, keysByHash: new Map(keysByHash) };
+  return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn]) };
 }
 
 /** Stores which secret signed a key. A failed write is not retried: the next hour, or the next instance of the gate, writes again. */

@@ -79,7 +79,8 @@ export class WorkspaceGate extends DurableObject<Env> {
     const { version, workspace, keysByHash } = this.directory;
     const found = keysByHash.get(claim.hash);
     if (!found) return { outcome: "unknown_key" };
-    const { key } = found;
+    const { key, expiresAtMs = Number.POSITIVE_INFINITY } = found;
+    if (Date.now() >= expiresAtMs) return { outcome: "unknown_key" };
     if (found.isRevoked) return { outcome: "revoked_key", keyId: key.id };
     this.recordSecretUseSoon(found, claim, Date.now());
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
@@ -145,8 +146,12 @@ export class WorkspaceGate extends DurableObject<Env> {
     return readDirectory(this.env, meter, this.workspaceId);
   }
 
-  /** Records which secret signed a key, once, and each hour that an outdated one is in use. No response waits for it. */
+  /**
+   * Records which secret signed an API key, once, and each hour that an outdated one is in use. No response waits for it. Sessions are
+   * too short for that.
+   */
   private recordSecretUseSoon(known: KnownKey, { secretId, isOutdated }: ApiKeyClaim, nowMs: number): void {
+    if (known.key.member) return;
     const isDue = isOutdated && nowMs >= (known.outdatedUseAtMs ?? 0) + USE_INTERVAL_MS;
     if (known.secretId === secretId && !isDue) return;
     known.secretId = secretId;

@@ -22,6 +22,8 @@ export interface Limits {
   agents: number;
   /** API keys that are not revoked. */
   api_keys: number;
+  /** Members of the team, invited ones included. */
+  members: number;
   /** Sources for each agent. */
   sources: number;
   /** The most pages that one website source may read. */
@@ -50,6 +52,7 @@ const PLANS = {
     syncs_per_day: 50,
     agents: 1,
     api_keys: 10,
+    members: 3,
     sources: 5,
     max_pages: 100,
     answers_per_agent: 50,
@@ -70,6 +73,7 @@ const PLANS = {
     syncs_per_day: 500,
     agents: 3,
     api_keys: 20,
+    members: 10,
     sources: 20,
     max_pages: 1_000,
     answers_per_agent: 500,
@@ -90,6 +94,7 @@ const PLANS = {
     syncs_per_day: 5_000,
     agents: 10,
     api_keys: 50,
+    members: 50,
     sources: 100,
     max_pages: 5_000,
     answers_per_agent: 2_000,
@@ -110,6 +115,7 @@ const PLANS = {
     syncs_per_day: 100_000,
     agents: 50,
     api_keys: 200,
+    members: 500,
     sources: 1_000,
     max_pages: 10_000,
     answers_per_agent: 5_000,

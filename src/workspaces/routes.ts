@@ -20,9 +20,10 @@ const getMe = createRoute({
 
 accountRoutes.openapi(getMe, (c) => {
   const { workspace, key } = c.get("caller");
+  const { member = null, isOwner: _, ...apiKey } = key;
   const { id, name, slug, plan, limits } = workspace;
   const rateLimit = { requests_per_minute: limits.requests_per_minute };
-  return c.json({ workspace: { id, name, slug }, plan, api_key: key, rate_limit: rateLimit }, 200);
+  return c.json({ workspace: { id, name, slug }, plan, api_key: apiKey, member, rate_limit: rateLimit }, 200);
 });
 
 const getUsage = createRoute({

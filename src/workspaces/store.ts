@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, members, memberSessions, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
@@ -19,6 +19,7 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
     .as("sums");
   const asked = sql`SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
   const active = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`;
+  const team = sql`SELECT count(*) FROM ${members} WHERE workspace_id = ${workspaceId} AND status <> 'removed'`;
   return db
     .select({
       messages: sql<number>`coalesce((${asked}), 0)`.as("messages"),
@@ -28,6 +29,7 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
       answers: sums.answers,
       mostTextBytes: sums.mostTextBytes,
       keys: sql<number>`(${active})`.as("keys"),
+      members: sql<number>`(${team})`.as("members"),
       deliveryLogBytes: workspaces.deliveryLogBytes,
     })
     .from(workspaces)
@@ -82,6 +84,28 @@ export function pruneRevokedKeys(db: Database, workspaceId: string) {
 
 function isRevoked(workspaceId: string) {
   return and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0));
+}
+
+/** The most sessions of a workspace that its gate knows. */
+const MAX_SESSIONS = 5_000;
+
+/** The sessions of a workspace that have not ended, with their members. */
+export function listActiveSessions(db: Database, workspaceId: string, nowMs: number) {
+  return db
+    .select({
+      sessionId: sql<string>`${memberSessions.id}`.as("session_id"),
+      memberId: sql<string>`${members.id}`.as("member"),
+      hash: memberSessions.hash,
+      expiresAt: memberSessions.expiresAt,
+      name: members.name,
+      email: members.email,
+      role: members.role,
+      scopes: members.scopes,
+    })
+    .from(memberSessions)
+    .innerJoin(members, and(eq(members.id, memberSessions.memberId), eq(members.workspaceId, workspaceId)))
+    .where(and(eq(memberSessions.workspaceId, workspaceId), eq(members.status, "active"), gt(memberSessions.expiresAt, nowMs)))
+    .limit(MAX_SESSIONS);
 }
 
 /** How many keys of a workspace are not revoked. */

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { type Plan, PLAN_NAMES } from "../platform/db/columns.ts";
+import { MEMBER_ROLES, type Plan, PLAN_NAMES } from "../platform/db/columns.ts";
 import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { type Limits, periodBounds, toMegabytes } from "./plans.ts";
 import { SCOPES } from "./scopes.ts";
@@ -21,7 +21,16 @@ export const meSchema = z
         prefix: z.string().meta({ description: "The key's first 16 characters.", example: "sk_live_Zk3vQ0pA" }),
         scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes of the key." }),
       })
-      .meta({ description: "The key of this request." }),
+      .meta({ description: "The key of this request; for a member, the session." }),
+    member: z
+      .object({
+        id: uuid(),
+        name: z.string().meta({ description: "The name.", example: "Grace Hopper" }),
+        email: z.string().meta({ description: "The email address.", example: "grace@example.com" }),
+        role: z.enum(MEMBER_ROLES).meta({ description: "The role." }),
+      })
+      .nullable()
+      .meta({ description: "The member who is signed in; null for an API key." }),
     rate_limit: z
       .object({
         requests_per_minute: z
@@ -50,6 +59,7 @@ export const limitsSchema = z
     }),
     agents: z.int().meta({ description: "Agents of the workspace." }),
     api_keys: z.int().meta({ description: "API keys that are not revoked." }),
+    members: z.int().meta({ description: "Members of the team, invited ones included." }),
     sources: z.int().meta({ description: "Knowledge sources for each agent." }),
     max_pages: z.int().meta({ description: "The most pages that one website source may read." }),
     answers_per_agent: z.int().meta({ description: "Curated answers of one agent." }),
@@ -83,6 +93,7 @@ export const usageSchema = z
         syncs_today: z.int().meta({ description: "Syncs of sources that were requested on this UTC day." }),
         agents: z.int().meta({ description: "Agents now." }),
         api_keys: z.int().meta({ description: "API keys that are not revoked." }),
+        members: z.int().meta({ description: "Members of the team now, invited ones included." }),
         sources: z.int().meta({ description: "Knowledge sources now." }),
         pages: z.int().meta({ description: "Indexed pages now." }),
         answers: z.int().meta({ description: "Curated answers now." }),
@@ -104,12 +115,13 @@ type Usage = z.infer<typeof usageSchema>;
 
 /** Usage as queries find it. A count that is not found is 0. */
 type FoundUsage = Partial<
-  Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "deliveryLogBytes", number>
+  Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "members" | "deliveryLogBytes", number>
 >;
 
 /** @param sent what was sent today, by flow. */
 export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
-  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, keys = 0, deliveryLogBytes = 0 } = found;
+  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, deliveryLogBytes = 0 } = found;
+  const { keys = 0, members = 0 } = found;
   const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
   return {
     messages,
@@ -121,6 +133,7 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     syncs_today: sentToday("syncs"),
     agents,
     api_keys: keys,
+    members,
     sources,
     pages,
     answers,

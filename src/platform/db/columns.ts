@@ -5,6 +5,15 @@
 export const PLAN_NAMES = ["free", "starter", "pro", "enterprise"] as const;
 export type Plan = (typeof PLAN_NAMES)[number];
 
+export const MEMBER_ROLES = ["owner", "admin", "agent", "viewer", "custom"] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+export const MEMBER_STATUSES = ["invited", "active", "removed"] as const;
+export const AVAILABILITIES = ["available", "away"] as const;
+
+/** How a member signs in to the console: by an invitation or a link in a mail, OpenID Connect, or Cloudflare Access. */
+export const SIGN_IN_METHODS = ["invitation", "mail", "oidc", "access"] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
+
 /** The states of a logical shard in a database that it moves from or to. */
 export const SHARD_STATES = ["copying", "held", "left", "arriving", "here"] as const;
 

@@ -4,6 +4,7 @@ import {
   APPROVAL_OUTCOMES,
   APPROVAL_STATUSES,
   AGENT_STATUSES,
+  AVAILABILITIES,
   type Appearance,
   AUTHOR_TYPES,
   type CaseExpectation,
@@ -17,6 +18,9 @@ import {
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
   type HostedPage,
+  type MemberRole,
+  MEMBER_ROLES,
+  MEMBER_STATUSES,
   MESSAGE_ROLES,
   type Metadata,
   PLAN_NAMES,
@@ -25,6 +29,7 @@ import {
   type Retention,
   SCHEDULES,
   SHARD_STATES,
+  SIGN_IN_METHODS,
   SOURCE_STATUSES,
   SOURCE_TYPES,
   type StoredTool,
@@ -174,6 +179,8 @@ export const workspaces = sqliteTable(
     keptResponseBytes: count("kept_response_bytes"),
     /** The bytes of the attempts in `delivery_attempts`. */
     deliveryLogBytes: count("delivery_log_bytes"),
+    /** The entries in `audit_log`. */
+    auditEntriesCount: count("audit_entries_count"),
     /** When its events were last read over the API, to the hour. They are recorded for some days after that. */
     eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
@@ -227,6 +234,66 @@ export const apiKeys = sqliteTable(
   (t) => [index("api_keys_workspace").on(t.workspaceId, t.id), index("api_keys_revoked").on(t.workspaceId, t.revokedAt)],
 );
 
+/** The people of the team. A member who was removed is kept as the name of what the member wrote. */
+export const members = sqliteTable(
+  "members",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    /** In lower case. */
+    email: text("email").notNull(),
+    role: text("role", { enum: MEMBER_ROLES }).notNull(),
+    /** The scopes of the role `custom`; the other roles have theirs in workspaces/scopes.ts. */
+    scopes: list("scopes"),
+    status: text("status", { enum: MEMBER_STATUSES }).notNull(),
+    availability: text("availability", { enum: AVAILABILITIES }).notNull(),
+    /** The account of the identity provider that signed in first: no other account signs in as this member. */
+    oidcIssuer: text("oidc_issuer"),
+    oidcSubject: text("oidc_subject"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("members_workspace").on(t.workspaceId, t.id), uniqueIndex("members_email").on(t.workspaceId, t.email)],
+);
+
+/** The sessions in which members are signed in. A session that ended has no row. */
+export const memberSessions = sqliteTable(
+  "member_sessions",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    memberId: text("member_id").notNull(),
+    /** SHA-256 of the session's token, hex. The token itself is not stored. */
+    hash: text("hash").notNull(),
+    method: text("method", { enum: SIGN_IN_METHODS }).notNull(),
+    /** The browser, by its User-Agent. */
+    client: text("client"),
+    createdAt: createdAt(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (t) => [index("member_sessions_workspace").on(t.workspaceId, t.memberId, t.id), index("member_sessions_expires").on(t.expiresAt)],
+);
+
+/** How the members of a workspace sign in. A workspace without a row has the default settings. */
+export const signInSettings = sqliteTable(
+  "sign_in_settings",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    /** The allowed methods; `key` stands for API keys. */
+    methods: list("methods"),
+    oidcIssuer: text("oidc_issuer"),
+    oidcClientId: text("oidc_client_id"),
+    /** Encrypted. */
+    oidcClientSecret: text("oidc_client_secret"),
+    /** Who may join without an invitation, by the domain of the email address. */
+    domains: json<{ domain: string; role: MemberRole }[]>("domains", "[]"),
+    updatedAt: updatedAt(),
+  },
+  (t) => [uniqueIndex("sign_in_settings_workspace").on(t.workspaceId)],
+);
+
 export const usagePeriods = sqliteTable(
   "usage_periods",
   {
@@ -255,13 +322,17 @@ export const visitorCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.flow, t.startsAt, t.sender] }), index("visitor_counts_start").on(t.startsAt)],
 );
 
+/** What the team, its keys and the operator did in a workspace, without personal data and secrets. See workspaces/audit-store.ts. */
 export const auditLog = sqliteTable(
   "audit_log",
   {
     id: id(),
     workspaceId: workspaceId(),
+    /** `member/<id>`, `key/<id>` or `operator`. */
     actor: text("actor").notNull(),
     action: text("action").notNull(),
+    /** What it is about: an agent, a key, a member, … */
+    targetId: text("target_id"),
     subjectHash: text("subject_hash"),
     detail: text("detail", { mode: "json" }).$type<Record<string, unknown>>(),
     createdAt: createdAt(),
@@ -270,6 +341,7 @@ export const auditLog = sqliteTable(
   },
   (t) => [
     index("audit_log_workspace").on(t.workspaceId, t.id),
+    partialIndex("audit_log_oldest", [t.workspaceId, t.id], sql`expires_at IS NOT NULL`),
     partialIndex("audit_log_expires", [t.expiresAt], sql`expires_at IS NOT NULL`),
   ],
 );

@@ -62,6 +62,9 @@ export interface Page {
   cursor?: Position | undefined;
 }
 
+/** SQL condition: the previous statement of the same batch changed one row. */
+export const IF_CHANGED = sql`changes() = 1`;
+
 /** A table whose rows belong to workspaces, with these further columns. */
 export type TableOf<Name extends string = never> = SQLiteTable & Record<Name | "workspaceId", SQLiteColumn>;
 

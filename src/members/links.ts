@@ -1,0 +1,54 @@
+import { sha256Hex } from "../platform/crypto/hashes.ts";
+import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
+import { type SignInMethod, SIGN_IN_METHODS } from "../platform/db/columns.ts";
+
+/** What a sign-in link signs in with: an API key or the operator's token, or as a member. */
+export type LinkTarget = { credential: string } | MemberLink;
+
+export interface MemberLink {
+  workspaceId: string;
+  memberId: string;
+  method: SignInMethod;
+}
+
+const TOKEN_BYTES = 32;
+const LINK_CONTEXT = "console/link";
+/** Separates the parts of a member's link. A credential has no spaces. */
+const SEPARATOR = " ";
+
+/** Creates a token that signs in once, until a time in Unix milliseconds. */
+export async function createLink(env: Env, target: LinkTarget, expiresAtMs: number): Promise<string> {
+  const token = newToken();
+  const text = "credential" in target ? target.credential : [target.workspaceId, target.memberId, target.method].join(SEPARATOR);
+  await linkOf(env, await sha256Hex(token)).begin(expiresAtMs, await encryptSecret(env, text, LINK_CONTEXT));
+  return token;
+}
+
+/** Returns what a link signs in with; undefined if the link was used or has expired, or never existed. */
+export async function readLink(env: Env, token: string): Promise<LinkTarget | undefined> {
+  const sealed = await linkOf(env, await sha256Hex(token)).held();
+  if (sealed === undefined) return undefined;
+  const text = await decryptSecret(env, sealed, LINK_CONTEXT);
+  const [workspaceId, memberId, method] = text.split(SEPARATOR);
+  if (!memberId) return { credential: text };
+  return { workspaceId: workspaceId!, memberId, method: SIGN_IN_METHODS.find((known) => known === method)! };
+}
+
+/** Uses a link up. @returns false if it was used up before. */
+export async function redeemLink(env: Env, token: string): Promise<boolean> {
+  return (await linkOf(env, await sha256Hex(token)).end()) !== undefined;
+}
+
+/** The address of the console that takes a link's token. */
+export function linkUrl(requestUrl: string, token: string): string {
+  return new URL(`/console/#sign-in=${token}`, requestUrl).href;
+}
+
+/** Creates a random token. */
+export function newToken(): string {
+  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+function linkOf(env: Env, tokenHash: string) {
+  return env.SIGN_IN.getByName(`link/${tokenHash}`);
+}

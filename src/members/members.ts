@@ -1,0 +1,177 @@
+import { closeLive } from "../events/live-channel.ts";
+import { secretValues } from "../platform/config.ts";
+import type { MemberRole, SignInMethod } from "../platform/db/columns.ts";
+import { newOperation, type Operation } from "../platform/db/client.ts";
+import { transact } from "../platform/db/sql.ts";
+import { mintSessionToken } from "../workspaces/api-key.ts";
+import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
+import { reloadGate } from "../workspaces/gate.ts";
+import {
+  activateMember,
+  countMembers,
+  countOwners,
+  createMember,
+  createSession,
+  eraseSession,
+  eraseSessions,
+  findMember,
+  findMemberByEmail,
+  idByEmail,
+  type MemberRow,
+  unassignAll,
+  updateMember,
+} from "./store.ts";
+
+/** How long somebody may take to accept an invitation. */
+export const INVITATION_MS = 7 * 24 * 60 * 60_000;
+const MAX_CLIENT_LENGTH = 200;
+
+interface Invitation {
+  email: string;
+  name: string;
+  role: MemberRole;
+  scopes: string[];
+}
+
+/** Adds a member who has yet to sign in. A repeated request returns the member of its first run. */
+export async function inviteMember(
+  op: AuditedOperation,
+  invitation: Invitation,
+  max: number,
+): Promise<{ outcome: "done"; member: MemberRow } | { outcome: "exists" | "too_many" }> {
+  const { db, workspaceId, nowMs } = op;
+  const times = { createdAt: nowMs, updatedAt: nowMs };
+  const row = { id: op.newId(), workspaceId, ...invitation, status: "invited" as const, availability: "available" as const, ...times };
+  const {
+    written: [created],
+    after: [[member], [counted]],
+  } = await transact(db, {
+    writes: [
+      createMember(db, row, max),
+      recordAudit(db, op, "member.invited", { targetId: idByEmail(workspaceId, row.email), detail: { role: row.role } }),
+    ],
+    after: [findMemberByEmail(db, workspaceId, invitation.email), countMembers(db, workspaceId)],
+  });
+  if (member && ((created as MemberRow[]).length > 0 || member.id === row.id)) return { outcome: "done", member };
+  return { outcome: member || (counted?.count ?? 0) < max ? "exists" : "too_many" };
+}
+
+/** A change of a member. */
+export type MemberChanges = Partial<Pick<MemberRow, "name" | "role" | "scopes" | "availability">>;
+
+type MemberChange = { outcome: "done"; member: MemberRow } | { outcome: "changed_meanwhile" | "is_last_owner" };
+
+/** Changes a member, from the next request on. @param before the member as it was read. */
+export async function changeMember(op: AuditedOperation, before: MemberRow, changes: MemberChanges): Promise<MemberChange> {
+  const fields = Object.keys(changes);
+  const record = recordAudit(op.db, op, "member.updated", {
+    targetId: before.id,
+    detail: { fields, ...(changes.role && { role: changes.role }) },
+  });
+  const changed = await writeChange(op, before, changes, [record]);
+  // The sockets show what the former scopes allow. Their pages open others.
+  if (changed.outcome === "done" && (changes.role ?? changes.scopes)) closeLive(op.env, op.workspaceId, before.id);
+  return changed;
+}
+
+/**
+ * Removes a member: the sessions end, and conversations that wait for the member are assigned to nobody. The name stays at what the
+ * member wrote.
+ */
+export async function removeMember(op: AuditedOperation, before: MemberRow): Promise<MemberChange> {
+  const { env, db, workspaceId, nowMs } = op;
+  const removed = { status: "removed" as const, oidcIssuer: null, oidcSubject: null };
+  const record = recordAudit(db, op, "member.removed", { targetId: before.id });
+  const change = await writeChange(op, before, removed, [record]);
+  if (change.outcome !== "done") return change;
+  closeLive(env, workspaceId, before.id);
+  // Nobody can sign in as the member any more, so this can be repeated.
+  await db.batch([eraseSessions(db, workspaceId, before.id), unassignAll(db, workspaceId, before.id, nowMs)]);
+  return change;
+}
+
+async function writeChange(
+  op: AuditedOperation,
+  before: MemberRow,
+  changes: Partial<MemberRow>,
+  records: ReturnType<typeof recordAudit>[],
+): Promise<MemberChange> {
+  const { db, workspaceId, nowMs } = op;
+  // The time identifies the state of the row, so it always increases.
+  const updatedAt = Math.max(nowMs, before.updatedAt + 1);
+  const {
+    written: [updated],
+    after: [[owners], [present]],
+  } = await transact(db, {
+    writes: [updateMember(db, before, { ...changes, updatedAt }), ...records],
+    after: [countOwners(db, workspaceId), findMember(db, workspaceId, before.id)],
+  });
+  const [member] = updated as MemberRow[];
+  if (member) {
+    await reloadGate(op);
+    return { outcome: "done", member };
+  }
+  const isLastOwner = present?.updatedAt === before.updatedAt && before.role === "owner" && owners?.count === 1;
+  return { outcome: isLastOwner ? "is_last_owner" : "changed_meanwhile" };
+}
+
+/** How somebody signs in. */
+interface SignedIn {
+  method: SignInMethod;
+  /** The User-Agent of the browser. */
+  client: string | undefined;
+  expiresAtMs: number;
+  /** The account of the identity provider, if there is one. */
+  account?: { issuer: string; subject: string };
+  /** The name, for a member who signs in for the first time. */
+  name?: string;
+}
+
+/**
+ * Signs a member in. An invited member becomes active.
+ * @returns the member and the token of the session; undefined if there is no such member any more.
+ */
+export async function startSession(
+  env: Env,
+  meter: Operation["meter"],
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+  { method, client, expiresAtMs, account, name }: SignedIn,
+): Promise<{ member: MemberRow; token: string } | undefined> {
+  const op = { ...newOperation(env, meter, workspaceId), actor: `member/${memberId}` };
+  const { db, nowMs } = op;
+  const minted = await mintSessionToken(workspaceId, secretValues(env.KEY_SECRET)[0]);
+  const times = { createdAt: nowMs, expiresAt: expiresAtMs };
+  const session = {
+    id: op.newId(),
+    workspaceId,
+    memberId,
+    hash: minted.hash,
+    method,
+    client: client?.slice(0, MAX_CLIENT_LENGTH) ?? null,
+    ...times,
+  };
+  const changes = { updatedAt: nowMs, ...(name && { name }), ...(account && { oidcIssuer: account.issuer, oidcSubject: account.subject }) };
+  const [started, trimmed] = createSession(db, session);
+  const [[member], [created]] = await db.batch([
+    activateMember(db, { workspaceId, memberId }, changes),
+    started,
+    recordAudit(db, op, "member.signed_in", { targetId: memberId, detail: { method } }),
+    trimmed,
+  ]);
+  if (!member || !created) return undefined;
+  await reloadGate(op);
+  return { member, token: minted.key };
+}
+
+/** Ends a session of a member at once. @returns whether there was one. */
+export async function endSession(op: AuditedOperation, memberId: string, sessionId: string): Promise<boolean> {
+  const { env, db, workspaceId } = op;
+  const [[erased]] = await db.batch([
+    eraseSession(db, { workspaceId, memberId, id: sessionId }),
+    recordAudit(db, op, "member.session_ended", { targetId: memberId }),
+  ]);
+  if (!erased) return false;
+  await reloadGate(op);
+  closeLive(env, workspaceId, sessionId);
+  return true;
+}

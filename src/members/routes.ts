@@ -1,0 +1,221 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { jsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { bindToApiKey } from "../platform/http/idempotency.ts";
+import { wholePage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { needsScope, operationOf, requireGrantable, requireScope } from "../workspaces/checks.ts";
+import { scopesOfRole } from "../workspaces/scopes.ts";
+import { createLink, linkUrl } from "./links.ts";
+import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
+import { findMember, listMembers, listSessions, type MemberRow } from "./store.ts";
+import {
+  invitedMemberSchema,
+  memberCreateSchema,
+  memberPageSchema,
+  memberSchema,
+  memberUpdateSchema,
+  sessionPageSchema,
+  toInvited,
+  toMember,
+  toSession,
+} from "./wire.ts";
+
+export const memberRoutes = createRouter("Members");
+
+const params = z.object({ member_id: uuid() });
+
+const listMembersRoute = createRoute({
+  operationId: "listMembers",
+  method: "get",
+  path: "/members",
+  summary: "List the members of the team",
+  description: "Members who were removed are not in the list.",
+  ...needsScope("members:read"),
+  responses: { 200: jsonResponse(memberPageSchema, "All members, oldest first."), ...errorResponses(403) },
+});
+
+memberRoutes.openapi(listMembersRoute, async (c) => {
+  const { db, workspaceId } = operationOf(c);
+  const [rows] = await db.batch([listMembers(db, workspaceId)]);
+  return c.json(wholePage(rows.map(toMember)), 200);
+});
+
+const getMemberRoute = createRoute({
+  operationId: "getMember",
+  method: "get",
+  path: "/members/{member_id}",
+  summary: "Get a member of the team",
+  ...needsScope("members:read"),
+  request: { params },
+  responses: { 200: jsonResponse(memberSchema, "The member, also one who was removed."), ...errorResponses(403, 404, 422) },
+});
+
+memberRoutes.openapi(getMemberRoute, async (c) => c.json(toMember(await openMember(c, "any")), 200));
+
+const inviteMemberRoute = createRoute({
+  operationId: "inviteMember",
+  method: "post",
+  path: "/members",
+  summary: "Invite somebody to the team",
+  description:
+    "The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners.",
+  ...needsScope("members:write", bindToApiKey),
+  request: { body: jsonBody(memberCreateSchema) },
+  responses: { 201: jsonResponse(invitedMemberSchema, "The invited member."), ...errorResponses(403, 409, 422) },
+});
+
+memberRoutes.openapi(inviteMemberRoute, async (c) => {
+  const { email, role, scopes = [], name = nameFromEmail(email) } = c.req.valid("json");
+  requireManageable(c, { role, scopes });
+  const { limits } = c.get("caller").workspace;
+  const invited = await inviteMember(operationOf(c), { email, name, role, scopes }, limits.members);
+  if (invited.outcome === "exists") throw new ApiError("conflict", "Somebody with this email address is a member already.");
+  if (invited.outcome === "done") return c.json(await withInvitation(c, invited.member), 201);
+  const advice = "Remove one, or have the operator raise limits.members.";
+  throw new ApiError("plan_required", `The workspace has as many members as its plan includes. ${advice}`);
+});
+
+const renewInvitationRoute = createRoute({
+  operationId: "renewInvitation",
+  method: "post",
+  path: "/members/{member_id}/invitation",
+  summary: "Make another link for an invited member",
+  description: "A link that was made before works until it expires.",
+  ...needsScope("members:write", bindToApiKey),
+  request: { params },
+  responses: { 201: jsonResponse(invitedMemberSchema, "The member with the new link."), ...errorResponses(403, 404, 409, 422) },
+});
+
+memberRoutes.openapi(renewInvitationRoute, async (c) => {
+  const member = await openMember(c);
+  requireManageable(c, member);
+  if (member.status !== "invited") throw new ApiError("conflict", "The member has signed in already, and needs no invitation.");
+  return c.json(await withInvitation(c, member), 201);
+});
+
+const updateMemberRoute = createRoute({
+  operationId: "updateMember",
+  method: "patch",
+  path: "/members/{member_id}",
+  summary: "Change a member",
+  description:
+    "The change is in effect from the next request on. Members change their own name and availability without `members:write`. The last owner stays one.",
+  ...needsScope("members:read"),
+  request: { params, body: jsonBody(memberUpdateSchema) },
+  responses: { 200: jsonResponse(memberSchema, "The changed member."), ...errorResponses(403, 404, 409, 422) },
+});
+
+memberRoutes.openapi(updateMemberRoute, async (c) => {
+  const { role, scopes, ...own } = c.req.valid("json");
+  const member = await openMember(c);
+  const isOwn = c.get("caller").key.member?.id === member.id;
+  if (!isOwn || role || scopes) requireManageable(c, member);
+  const roleChanges = role ? { role, scopes: scopes ?? [] } : scopes && { scopes };
+  if (role) requireManageable(c, { role, scopes: scopes ?? [] });
+  else if (scopes) {
+    if (member.role !== "custom") throw new ApiError("conflict", "Only a member with the role custom has scopes. Send the role as well.");
+    requireManageable(c, { role: "custom", scopes });
+  }
+  const changes = Object.fromEntries(Object.entries({ ...own, ...roleChanges }).filter(([, value]) => value !== undefined));
+  return c.json(toMember(requireDone(await changeMember(operationOf(c), member, changes as MemberChanges))), 200);
+});
+
+const removeMemberRoute = createRoute({
+  operationId: "removeMember",
+  method: "delete",
+  path: "/members/{member_id}",
+  summary: "Remove a member",
+  description:
+    "All sessions end at once, and the open conversations of the member are assigned to nobody. The name stays at what the member wrote. The last owner cannot be removed.",
+  ...needsScope("members:write"),
+  request: { params },
+  responses: { 204: emptyResponse("Removed."), ...errorResponses(403, 404, 409, 422) },
+});
+
+memberRoutes.openapi(removeMemberRoute, async (c) => {
+  const member = await openMember(c);
+  requireManageable(c, member);
+  requireDone(await removeMember(operationOf(c), member));
+  return c.body(null, 204);
+});
+
+const listSessionsRoute = createRoute({
+  operationId: "listMemberSessions",
+  method: "get",
+  path: "/members/{member_id}/sessions",
+  summary: "List where a member is signed in",
+  description: "Members see their own sessions without `members:write`.",
+  ...needsScope("members:read"),
+  request: { params },
+  responses: { 200: jsonResponse(sessionPageSchema, "All sessions, newest first."), ...errorResponses(403, 404, 422) },
+});
+
+memberRoutes.openapi(listSessionsRoute, async (c) => {
+  const { db, workspaceId, nowMs } = operationOf(c);
+  const member = await openOwnOrManaged(c, c.req.valid("param").member_id);
+  const [rows] = await db.batch([listSessions(db, workspaceId, member.id, nowMs)]);
+  return c.json(wholePage(rows.map((row) => toSession(row, c.get("caller").key.id))), 200);
+});
+
+const endSessionRoute = createRoute({
+  operationId: "endMemberSession",
+  method: "delete",
+  path: "/members/{member_id}/sessions/{session_id}",
+  summary: "End a session of a member",
+  description: "The session is refused from the next request on. Members end their own sessions without `members:write`.",
+  ...needsScope("members:read"),
+  request: { params: params.extend({ session_id: uuid() }) },
+  responses: { 204: emptyResponse("Ended."), ...errorResponses(403, 404, 422) },
+});
+
+memberRoutes.openapi(endSessionRoute, async (c) => {
+  const { member_id: memberId, session_id: sessionId } = c.req.valid("param");
+  const member = await openOwnOrManaged(c, memberId);
+  if (!(await endSession(operationOf(c), member.id, sessionId))) throw notFound("session");
+  return c.body(null, 204);
+});
+
+/** Finds the member of a request. @throws ApiError not_found if there is none or, unless `any` is wanted, the member was removed. */
+async function openMember(c: AppContext, wanted: "present" | "any" = "present", memberId = c.req.param("member_id")!): Promise<MemberRow> {
+  const { db, workspaceId } = operationOf(c);
+  const [[member]] = await db.batch([findMember(db, workspaceId, memberId.toLowerCase())]);
+  if (!member || (wanted === "present" && member.status === "removed")) throw notFound("member");
+  return member;
+}
+
+/** Finds the caller, or a member that the caller manages. */
+async function openOwnOrManaged(c: AppContext, memberId: string): Promise<MemberRow> {
+  const member = await openMember(c, "any", memberId);
+  if (c.get("caller").key.member?.id !== member.id) requireManageable(c, member);
+  return member;
+}
+
+/** Checks that the caller may manage a member with this role: he needs all of its scopes, and must be an owner for an owner. */
+function requireManageable(c: AppContext, { role, scopes }: Pick<MemberRow, "role" | "scopes">): void {
+  requireScope(c, "members:write");
+  requireGrantable(c, scopesOfRole(role, scopes));
+  if (role === "owner" && !c.get("caller").key.isOwner)
+    throw new ApiError("insufficient_scope", "Only owners manage owners. Ask one of them.");
+}
+
+/** Returns the changed member. @throws ApiError conflict. */
+function requireDone(change: Awaited<ReturnType<typeof changeMember>>): MemberRow {
+  if (change.outcome === "done") return change.member;
+  if (change.outcome === "is_last_owner") throw new ApiError("conflict", "This is the last owner. Make somebody else an owner first.");
+  throw new ApiError("conflict", "The member was changed at the same time. Try again.");
+}
+
+async function withInvitation(c: AppContext, member: MemberRow) {
+  const expiresAtMs = Date.now() + INVITATION_MS;
+  const token = await createLink(c.env, { workspaceId: member.workspaceId, memberId: member.id, method: "invitation" }, expiresAtMs);
+  return toInvited(member, linkUrl(c.req.url, token), expiresAtMs);
+}
+
+/** The name of somebody who has not given one: the part of the address before the @. */
+function nameFromEmail(email: string): string {
+  return email.slice(0, email.indexOf("@"));
+}

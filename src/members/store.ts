@@ -1,0 +1,159 @@
+import { and, asc, count, desc, eq, gt, lt, ne, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { conversations, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
+import { deleteSome, exists, findOwn, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
+
+export type MemberRow = typeof members.$inferSelect;
+type SessionRow = typeof memberSessions.$inferSelect;
+
+/** Lists the members who have not been removed, oldest first. */
+export function listMembers(db: Database, workspaceId: string) {
+  return db.select().from(members).where(isPresent(workspaceId)).orderBy(asc(members.id));
+}
+
+function isPresent(workspaceId: string) {
+  return and(eq(members.workspaceId, workspaceId), ne(members.status, "removed"));
+}
+
+/** A member, also one who was removed. */
+export function findMember(db: Database, workspaceId: string, memberId: string) {
+  return findOwn(db, members, workspaceId, memberId);
+}
+
+/** A member, also one who was removed, by the email address in lower case. */
+export function findMemberByEmail(db: Database, workspaceId: string, email: string) {
+  return db
+    .select()
+    .from(members)
+    .where(and(eq(members.workspaceId, workspaceId), eq(members.email, email)));
+}
+
+/** SQL: the id of the member with an email address. */
+export function idByEmail(workspaceId: string, email: string): SQL {
+  return sql`(SELECT id FROM ${members} WHERE workspace_id = ${workspaceId} AND email = ${email})`;
+}
+
+export function countMembers(db: Database, workspaceId: string) {
+  return db.select({ count: count() }).from(members).where(isPresent(workspaceId));
+}
+
+/**
+ * Adds a member, if the workspace has fewer than `max`. Somebody who was removed before becomes the same member again.
+ * @returns no row if somebody with this address is a member already, or there are too many.
+ */
+export function createMember(db: Database, member: typeof members.$inferInsert, max: number) {
+  const { workspaceId, name, role, scopes = [], status, availability, createdAt, updatedAt } = member;
+  const present = sql`(SELECT count(*) FROM ${members} WHERE ${isPresent(workspaceId)})`;
+  return insertWhere(db, members, member, and(workspaceExists(workspaceId), sql`${present} < ${max}`)!)
+    .onConflictDoUpdate({
+      target: [members.workspaceId, members.email],
+      set: { name, role, scopes, status, availability, createdAt, updatedAt },
+      setWhere: eq(members.status, "removed"),
+    })
+    .returning();
+}
+
+/** Changes a member who is as `before` has it. Returns no row if the member changed meanwhile, or would leave no active owner behind. */
+export function updateMember(db: Database, before: MemberRow, changes: Partial<MemberRow>) {
+  const { role = before.role, status = before.status } = changes;
+  const remainsOwner = role === "owner" && status === "active";
+  return db
+    .update(members)
+    .set(changes)
+    .where(and(isSame(before), remainsOwner ? undefined : leavesOwner(before)))
+    .returning();
+}
+
+/** SQL condition: the member has not changed since it was read. */
+function isSame({ id, workspaceId, updatedAt, role, status }: MemberRow): SQL {
+  return and(isOwn(members, workspaceId, id), eq(members.updatedAt, updatedAt), eq(members.role, role), eq(members.status, status))!;
+}
+
+/** SQL condition: the member is no active owner, or another one is. */
+function leavesOwner({ id, workspaceId }: MemberRow): SQL {
+  const other = exists(members, eq(members.workspaceId, workspaceId), ne(members.id, id), ...IS_ACTIVE_OWNER);
+  return sql`(${members.role} <> 'owner' OR ${members.status} <> 'active' OR ${other})`;
+}
+
+const IS_ACTIVE_OWNER = [eq(members.role, "owner"), eq(members.status, "active")];
+
+/** The number of active owners. */
+export function countOwners(db: Database, workspaceId: string) {
+  return db
+    .select({ count: count() })
+    .from(members)
+    .where(and(eq(members.workspaceId, workspaceId), ...IS_ACTIVE_OWNER));
+}
+
+/** Makes an invited member active, and records the account of the identity provider, if there is one. Changes nobody who was removed. */
+export function activateMember(
+  db: Database,
+  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+  changes: Partial<Pick<MemberRow, "oidcIssuer" | "oidcSubject" | "name">> & { updatedAt: number },
+) {
+  return db
+    .update(members)
+    .set({ ...changes, status: "active" })
+    .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed")))
+    .returning();
+}
+
+/** Takes the unresolved conversations from a member who was removed. */
+export function unassignAll(db: Database, workspaceId: string, memberId: string, nowMs: number) {
+  return db
+    .update(conversations)
+    .set({ assigneeId: null, assigneeName: null, updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})` })
+    .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved")));
+}
+
+// --- Sessions --------------------------------------------------------------------------------------------------------
+
+/** A member's sessions beyond this number end, the oldest first. */
+const MAX_SESSIONS = 10;
+
+/** Starts a session of an active member, and ends the oldest ones if there are too many. The first statement returns the session. */
+export function createSession(db: Database, session: SessionRow) {
+  const { workspaceId, memberId } = session;
+  const isActive = exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "active"));
+  const spare = sql`(SELECT id FROM ${memberSessions} WHERE ${isOfMember(workspaceId, memberId)} ORDER BY id DESC LIMIT 100 OFFSET ${MAX_SESSIONS})`;
+  return [
+    insertWhere(db, memberSessions, session, isActive).returning(),
+    db.delete(memberSessions).where(sql`${memberSessions.id} IN ${spare}`),
+  ] as const;
+}
+
+function isOfMember(workspaceId: string, memberId: string) {
+  return and(eq(memberSessions.workspaceId, workspaceId), eq(memberSessions.memberId, memberId));
+}
+
+/** Lists the sessions of a member that have not ended, newest first. */
+export function listSessions(db: Database, workspaceId: string, memberId: string, nowMs: number) {
+  return db
+    .select()
+    .from(memberSessions)
+    .where(and(isOfMember(workspaceId, memberId), gt(memberSessions.expiresAt, nowMs)))
+    .orderBy(desc(memberSessions.id));
+}
+
+/** Ends a session of a member. */
+export function eraseSession(db: Database, { workspaceId, memberId, id }: Pick<SessionRow, "workspaceId" | "memberId" | "id">) {
+  return db
+    .delete(memberSessions)
+    .where(and(isOfMember(workspaceId, memberId), eq(memberSessions.id, id)))
+    .returning({ id: memberSessions.id });
+}
+
+/** Ends all sessions of a member, if a condition holds. */
+export function eraseSessions(db: Database, workspaceId: string, memberId: string) {
+  return db.delete(memberSessions).where(isOfMember(workspaceId, memberId));
+}
+
+/** Deletes up to `limit` sessions that have expired. */
+export function eraseExpiredSessions(db: Database, nowMs: number, limit: number) {
+  return deleteSome(db, memberSessions, lt(memberSessions.expiresAt, nowMs), limit);
+}
+
+/** Finds the workspace of a slug, in the directory. */
+export function findWorkspaceBySlug(directory: Database, slug: string) {
+  return directory.select().from(workspaceDirectory).where(eq(workspaceDirectory.slug, slug));
+}
