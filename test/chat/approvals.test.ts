@@ -1,6 +1,10 @@
-import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test";
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { createWorkspace, listen, query } from "../harness.ts";
+import type { SuspendedTurn } from "../../src/chat/suspended-turns.ts";
+import { TurnRunner } from "../../src/chat/turn.ts";
+import { modelFor } from "../../src/grounded/engine.ts";
+import { createWorkspace, d1WithFailingBatches, envWith, listen, query, unfinishedIn } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import type { Script } from "../stand-ins/openai.ts";
 import { createScriptedAgent } from "./scripted-agent.ts";
@@ -135,6 +139,25 @@ test("a call on which nobody decides expires, and a human takes over", async () 
   expect(await paid()).toBe(0);
 });
 
+test("an approved call beside an expired one is made, and a human takes over", async () => {
+  const { told, session, list, decide, answered, paid } = await createFixture([
+    asks({ order: "A1", amount: 48 }, { order: "B2", amount: 7 }),
+    PAID,
+  ]);
+  const [second] = (await list("?status=pending")).data;
+  await decide("approve", {}, second.id);
+  expect(await paid()).toBe(0);
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  await runDurableObjectAlarm(session(told.conversation_id));
+  clock.mockRestore();
+  expect(await answered()).toMatchObject({ status: "needs_human", handoff: { reason: "approval_expired", status: "pending" } });
+  expect(await paid()).toBe(1);
+  expect((await list()).data).toMatchObject([
+    { id: second.id, status: "approved", outcome: "answered" },
+    { status: "expired", decided_by: null, outcome: null },
+  ]);
+});
+
 test("a decision survives that the service is killed", async () => {
   const { decide, answered, paid, told, session } = await createFixture();
   await abortAllDurableObjects();
@@ -152,6 +175,42 @@ test("a member who takes the conversation over gets the call's outcome, and the 
   await vi.waitFor(async () => expect((await list()).data).toMatchObject([{ outcome: "answered" }]), { timeout: 10_000 });
   expect(await paid()).toBe(1);
   expect(await conversation()).toMatchObject({ status: "human_active", message_count: 3 });
+});
+
+test("a rescued turn that has asked the team before a human took over leaves the call to the decision", async () => {
+  const { decide, told, session, workspace, paid, list, conversation } = await createFixture();
+  // What is left if the object dies after it has stored its answer, and before its queue has let the question go.
+  await runInDurableObject(session(told.conversation_id), (_, { storage }) => {
+    const { question } = storage.kv.get<SuspendedTurn>(`suspended:${told.message_id}`)!;
+    storage.kv.put("turn:000000000001", { question, attempts: 1, crashes: 1 });
+  });
+  await workspace.call("POST", `/conversations/${told.conversation_id}/messages`, { content: "I look into it." });
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(session(told.conversation_id));
+  expect([(await list()).data, await paid()]).toMatchObject([[{ status: "pending" }], 0]);
+  await decide("approve");
+  await vi.waitFor(async () => expect((await list()).data).toMatchObject([{ outcome: "answered" }]), { timeout: 10_000 });
+  expect(await paid()).toBe(1);
+  expect(await conversation()).toMatchObject({ status: "human_active", message_count: 3 });
+});
+
+test("a rescued turn that could not ask the team before a human took over calls nothing", async () => {
+  const { told, ask, session, workspace, paid, list, conversation } = await createFixture([SORRY, REFUND, SORRY]);
+  const { conversation_id: id } = told;
+  // The second batch stores the answer and asks the team.
+  await runInDurableObject(session(id), (live, { storage }) => {
+    Object.assign(live, { runner: new TurnRunner(envWith(d1WithFailingBatches(2)), modelFor(env), storage.kv) });
+  });
+  expect((await ask({ conversation_id: id })).status).toBe(500);
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "I look into it." });
+  await abortAllDurableObjects();
+  await runDurableObjectAlarm(session(id));
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  await runDurableObjectAlarm(session(id));
+  clock.mockRestore();
+  expect([(await list()).total, await paid()]).toEqual([0, 0]);
+  expect((await unfinishedIn(workspace.id, id)).entries).toEqual([]);
+  expect(await conversation()).toMatchObject({ status: "human_active", message_count: 4 });
 });
 
 test("while a call waits, the agent answers other questions of the visitor", async () => {
