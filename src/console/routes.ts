@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { secretValues } from "../platform/config.ts";
+import { hasLanguageModel, secretValues } from "../platform/config.ts";
 import { createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
 import { endSession as endMemberSession, startSession } from "../members/members.ts";
 import { findMember } from "../members/store.ts";
@@ -198,8 +198,13 @@ function signInTarget(c: AppContext) {
   if (!caller) return { kind: "operator" as const };
   const { id, name, slug, plan } = caller.workspace;
   const { id: keyId, name: keyName, scopes, isOwner, member = null } = caller.key;
-  const key = { id: keyId, name: keyName, scopes, is_owner: isOwner };
-  return { kind: "workspace" as const, workspace: { id, name, slug, plan }, key, member };
+  return {
+    kind: "workspace" as const,
+    workspace: { id, name, slug, plan },
+    key: { id: keyId, name: keyName, scopes, is_owner: isOwner },
+    member,
+    has_language_model: hasLanguageModel(c.env),
+  };
 }
 
 function notThisPage(): ApiError {

@@ -6,7 +6,7 @@ import { DRAFT } from "../agents/versions.ts";
 import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { transact } from "../platform/db/sql.ts";
-import { modelFor } from "../grounded/engine.ts";
+import { hasLanguageModel } from "../platform/config.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
@@ -32,6 +32,7 @@ import {
   turnsOf,
 } from "./store.ts";
 import {
+  addCaseQuery,
   caseSchema,
   evaluationInSchema,
   evaluationPageSchema,
@@ -65,7 +66,7 @@ const checkModel = (c: AppContext) => {
   const given = c.req.valid("json" as never) as z.output<typeof evaluationInSchema> | EvaluationCase;
   const isList = "cases" in given;
   const cases = isList ? given.cases : [given];
-  if (modelFor(c.env).write || !cases.some(needsLanguageModel)) return;
+  if (hasLanguageModel(c.env) || !cases.some(needsLanguageModel)) return;
   const error = "the deployment has no language model, which plays a persona and judges criteria: leave them out";
   const refused = cases.flatMap((one, at) =>
     needsLanguageModel(one) ? [{ loc: isList ? ["body", "cases", at] : ["body"], ...valueError(error) }] : [],
@@ -135,24 +136,25 @@ const addCaseRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
   summary: "Add a case to an evaluation",
-  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, which take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
+  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with \`replaces\`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, which take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
   ...needsScope("knowledge:write"),
   checkInput: checkModel,
-  request: { params: evaluationParams, body: jsonBody(caseInSchema) },
+  request: { params: evaluationParams, query: addCaseQuery, body: jsonBody(caseInSchema) },
   responses: { 201: jsonResponse(caseSchema, "The case, which has not run yet."), ...errorResponses(403, 404, 409, 413, 422) },
 });
 
 evaluationRoutes.openapi(addCaseRoute, async (c) => {
   const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
+  const { replaces } = c.req.valid("query");
   const { db, workspaceId, nowMs } = operationOf(c);
   const key = { workspaceId, evaluationId };
   const window = dayWindow("evaluation_cases", c.get("caller").workspace.limits.evaluation_cases_per_day, nowMs);
-  const limits = { window, maxCases: MAX_CASES, maxBytes: MAX_CASES_BYTES, maxUnfinished: MAX_UNFINISHED, nowMs };
+  const limits = { replaces, window, maxCases: MAX_CASES, maxBytes: MAX_CASES_BYTES, maxUnfinished: MAX_UNFINISHED, nowMs };
   const given = c.req.valid("json");
   const [[evaluation], sent, [size], [added]] = await db.batch([
     findEvaluation(db, workspaceId, agentId, evaluationId),
     listSent(db, workspaceId, [window]),
-    measureWithCase(db, key, given),
+    measureWithCase(db, key, given, replaces),
     ...addCase(db, { ...key, agentId }, given, limits),
   ]);
   if (!evaluation) throw notFound("evaluation");

@@ -74,7 +74,9 @@ export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): nu
   return rehearsal.setting.persona?.max_turns ?? previous.length + 1;
 }
 
-interface CaseLimits {
+interface Addition {
+  /** The position of the case to replace; by default that of the case that asks the same. */
+  replaces: number | undefined;
   window: VisitorWindow;
   maxCases: number;
   /** The limit of all cases, with what is expected of them. All cases are read at once. */
@@ -84,7 +86,7 @@ interface CaseLimits {
 }
 
 /**
- * Adds a case to an evaluation, or replaces the case that asks the same. It does so if the evaluation has room, the workspace then has
+ * Adds a case to an evaluation, or replaces the case that asks the same or has the named position. It does so if the evaluation has room, the workspace then has
  * at most `maxUnfinished` unfinished ones, and the day's limit has room. The evaluation becomes pending again.
  * @returns statements, of which the first returns the case if it was added.
  */
@@ -92,19 +94,19 @@ export function addCase(
   db: Database,
   { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
   added: EvaluationCase,
-  { window, maxCases, maxBytes, maxUnfinished, nowMs }: CaseLimits,
+  { replaces, window, maxCases, maxBytes, maxUnfinished, nowMs }: Addition,
 ) {
   const key = { workspaceId, evaluationId };
   const { question, previous, expect } = added;
   const turns = turnsOf(added);
   const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
-  const same = sql`(SELECT position ${cases} AND ${asks(added)})`;
+  const same = sql`(SELECT position ${cases} AND ${isReplaced(added, replaces)})`;
   const end = sql`(SELECT coalesce(max(position) + 1, 0) ${cases})`;
   const hasRoom = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
-    sql`(${measureWithCase(db, key, added)}) <= ${maxBytes}`,
+    sql`(${measureWithCase(db, key, added, replaces)}) <= ${maxBytes}`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
   );
   const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
@@ -117,7 +119,7 @@ export function addCase(
     insertWhere(db, evaluationCases, row, condition)
       .onConflictDoUpdate({
         target: [evaluationCases.workspaceId, evaluationCases.evaluationId, evaluationCases.position],
-        set: { expect, ...notRun },
+        set: { question, previous, expect, ...notRun },
       })
       .returning(),
     ...countSent(db, workspaceId, [window], IF_CHANGED, turns),
@@ -138,14 +140,24 @@ export function addCase(
 }
 
 /** Measures the cases of an evaluation as they would be with another one. */
-export function measureWithCase(db: Database, { workspaceId, evaluationId }: EvaluationKey, added: EvaluationCase) {
+export function measureWithCase(
+  db: Database,
+  { workspaceId, evaluationId }: EvaluationKey,
+  added: EvaluationCase,
+  replaces: number | undefined,
+) {
   const { question, previous, expect } = evaluationCases;
   const bytes = new TextEncoder().encode(added.question + JSON.stringify(added.previous) + JSON.stringify(added.expect)).length;
   const size = sql`octet_length(${question}) + octet_length(${previous}) + octet_length(${expect})`;
   return db
     .select({ bytes: sql<number>`coalesce(sum(${size}), 0) + ${bytes}`.as("bytes") })
     .from(evaluationCases)
-    .where(and(isOf({ workspaceId, evaluationId }), not(asks(added))));
+    .where(and(isOf({ workspaceId, evaluationId }), not(isReplaced(added, replaces))));
+}
+
+/** SQL condition: a case is the one that another one replaces. */
+function isReplaced(added: EvaluationCase, replaces: number | undefined): SQL {
+  return replaces === undefined ? asks(added) : eq(evaluationCases.position, replaces);
 }
 
 /** SQL condition: a case asks the same, in the same setting. */

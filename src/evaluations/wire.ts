@@ -147,6 +147,20 @@ export const evaluationQuery = z.object({
   compare_to: uuid().optional().meta({ description: "An earlier evaluation of the agent, to compare this one with.", example: SOURCE }),
 });
 
+export const addCaseQuery = z.object({
+  replaces: z
+    .string()
+    .regex(/^\d{1,3}$/)
+    .optional()
+    .transform((text) => (text === undefined ? undefined : Number(text)))
+    .meta({
+      type: "integer",
+      minimum: 0,
+      maximum: 999,
+      description: "The position of the case that this one replaces, whatever it asks. By default, it replaces one that asks the same.",
+    }),
+});
+
 type EvaluationRow = typeof evaluations.$inferSelect;
 type CaseRow = typeof evaluationCases.$inferSelect;
 

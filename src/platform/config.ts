@@ -172,6 +172,11 @@ export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, 
   return { baseUrl, model, apiKey: apiKey || undefined };
 }
 
+/** Whether a language model writes the deployment's answers. Otherwise they quote the knowledge. */
+export function hasLanguageModel(env: Env): boolean {
+  return languageServer(env) !== undefined || env.AI !== undefined;
+}
+
 /** A model of a server of the OpenAI embeddings protocol. */
 export interface EmbeddingServer {
   /** The URL with the version, such as https://api.example.com/v1. */

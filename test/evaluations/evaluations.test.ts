@@ -32,7 +32,7 @@ async function createFixture(settings: Record<string, unknown> = {}, limits?: Re
   const path = `/agents/${agent.id}/evaluations`;
   const create = (cases: Case[], name?: string) => workspace.call("POST", path, { cases, ...(name && { name }) });
   const message = (evaluationId: string) => ({ workspaceId: workspace.id, evaluationId });
-  const add = (evaluationId: string, one: Case) => workspace.call("POST", `${path}/${evaluationId}/cases`, one);
+  const add = (evaluationId: string, one: Case, search = "") => workspace.call("POST", `${path}/${evaluationId}/cases${search}`, one);
   const read = async (id: string, search = "") => (await workspace.call("GET", `${path}/${id}${search}`)).body;
   const run = async (cases: Case[], name?: string) => {
     const { id } = (await create(cases, name)).body;
@@ -204,6 +204,17 @@ describe("a case that is added", () => {
     };
     expect(await continueEvaluation(env, message(id), new Meter(), saving)).toBe("completed");
     expect(verdictsOf(await read(id))).toEqual(["right", "right"]);
+  });
+
+  test("replaces the case at a position, if it names one", async () => {
+    const { run, add, read } = await createFixture();
+    const id = await run([REFUNDS, NORWAY]);
+    const { status, body } = await add(id, FRANCE, "?replaces=1");
+    expect([status, body]).toMatchObject([201, { position: 1, question: FRANCE.question, verdict: null }]);
+    expect(await read(id)).toMatchObject({ cases_count: 2, cases: [{ verdict: "right" }, { question: FRANCE.question }] });
+    expect((await add(id, NORWAY, "?replaces=7")).body.position).toBe(2);
+    const wrong = await add(id, NORWAY, "?replaces=-1");
+    expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["query", "replaces"]]);
   });
 
   test("to one that failed also runs what is left of it", async () => {
