@@ -38,8 +38,24 @@ ${"- ".repeat(100)}nested`,
 /** The pause of the slow answer before each word. */
 const WORD_MS = 60;
 
+/** Plays a visitor who is content with the first answer. */
+function playVisitor(conversation: string): string {
+  return conversation.includes("<<agent") ? "@done" : "What is in my basket? [basket]";
+}
+
+/** Judges criteria: only that the agent is sorry is not true. */
+function judge(material: string): string {
+  const criteria = [...material.matchAll(/<<criterion (\d+) [^>]*>>\n(.*)\n/g)];
+  return criteria
+    .map(([, number, text]) => (text!.includes("sorry") ? `${number}: no: It does not say so.` : `${number}: yes: The agent does so.`))
+    .join("\n");
+}
+
 function scriptOf({ messages }: ChatRequest): Script {
   const last = messages.at(-1);
+  const rules = messages[0]?.content ?? "";
+  if (rules.startsWith("You play a visitor")) return { text: [playVisitor(last?.content ?? "")] };
+  if (rules.startsWith("You judge whether")) return { text: [judge(last?.content ?? "")] };
   if (last?.role === "tool") return { text: ["@sources t1\n", /"total":"([^"]+)"/.exec(last.content ?? "")?.[1] ?? "It failed."] };
   if (last?.content?.includes("[refund]")) return { toolCalls: [{ name: "refund_order", arguments: { order: "4711", amount: 48 } }] };
   if (last?.content?.includes("[basket]")) return { toolCalls: [{ name: "basket", arguments: {} }] };

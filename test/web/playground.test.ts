@@ -46,7 +46,7 @@ test("a question of the playground becomes a case of an evaluation, with the que
   await ask("And to Iceland?");
   await saveCase.click();
   await dialog.getByText("Asked after “Do you deliver to Norway?”.").waitFor();
-  await dialog.getByText("This question is asked now; the others keep their results.").waitFor();
+  await dialog.getByText("This case runs now; the others keep their results.").waitFor();
   await dialog.getByLabel("It is right if").selectOption("It hands over");
   await dialog.getByRole("button", { name: "Save and run" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -16,6 +16,7 @@ export const SHORTCUTS = {
     b: "Hand back to the agent",
     m: "Assign to me, or unassign",
     t: "Add a tag",
+    c: "Make it a case of an evaluation",
     i: "Show or hide details",
     a: "Approve the tool call",
     x: "Decline the tool call",

@@ -10,6 +10,8 @@ type Target =
       kind: "workspace";
       workspace: { id: string; name: string; slug: string; plan: string };
       key: { id: string; name: string; scopes: Scope[] };
+      /** Whether a language model writes the answers. Otherwise they quote the knowledge. */
+      has_language_model: boolean;
     }
   | { kind: "operator" };
 
@@ -83,6 +85,10 @@ whenRefused(() => {
 
 export function hasScope(scope: Scope): boolean {
   return session.value?.kind === "workspace" && session.value.key.scopes.includes(scope);
+}
+
+export function hasLanguageModel(): boolean {
+  return session.value?.kind === "workspace" && session.value.has_language_model;
 }
 
 /** Returns the signed-in user as an assignee. The name is empty if the user gave none. */

@@ -1,4 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { chooseAgent } from "../agents.tsx";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { viewers } from "../live.ts";
@@ -6,7 +8,7 @@ import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
-import { attempt } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import type { Approvals } from "./approvals.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
 import { Details, focusTag } from "./details.tsx";
@@ -101,8 +103,10 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
   const isWithTeam = status === "needs_human" || status === "human_active";
   const isMine = conversation.assignee?.id === me().id;
   const assign = () => void change({ assignee: isMine ? null : me() }, isMine ? "Assigned to nobody" : "Assigned to you");
+  const addToCases = useMakeCase(conversation.id);
   useShortcuts({
     i: () => onDetails(!showsDetails),
+    ...(addToCases && { c: addToCases }),
     ...(mayWrite && {
       ...(status !== "resolved" && { e: () => void resolve() }),
       ...(isWithTeam && { b: handBack }),
@@ -144,6 +148,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
           {status === "resolved" && <Button onClick={reopen}>Reopen</Button>}
         </div>
       )}
+      {addToCases && <IconButton icon="case" label="Make this a case (c)" onClick={addToCases} />}
       <IconButton
         icon="info"
         label={showsDetails ? "Hide details" : "Show details"}
@@ -152,6 +157,22 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
       />
     </header>
   );
+}
+
+/** Returns a function that makes the conversation a case of an evaluation; undefined if the key may not. Its code is loaded when it is used. */
+function useMakeCase(conversationId: string): (() => void) | undefined {
+  const [, navigate] = useLocation();
+  if (!hasScope("knowledge:read") || !hasScope("knowledge:write")) return undefined;
+  const make = async () => {
+    const { makeCase } = await import("../knowledge/conversation-case.ts");
+    const { agentId, name, href } = await makeCase(conversationId);
+    const open = () => {
+      chooseAgent(agentId);
+      navigate(href);
+    };
+    showMessage(`A case of “${name}” now. Remove personal data from it.`, { label: "Open", run: open });
+  };
+  return () => void attempt(make);
 }
 
 /** The other users who have this conversation open. */

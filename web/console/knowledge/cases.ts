@@ -1,6 +1,16 @@
 import { InputError, type Problem, type Schemas } from "../api.ts";
+import { HANDOFF_WORDS } from "../inbox/words.tsx";
 
 export type Case = Schemas["EvaluationIn"]["cases"][number];
+export type Expectation = NonNullable<Case["expect"]>;
+/** A case of a run, with its result. */
+export type RunCase = Schemas["EvaluationResult"]["cases"][number];
+export type SourceName = (sourceId: string) => string;
+
+/** The name of an evaluation. */
+export function nameOf({ name, cases_count: count }: Schemas["Evaluation"]): string {
+  return name ?? (count === 1 ? "1 case" : `${count} cases`);
+}
 
 /** The cases of a run, as the input of another one. */
 export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
@@ -9,6 +19,22 @@ export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
     if (turns) return { turns, ...end, tools: tools ?? {} };
     return persona ? { persona, ...end, tools: tools ?? {} } : { question, previous, expect };
   });
+}
+
+/** Whether a case is a conversation: it has fixed turns, or a persona. */
+export function isConversation({ turns, persona }: RunCase): boolean {
+  return turns !== null || persona !== null;
+}
+
+/** The title of a case: its question, its first message, or the goal of its persona. */
+export function titleOf({ question, turns }: RunCase): string {
+  return turns?.[0]?.visitor ?? question;
+}
+
+/** Identifies a case in several runs, as the service does. */
+export function identityOf(one: RunCase): string {
+  const { question, previous, persona, tools } = one;
+  return JSON.stringify([...previous, question, isConversation(one) ? { persona, tools } : null]);
 }
 
 const ARROW = "=>";
@@ -37,7 +63,7 @@ export function atLine({ path, text: problem }: Problem, text: string): Problem 
   return { path: "cases", text: `Line ${lines[Number(at)]}: ${problem}` };
 }
 
-function expectOf(text: string, line: number, sources: readonly { id: string; name: string }[]): Case["expect"] {
+function expectOf(text: string, line: number, sources: readonly { id: string; name: string }[]): Expectation {
   if (text === "") return { refusal: false };
   if (text.toLowerCase() === REFUSE) return { refusal: true };
   if (!text.toLowerCase().startsWith(SOURCE)) return { answer_contains: text };
@@ -47,13 +73,19 @@ function expectOf(text: string, line: number, sources: readonly { id: string; na
   return { source_id: source.id };
 }
 
-/** Describes what a case expects. */
-export function expectText(
-  { source_id: sourceId, answer_contains: contained, refusal }: NonNullable<Case["expect"]>,
-  nameOf: (sourceId: string) => string,
-): string {
-  if (refusal === true) return "Hands over";
-  const parts = [contained && `“${contained}”`, sourceId && `from ${nameOf(sourceId)}`].filter(Boolean);
+/** Describes what a case expects of an answer. */
+export function expectText(expect: Expectation, nameOf: SourceName): string {
+  const { source_id: sourceId, answer_contains: contained, refusal, handoff_reason: reason } = expect;
+  const { said = [], not_said: notSaid = [], tools_called: calls = [], criteria = [] } = expect;
+  const parts = [
+    reason && `Hands over: ${HANDOFF_WORDS[reason]}`,
+    refusal === true && !reason && "Hands over",
+    ...[...(contained === undefined ? [] : [contained]), ...said].map((text) => `“${text}”`),
+    ...notSaid.map((text) => `not “${text}”`),
+    sourceId && `from ${nameOf(sourceId)}`,
+    ...calls.map(({ name }) => `calls ${name}`),
+    ...criteria,
+  ].filter(Boolean);
   return parts.length > 0 ? parts.join(", ") : "Any answer";
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
@@ -7,47 +8,41 @@ import { TraceView } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
-import { Figure, formatConfidence, formatPercent } from "../ui/format.tsx";
+import { countOf, Figure, formatConfidence, formatPercent } from "../ui/format.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { casesOf, expectText } from "./cases.ts";
-import { EvaluationProgress, EvaluationStatus, nameOf } from "./evaluations.tsx";
+import { CaseResult, VERDICT_WORDS, VerdictTag } from "./case-result.tsx";
+import { casesOf, expectText, isConversation, nameOf, type RunCase, type SourceName, titleOf } from "./cases.ts";
+import { CaseDialog, EvaluationProgress, EvaluationStatus } from "./evaluations.tsx";
+import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
 
 type Result = Schemas["EvaluationResult"];
-type Case = Result["cases"][number];
-type Verdict = NonNullable<Case["verdict"]>;
+type Verdict = NonNullable<RunCase["verdict"]>;
 
-const VERDICT_WORDS: Record<Verdict, string> = { right: "Right", wrong: "Wrong", refused: "Refused", failed: "Failed" };
-const CHANGE_WORDS = { better: "Better", worse: "Worse", same: "", new: "New" } as const;
 /** More than the service keeps for an agent. */
 const MAX_RUNS = 20;
 
 interface Props {
   agentId: string;
   id: string;
-  /** The run to compare it with. */
-  earlierId: string | undefined;
 }
 
-/** An evaluation: the result of each question, and the changes since another evaluation. */
-export function EvaluationPage({ agentId, id, earlierId }: Props) {
+/** A run of an evaluation: the result of each case. */
+export function EvaluationPage({ agentId, id }: Props) {
   const [isDeleting, setDeleting] = useState(false);
+  const [isAdding, setAdding] = useState(false);
   const [, navigate] = useLocation();
   const ids = { agent_id: agentId, evaluation_id: id };
   const query = useQuery(
-    `${id} ${earlierId}`,
-    (signal) => api.getEvaluation({ ...ids, ...(earlierId !== undefined && { compare_to: earlierId }) }, { signal }),
+    id,
+    (signal) => api.getEvaluation(ids, { signal }),
     (change) => change.kind === "evaluation" && (change.id === id || change.id === "*"),
   );
-  const again = (result: Result) =>
-    attempt(async () => {
-      const next = await api.createEvaluation({ agent_id: agentId, body: { name: result.name, cases: casesOf(result) } });
-      navigate(`/evaluations/${next.id}/${id}`);
-    });
   const remove = async () => {
     if (await attempt(() => api.deleteEvaluation(ids), "Deleted")) navigate("/evaluations");
   };
+  const closeForm = () => setAdding(false);
   return (
     <section class="stack" aria-label="Evaluation">
       <p>
@@ -61,21 +56,24 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
                 <h2>{nameOf(result)}</h2>
                 <EvaluationStatus evaluation={result} />
               </div>
+              <p class="quiet">{versionWords(result)}</p>
               <EvaluationProgress evaluation={result} />
               <div class="actions">
-                <EarlierRun agentId={agentId} id={id} earlierId={earlierId} />
+                <OtherRun agentId={agentId} id={id} otherId="" />
                 {hasScope("knowledge:write") && (
                   <>
-                    <Button onClick={() => void again(result)}>Run again</Button>
+                    <Button onClick={() => setAdding(true)}>Add a conversation</Button>
                     <Button variant="danger" onClick={() => setDeleting(true)}>
                       {result.completed_at === null ? "Cancel" : "Delete"}
                     </Button>
+                    <RunAgain key={result.id} result={result} />
                   </>
                 )}
               </div>
             </div>
             <Figures result={result} />
-            <Cases agentId={agentId} result={result} />
+            <Cases result={result} />
+            {isAdding && <CaseDialog agentId={agentId} evaluation={result} onSaved={closeForm} onClose={closeForm} />}
             {isDeleting && (
               <Confirm
                 title={`Delete “${nameOf(result)}”`}
@@ -84,7 +82,7 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
                 onClose={() => setDeleting(false)}
                 onConfirm={() => void remove()}
               >
-                <p>Its results are deleted, and its remaining questions are not asked.</p>
+                <p>Its results are deleted, and its remaining cases do not run.</p>
               </Confirm>
             )}
           </>
@@ -94,68 +92,100 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
   );
 }
 
-/** Selects the evaluation to compare with. */
-function EarlierRun({ agentId, id, earlierId }: Props) {
+/** Runs the cases of a run again, on a version of the agent, and opens the comparison of the two. */
+export function RunAgain({ result }: { result: Result }) {
+  const [version, setVersion] = useState<RunVersion>(result.version === 0 ? "draft" : result.version);
+  const [isBusy, setBusy] = useState(false);
+  const [, navigate] = useLocation();
+  const run = async () => {
+    setBusy(true);
+    await attempt(async () => {
+      const body = { name: result.name, cases: casesOf(result), version };
+      const next = await api.createEvaluation({ agent_id: result.agent_id, body });
+      navigate(`/evaluations/${next.id}/${result.id}`);
+    });
+    setBusy(false);
+  };
+  return (
+    <>
+      <VersionField agentId={result.agent_id} value={version} onChoose={setVersion} hideLabel />
+      <Button variant="primary" isBusy={isBusy} onClick={() => void run()}>
+        Run again
+      </Button>
+    </>
+  );
+}
+
+/** Selects the run to compare with. @param otherId the one that is compared; empty if there is none. */
+export function OtherRun({ agentId, id, otherId }: Props & { otherId: string }) {
   const [, navigate] = useLocation();
   const { data } = useQuery(agentId, (signal) => api.listEvaluations({ agent_id: agentId, limit: MAX_RUNS }, { signal }));
   const others = data?.data.filter((one) => one.id !== id) ?? [];
   if (others.length === 0) return null;
-  const dateOf = (at: string) =>
-    new Intl.DateTimeFormat(navigator.language, { dateStyle: "short", timeStyle: "short" }).format(new Date(at));
   return (
     <Select
       label="Compare with"
       hideLabel
-      options={[["", "Compare with …"], ...others.map((one) => [one.id, `${nameOf(one)}, ${dateOf(one.created_at)}`] as const)]}
-      value={earlierId ?? ""}
+      options={[["", "Compare with …"], ...others.map((one) => [one.id, `${nameOf(one)}, ${runWords(one)}`] as const)]}
+      value={otherId}
       onChoose={(value) => navigate(value === "" ? `/evaluations/${id}` : `/evaluations/${id}/${value}`)}
     />
   );
 }
 
-function Figures({ result: { metrics, comparison } }: { result: Result }) {
+/** Tells a run from others of the same name: its version and its time. */
+export function runWords(run: Schemas["Evaluation"]): string {
+  const at = new Intl.DateTimeFormat(navigator.language, { dateStyle: "short", timeStyle: "short" }).format(new Date(run.created_at));
+  return `${versionWords(run).toLowerCase()}, ${at}`;
+}
+
+function Figures({ result: { metrics } }: { result: Result }) {
   return (
     <div class="cards">
-      <Figure name="Right" value={formatPercent(metrics.accuracy)} note="of the questions asked" />
+      <Figure name="Right" value={formatPercent(metrics.accuracy)} note="of the cases that have run" />
       {metrics.recall_cases > 0 && (
         <Figure name="Source found" value={formatPercent(metrics.recall)} note={`of ${metrics.recall_cases} with an expected source`} />
       )}
-      {comparison && (
-        <>
-          <Figure name="Better" value={String(comparison.better)} note="than in the other run" />
-          <Figure name="Worse" value={String(comparison.worse)} note="than in the other run" />
-        </>
-      )}
-      <Figure
-        name="Confidence error (Brier score)"
-        value={metrics.brier === null ? "–" : metrics.brier.toFixed(2)}
-        note="0 is best; 0.25 is no better than a guess"
-      />
+      <Figure name="Confidence error (Brier score)" value={brierText(metrics)} note="0 is best; 0.25 is no better than a guess" />
     </div>
   );
 }
 
-type Filter = "all" | Verdict | "better" | "worse";
+export function brierText({ brier }: Result["metrics"]): string {
+  return brier === null ? "–" : brier.toFixed(2);
+}
 
-const FILTER_WORDS: Record<Filter, string> = { all: "All", ...VERDICT_WORDS, better: "Better", worse: "Worse" };
+/** Names the sources that cases expect. */
+export function useSourceName(agentId: string): SourceName {
+  const { data } = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }));
+  return (id) => data?.data.find((one) => one.id === id)?.name ?? "a curated answer or a deleted source";
+}
 
-const matches = (filter: Filter, { verdict, change }: Case) => filter === "all" || verdict === filter || change === filter;
+type Filter = "all" | Verdict;
 
-function Cases({ agentId, result: { cases, comparison } }: { agentId: string; result: Result }) {
+const FILTER_WORDS: Record<Filter, string> = { all: "All", ...VERDICT_WORDS };
+
+const matches = (filter: Filter, { verdict }: RunCase) => filter === "all" || verdict === filter;
+
+function Cases({ result }: { result: Result }) {
+  const { cases, agent_id: agentId } = result;
   const [filter, setFilter] = useState<Filter>("all");
-  const [opened, setOpened] = useState<Case>();
-  const sources = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }));
-  const sourceName = (id: string) => sources.data?.data.find((one) => one.id === id)?.name ?? "a curated answer or a deleted source";
+  const [opened, setOpened] = useState<RunCase>();
+  const [edited, setEdited] = useState<RunCase>();
+  const sourceName = useSourceName(agentId);
   const filters = (Object.keys(FILTER_WORDS) as Filter[]).filter((one) => one === "all" || cases.some((each) => matches(one, each)));
   const shown = cases.filter((one) => matches(filter, one));
-  const whyCell = (one: Case) =>
+  const questions = shown.filter((one) => !isConversation(one));
+  const conversations = shown.filter(isConversation);
+  const closeForm = () => setEdited(undefined);
+  const whyCell = (one: RunCase) =>
     one.trace && (
       <Button variant="quiet" aria-label={`Why: ${one.question}`} onClick={() => setOpened(one)}>
         Why
       </Button>
     );
   return (
-    <section class="stack" aria-label="Questions">
+    <section class="stack" aria-label="Cases">
       <div class="chips">
         {filters.map((one) => (
           <button key={one} type="button" class="chip" aria-pressed={one === filter} onClick={() => setFilter(one)}>
@@ -163,41 +193,92 @@ function Cases({ agentId, result: { cases, comparison } }: { agentId: string; re
           </button>
         ))}
       </div>
-      {shown.length === 0 ? (
-        <Empty title="None of these">Choose another filter.</Empty>
-      ) : (
+      {shown.length === 0 && <Empty title="None of these">Choose another filter.</Empty>}
+      {conversations.length > 0 && (
+        <ul class="stack" aria-label="Conversations">
+          {conversations.map((one, at) => (
+            <li key={one.position} class="card">
+              <Conversation
+                one={one}
+                sourceName={sourceName}
+                isFirst={at === 0}
+                onEdit={() => setEdited(one)}
+                onWhy={() => setOpened(one)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {questions.length > 0 && (
         <Table
           label="Questions and results"
-          rows={shown}
+          rows={questions}
           keyOf={({ position }) => position}
           columns={[
             ["Question", ({ question }) => question],
             ["Expected", ({ expect }) => expectText(expect, sourceName)],
             ["Result", ({ verdict }) => <VerdictTag verdict={verdict} />],
-            ...(comparison ? [["Change", changeText] as const] : []),
             ["Confidence", ({ confidence }) => (confidence === null ? "–" : formatConfidence(confidence)), "number"],
             ["Details", whyCell, "action"],
           ]}
         />
       )}
       {opened && (
-        <Dialog title={opened.question} isWide onClose={() => setOpened(undefined)}>
-          <p class="plain">{opened.answer}</p>
+        <Dialog title={titleOf(opened)} isWide onClose={() => setOpened(undefined)}>
+          {!isConversation(opened) && <CaseResult one={opened} sourceName={sourceName} />}
           <TraceView trace={opened.trace!} />
         </Dialog>
       )}
+      {edited && <CaseDialog agentId={agentId} evaluation={result} given={edited} onSaved={closeForm} onClose={closeForm} />}
     </section>
   );
 }
 
-function VerdictTag({ verdict }: { verdict: Case["verdict"] }) {
-  if (verdict === null) return <span class="status">Waiting</span>;
-  return <span class={`status ${verdict === "right" ? "ready" : verdict === "refused" ? "" : "failed"}`}>{VERDICT_WORDS[verdict]}</span>;
+interface ConversationProps {
+  one: RunCase;
+  sourceName: SourceName;
+  /** Whether it is the first of the list, which is open. */
+  isFirst: boolean;
+  onEdit: () => void;
+  onWhy: () => void;
 }
 
-function changeText({ change, before }: Case) {
-  if (change === null) return "–";
-  if (change === "same" || change === "new") return CHANGE_WORDS[change] || "–";
-  const was = before === null ? "" : `, was ${VERDICT_WORDS[before].toLowerCase()}`;
-  return <span class={`status ${change === "better" ? "ready" : "failed"}`}>{CHANGE_WORDS[change] + was}</span>;
+/** A case of several turns. Its conversation is shown when it is opened. */
+function Conversation({ one, sourceName, isFirst, onEdit, onWhy }: ConversationProps) {
+  const [isOpen, setOpen] = useState(isFirst);
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <CaseHeading one={one}>
+          <VerdictTag verdict={one.verdict} />
+        </CaseHeading>
+      </summary>
+      {isOpen && (
+        <>
+          <CaseResult one={one} sourceName={sourceName} />
+          <div class="actions">
+            {one.trace && (
+              <Button variant="quiet" onClick={onWhy}>
+                Why the last answer
+              </Button>
+            )}
+            {hasScope("knowledge:write") && <Button onClick={onEdit}>Change</Button>}
+          </div>
+        </>
+      )}
+    </details>
+  );
+}
+
+/** The first line of a case: its title, and how long a conversation it is. */
+export function CaseHeading({ one, children }: { one: RunCase; children: ComponentChildren }) {
+  const { persona, turns } = one;
+  const size = persona ? "persona" : turns && countOf(turns.length, "message");
+  return (
+    <span class="case-heading">
+      <strong>{titleOf(one)}</strong>
+      {size && <span class="quiet">{size}</span>}
+      {children}
+    </span>
+  );
 }

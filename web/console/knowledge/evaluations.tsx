@@ -8,16 +8,21 @@ import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { PagesCards } from "../ui/pages.tsx";
-import { Empty } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
 import { showError } from "../ui/toast.tsx";
-import { atLine, linesOfCsv, parseCases } from "./cases.ts";
+import { useQuery } from "../query.ts";
+import type { CaseFormProps } from "./case-form.tsx";
+import { atLine, linesOfCsv, nameOf, parseCases } from "./cases.ts";
+import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
 
 type Evaluation = Schemas["Evaluation"];
 
 /** The evaluations of an agent: runs of questions that show whether its answers became better or worse. */
 export function Evaluations({ agentId }: { agentId: string }) {
-  const [isAdding, setAdding] = useState(false);
+  const [isAdding, setAdding] = useState<"questions" | "conversation">();
+  const [, navigate] = useLocation();
+  const close = () => setAdding(undefined);
   const pages = usePages(
     agentId,
     (page, options) => api.listEvaluations({ agent_id: agentId, ...page }, options),
@@ -28,7 +33,8 @@ export function Evaluations({ agentId }: { agentId: string }) {
       {hasScope("knowledge:write") && (
         <div class="actions">
           <p class="quiet grow">Ask the same questions before and after a change, and see what became better or worse.</p>
-          <Button variant="primary" onClick={() => setAdding(true)}>
+          <Button onClick={() => setAdding("conversation")}>Add a conversation</Button>
+          <Button variant="primary" onClick={() => setAdding("questions")}>
             New evaluation
           </Button>
         </div>
@@ -45,23 +51,21 @@ export function Evaluations({ agentId }: { agentId: string }) {
             </div>
             <EvaluationProgress evaluation={evaluation} />
             <p class="quiet">
-              <Time at={evaluation.created_at} />
+              {versionWords(evaluation)} · <Time at={evaluation.created_at} />
             </p>
           </>
         )}
         empty={
           <Empty title="No evaluations yet">
-            Paste the questions that matter, with what you expect of the answers. The agent answers them as it would answer visitors.
+            Paste the questions that matter, with what you expect of the answers, or add a conversation of several messages. The agent
+            answers as it would answer visitors.
           </Empty>
         }
       />
-      {isAdding && <NewEvaluation agentId={agentId} onClose={() => setAdding(false)} />}
+      {isAdding === "questions" && <NewEvaluation agentId={agentId} onClose={close} />}
+      {isAdding === "conversation" && <CaseDialog agentId={agentId} onSaved={({ href }) => navigate(href)} onClose={close} />}
     </section>
   );
-}
-
-export function nameOf({ name, cases_count: count }: Evaluation): string {
-  return name ?? (count === 1 ? "1 question" : `${count} questions`);
 }
 
 const STATUS_WORDS = {
@@ -88,7 +92,7 @@ export function EvaluationProgress({ evaluation }: { evaluation: Evaluation }) {
   } = evaluation;
   return (
     <>
-      {evaluation.completed_at === null && <progress max={all} value={done} aria-label="Questions asked" />}
+      {evaluation.completed_at === null && <progress max={all} value={done} aria-label="Cases that have run" />}
       <p>
         {done} of {all} asked: {right} right, {wrong} wrong, {refused} refused{failed > 0 && `, ${failed} failed`}
       </p>
@@ -97,14 +101,25 @@ export function EvaluationProgress({ evaluation }: { evaluation: Evaluation }) {
   );
 }
 
+/** The dialog for a case of several turns. Its form is loaded when it is first opened. */
+export function CaseDialog({ onClose, ...props }: CaseFormProps & { onClose: () => void }) {
+  const form = useQuery("case form", async () => (await import("./case-form.tsx")).CaseForm);
+  return (
+    <Dialog title={props.given ? "Change the conversation" : "Add a conversation"} isWide onClose={onClose}>
+      <Loaded query={form}>{(CaseForm) => <CaseForm {...props} />}</Loaded>
+    </Dialog>
+  );
+}
+
 const EXAMPLE = "How long do refunds take? => five working days\nDo you ship to Iceland?\nWho won the world cup? => refuse";
 
 function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => void }) {
   const [text, setText] = useState("");
+  const [version, setVersion] = useState<RunVersion>(null);
   const [, navigate] = useLocation();
   const form = useForm(async (values) => {
     const { data: sources } = await api.listSources({ agent_id: agentId });
-    const body = { name: values.text("name") || null, cases: parseCases(text, sources) };
+    const body = { name: values.text("name") || null, cases: parseCases(text, sources), version };
     const { id } = await api.createEvaluation({ agent_id: agentId, body }).catch((error: unknown) => {
       throw movedError(error, (problem) => atLine(problem, text));
     });
@@ -129,6 +144,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
             </>
           }
         />
+        <VersionField agentId={agentId} value={version} onChoose={setVersion} />
         <FieldError text={form.error} />
         <div class="actions">
           <label class="button">

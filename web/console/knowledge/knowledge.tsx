@@ -1,11 +1,14 @@
+import type { ComponentProps } from "preact";
 import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
+import { useQuery } from "../query.ts";
 import { hasScope, type Scope } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
+import type { Comparison } from "./comparison.tsx";
 import { Drafts } from "./drafts.tsx";
-import { EvaluationPage } from "./evaluation-page.tsx";
+import type { EvaluationPage } from "./evaluation-page.tsx";
 import { Evaluations } from "./evaluations.tsx";
 import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
@@ -63,8 +66,9 @@ export function Knowledge() {
                 <Route path="/evaluations">
                   <Evaluations key={agentId} agentId={agentId} />
                 </Route>
-                <Route path="/evaluations/:id/:earlier?">
-                  {({ id, earlier }) => <EvaluationPage key={id} agentId={agentId} id={id} earlierId={earlier} />}
+                <Route path="/evaluations/:id">{({ id }) => <RunPage key={id} agentId={agentId} id={id} />}</Route>
+                <Route path="/evaluations/:id/:earlier">
+                  {({ id, earlier }) => <ComparisonPage key={`${id} ${earlier}`} agentId={agentId} id={id} earlierId={earlier} />}
                 </Route>
                 <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
               </Switch>
@@ -74,4 +78,16 @@ export function Knowledge() {
       </Loaded>
     </PageFrame>
   );
+}
+
+/** The page of a run. Its code is loaded when it is first opened. */
+function RunPage(props: ComponentProps<typeof EvaluationPage>) {
+  const page = useQuery("run", async () => (await import("./evaluation-page.tsx")).EvaluationPage);
+  return <Loaded query={page}>{(View) => <View {...props} />}</Loaded>;
+}
+
+/** The comparison of two runs. Its code is loaded when it is first opened. */
+function ComparisonPage(props: ComponentProps<typeof Comparison>) {
+  const page = useQuery("comparison", async () => (await import("./comparison.tsx")).Comparison);
+  return <Loaded query={page}>{(View) => <View {...props} />}</Loaded>;
 }

@@ -3,6 +3,7 @@ import { Link } from "wouter-preact";
 import { ExternalLink } from "../../shared/markdown.tsx";
 import type { Schemas } from "../api.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import type { SavedCase } from "../knowledge/case-target.tsx";
 import { hasScope } from "../session.ts";
 import { WhyDialog } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
@@ -11,7 +12,7 @@ import { formatConfidence } from "../ui/format.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { type Asked, type PlaygroundConversation, questionsOf } from "./conversation.ts";
 import { SaveAnswer } from "./save-answer.tsx";
-import { SaveCase, type SavedCase } from "./save-case.tsx";
+import { SaveCase } from "./save-case.tsx";
 
 interface Props {
   agentId: string;

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
-import { api, movedError, type Schemas } from "../api.ts";
+import { type CaseChoices, citable, readChoices, type SavedCase, saveCase, TargetFields } from "../knowledge/case-target.tsx";
 import type { Case } from "../knowledge/cases.ts";
-import { nameOf } from "../knowledge/evaluations.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -9,21 +8,12 @@ import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Loaded } from "../ui/states.tsx";
 
-type Evaluation = Schemas["Evaluation"];
-
-/** More than the service keeps for an agent. */
-const MAX_RUNS = 20;
-const MAX_ANSWERS = 100;
 const EXPECTATIONS = [
   ["answer", "It answers"],
   ["refuse", "It hands over"],
 ] as const;
 
-/** The evaluation in which a case was saved. */
-export interface SavedCase {
-  name: string;
-  href: string;
-}
+const NEW_NAME = "From the playground";
 
 interface Props {
   agentId: string;
@@ -36,15 +26,7 @@ interface Props {
 
 /** Saves a question, with what is expected of its answer, as a case of an evaluation. */
 export function SaveCase({ agentId, onClose, ...props }: Props) {
-  const query = useQuery(agentId, async (signal) => {
-    const agent = { agent_id: agentId };
-    const [runs, sources, answers] = await Promise.all([
-      api.listEvaluations({ ...agent, limit: MAX_RUNS }, { signal }),
-      api.listSources(agent, { signal }),
-      api.listAnswers({ ...agent, limit: MAX_ANSWERS }, { signal }),
-    ]);
-    return { runs: latestByName(runs.data), sources: sources.data, answers: answers.data };
-  });
+  const query = useQuery(agentId, (signal) => readChoices(agentId, signal));
   return (
     <Dialog title="Save as a case" onClose={onClose}>
       <Loaded query={query}>{(known) => <CaseForm agentId={agentId} known={known} {...props} />}</Loaded>
@@ -52,18 +34,13 @@ export function SaveCase({ agentId, onClose, ...props }: Props) {
   );
 }
 
-interface Known {
-  runs: readonly Evaluation[];
-  sources: readonly Schemas["Source"][];
-  answers: readonly Schemas["Answer"][];
-}
-
-function CaseForm({ agentId, question, previous, known: { runs, sources, answers }, onSaved }: Omit<Props, "onClose"> & { known: Known }) {
+function CaseForm({ agentId, question, previous, known, onSaved }: Omit<Props, "onClose"> & { known: CaseChoices }) {
   const [isRefusal, setRefusal] = useState(false);
-  const [runId, setRunId] = useState(runs[0]?.id ?? "");
-  const run = runs.find(({ id }) => id === runId);
+  const [runId, setRunId] = useState(known.runs[0]?.id ?? "");
+  const run = known.runs.find(({ id }) => id === runId);
   const form = useForm(async ({ text }) => {
-    onSaved(await saveCase(agentId, run, text("name"), { question: text("question"), previous: [...previous], expect: expectOf(text) }));
+    const added = { question: text("question"), previous: [...previous], expect: expectOf(text) };
+    onSaved(await saveCase(agentId, run, text("name") || NEW_NAME, added));
   });
   return (
     <form class="stack" onSubmit={form.onSubmit}>
@@ -94,17 +71,10 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
             hint="Case and white space do not matter. Leave it empty to accept any text."
             error={form.errorAt("expect.answer_contains")}
           />
-          <Select label="And cites" name="source" options={citable(sources, answers)} value="" error={form.errorAt("expect.source_id")} />
+          <Select label="And cites" name="source" options={citable(known)} value="" error={form.errorAt("expect.source_id")} />
         </>
       )}
-      <Select
-        label="Evaluation"
-        options={[...runs.map((one) => [one.id, nameOf(one)] as const), ["", "A new one"]]}
-        value={runId}
-        onChoose={setRunId}
-        hint={run && "This question is asked now; the others keep their results."}
-      />
-      {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" error={form.errorAt("name")} />}
+      <TargetFields runs={known.runs} runId={runId} onChoose={setRunId} newName={NEW_NAME} errorAt={form.errorAt} />
       <FieldError text={form.error} />
       <Button variant="primary" type="submit" isBusy={form.isBusy}>
         Save and run
@@ -113,37 +83,11 @@ function CaseForm({ agentId, question, previous, known: { runs, sources, answers
   );
 }
 
-/** Adds a case to an evaluation, or makes one of it. @throws ApiError or InputError, whose paths are those of the case. */
-async function saveCase(agentId: string, run: Evaluation | undefined, newName: string, added: Case): Promise<SavedCase> {
-  const agent = { agent_id: agentId };
-  if (run) await api.addEvaluationCase({ ...agent, evaluation_id: run.id, body: added });
-  const body = { name: newName || "From the playground", cases: [added] };
-  const create = () =>
-    api.createEvaluation({ ...agent, body }).catch((error: unknown) => {
-      throw movedError(error, ({ path, text }) => ({ path: path.replace(/^cases\.0\./, ""), text }));
-    });
-  const saved = run ?? (await create());
-  return { name: nameOf(saved), href: `~/knowledge/evaluations/${saved.id}` };
-}
-
 function expectOf(text: (name: string) => string): Case["expect"] {
   if (text("right") === "refuse") return { refusal: true };
   const [contained, sourceId] = [text("contains"), text("source")];
   if (!contained && !sourceId) return { refusal: false };
   return { ...(contained && { answer_contains: contained }), ...(sourceId && { source_id: sourceId }) };
-}
-
-function citable(sources: Known["sources"], answers: Known["answers"]) {
-  return [
-    ["", "Any source"] as const,
-    ...sources.map(({ id, name }) => [id, name] as const),
-    ...answers.map(({ id, question }) => [id, `Curated answer: ${question}`] as const),
-  ];
-}
-
-/** Returns the latest run of each name, which has the newest cases. */
-function latestByName(newestFirst: readonly Evaluation[]): Evaluation[] {
-  return newestFirst.filter((one, at) => newestFirst.findIndex((other) => nameOf(other) === nameOf(one)) === at);
 }
 
 function previousText(previous: readonly string[]) {

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { InputError, type Schemas } from "../api.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
-import { type ErrorAt, parseObject, useForm } from "../ui/form.ts";
+import { type ErrorAt, nextKey, parseObject, useForm } from "../ui/form.ts";
 import type { AgentSettings } from "./agent-page.tsx";
-import { nextKey, ParameterFields, type Parameters, parametersOf, schemaOf } from "./tool-parameters.tsx";
+import { ParameterFields, type Parameters, parametersOf, schemaOf } from "./tool-parameters.tsx";
 
 export type Tool = AgentSettings["tools"][number];
 export type GivenTool = NonNullable<Schemas["AgentUpdate"]["tools"]>[number];

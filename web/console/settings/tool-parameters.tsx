@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { InputError } from "../api.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { type ErrorAt, parseObject } from "../ui/form.ts";
+import { type ErrorAt, nextKey, parseObject } from "../ui/form.ts";
 import { Checkbox, FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
 
 /** A parameter that the form can show as fields. */
@@ -134,9 +134,4 @@ export function schemaOf(parameters: Parameters): Record<string, unknown> {
     return [names[at]!, { type, ...(description.trim() && { description: description.trim() }) }] as const;
   });
   return { type: "object", properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
-}
-
-/** Returns a key that no entry of a list has. */
-export function nextKey(entries: readonly { key: number }[]): number {
-  return Math.max(-1, ...entries.map(({ key }) => key)) + 1;
 }

@@ -46,7 +46,7 @@ export function FieldError({ id, text }: { id?: string; text: string | undefined
 }
 
 /** The props of an input of any type. */
-type InputProps = Omit<JSX.IntrinsicElements["input"], "type" | "label"> & { type?: string };
+type InputProps = Omit<JSX.IntrinsicElements["input"], "type" | "label"> & { type?: string; list?: string };
 
 export function TextField({ label, hint, error, hideLabel, ...rest }: Common & InputProps) {
   return <Labelled {...{ label, hint, error, hideLabel }}>{(attributes) => <input {...(rest as object)} {...attributes} />}</Labelled>;

@@ -27,7 +27,12 @@ export function useForm(action: (values: FormValues) => Promise<unknown>, firstE
   const form = useRef<HTMLFormElement | null>(null);
   const fields = useRef(new Set<string>());
   fields.current = new Set();
-  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(), [errors]);
+  useEffect(() => {
+    const field = form.current?.querySelector<HTMLElement>("[aria-invalid]");
+    // A field in a closed part of the form cannot have the focus.
+    field?.closest("details")?.setAttribute("open", "");
+    field?.focus();
+  }, [errors]);
   const submit = async (event: SubmitEvent) => {
     form.current = event.currentTarget as HTMLFormElement;
     const values = readForm(event);
@@ -72,4 +77,9 @@ export function parseObject(text: string, field: string): Record<string, unknown
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new InputError('Write a JSON object, such as {"order": "4711"}.', field);
+}
+
+/** Returns a key that no entry of a list has. */
+export function nextKey(entries: readonly { key: number }[]): number {
+  return Math.max(-1, ...entries.map(({ key }) => key)) + 1;
 }

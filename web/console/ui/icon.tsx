@@ -11,6 +11,7 @@ const PATHS = {
   webhook: "M6 4h12v6H6zM12 10v4M6 20a3 3 0 1 1 3-3h6a3 3 0 1 1 3 3",
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 9.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM9 19.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5z",
   more: "M4 7h16M4 12h16M4 17h16",
+  case: "M9 4h6v3H9zM9 5.5H6V20h12V5.5h-3M8.5 13.5l2.5 2.5 4.5-4.5",
   bell: "M6 16.5V11a6 6 0 1 1 12 0v5.5l1.5 2h-15zM10 21.5h4",
   signOut: "M14 4h5v16h-5M10 8l-4 4 4 4M6 12h9",
 } as const;
