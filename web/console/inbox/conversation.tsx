@@ -170,7 +170,7 @@ function useMakeCase(conversationId: string): (() => void) | undefined {
       chooseAgent(agentId);
       navigate(href);
     };
-    showMessage(`A case of “${name}” now. Remove personal data from it.`, { label: "Open", run: open });
+    showMessage(`Added to “${name}” as a case. Remove personal data from it.`, { label: "Open", run: open });
   };
   return () => void attempt(make);
 }

@@ -79,7 +79,7 @@ function Form({ agentId, evaluation, given, choices, toolNames, onSaved }: FormP
   });
   const { errorAt } = form;
   return (
-    <form class="stack" onSubmit={form.onSubmit}>
+    <form class="stack parts" onSubmit={form.onSubmit}>
       <Visitor isPlayed={isPlayed} onChoose={setPlayed} />
       {isPlayed ? (
         <PersonaFields persona={given?.persona} errorAt={errorAt} />
@@ -178,7 +178,7 @@ function TurnFields({ turns, onChange, choices, errorAt }: TurnProps) {
     <fieldset>
       <legend>Messages of the visitor</legend>
       {turns.map(({ key, visitor, expect }, at) => (
-        <div key={key} class="entry is-turn" role="group" aria-label={`Message ${at + 1}`}>
+        <div key={key} class="entry is-turn" role="group" aria-label={`Turn ${at + 1}`}>
           <TextArea
             label={`Message ${at + 1}`}
             name={`turns.${at}.visitor`}

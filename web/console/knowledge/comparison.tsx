@@ -153,7 +153,12 @@ function PairView({ pair: { before, now }, isFirst, sourceName }: { pair: Pair; 
       <summary>
         <CaseHeading one={(now ?? before)!}>
           {before && <VerdictTag verdict={before.verdict} />}
-          {before && now && <span aria-label="then">→</span>}
+          {before && now && (
+            <>
+              <span aria-hidden="true">→</span>
+              <span class="sr-only">then</span>
+            </>
+          )}
           {now && <VerdictTag verdict={now.verdict} />}
         </CaseHeading>
       </summary>

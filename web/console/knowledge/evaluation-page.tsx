@@ -224,7 +224,7 @@ function Cases({ result }: { result: Result }) {
         />
       )}
       {opened && (
-        <Dialog title={titleOf(opened)} isWide onClose={() => setOpened(undefined)}>
+        <Dialog title={isConversation(opened) ? "Why the last answer" : titleOf(opened)} isWide onClose={() => setOpened(undefined)}>
           {!isConversation(opened) && <CaseResult one={opened} sourceName={sourceName} />}
           <TraceView trace={opened.trace!} />
         </Dialog>
@@ -273,7 +273,7 @@ function Conversation({ one, sourceName, isFirst, onEdit, onWhy }: ConversationP
 /** The first line of a case: its title, and how long a conversation it is. */
 export function CaseHeading({ one, children }: { one: RunCase; children: ComponentChildren }) {
   const { persona, turns } = one;
-  const size = persona ? "persona" : turns && countOf(turns.length, "message");
+  const size = persona ? "Persona" : turns && countOf(turns.length, "message");
   return (
     <span class="case-heading">
       <strong>{titleOf(one)}</strong>

@@ -43,7 +43,11 @@ export function Knowledge() {
             <>
               <nav class="tabs" aria-label="Knowledge">
                 {TABS.filter(([, , scope]) => scope === undefined || hasScope(scope)).map(([href, title]) => (
-                  <Link key={href} href={href} aria-current={path === href ? "page" : undefined}>
+                  <Link
+                    key={href}
+                    href={href}
+                    aria-current={path === href || (href !== "/" && path.startsWith(`${href}/`)) ? "page" : undefined}
+                  >
                     {title}
                   </Link>
                 ))}
