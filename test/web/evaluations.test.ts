@@ -232,8 +232,18 @@ test("a run on the draft is compared with an earlier one: what changed, the figu
   const [, later, earlier] = /evaluations\/([\w-]+)\/([\w-]+)$/.exec(page.url())!;
   expect(earlier).toBe(before);
   expect(await read(later!)).toMatchObject({ version: 0, name: "Delivery" });
+  // The address names the agent, whichever is selected.
+  await workspace.call("POST", "/agents", { name: "Another agent" });
   await page.reload();
+  await page.getByLabel("Agent", { exact: true }).selectOption("Another agent");
+  await page
+    .getByText("No sources yet")
+    .or(page.getByRole("button", { name: "Add source" }))
+    .first()
+    .waitFor();
+  await page.goBack();
   await won.getByText("Yes, within five days.").waitFor();
+  expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe(workspace.agentId);
   await page.getByRole("region", { name: "Before" }).first().getByRole("link", { name: "Delivery" }).click();
   await page.getByText("Published version").first().waitFor();
   expect(errors).toEqual([]);

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import { chooseAgent } from "../agents.tsx";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { viewers } from "../live.ts";
@@ -165,12 +164,8 @@ function useMakeCase(conversationId: string): (() => void) | undefined {
   if (!hasScope("knowledge:read") || !hasScope("knowledge:write")) return undefined;
   const make = async () => {
     const { makeCase } = await import("../knowledge/conversation-case.ts");
-    const { agentId, name, href } = await makeCase(conversationId);
-    const open = () => {
-      chooseAgent(agentId);
-      navigate(href);
-    };
-    showMessage(`Added to “${name}” as a case. Remove personal data from it.`, { label: "Open", run: open });
+    const { name, href } = await makeCase(conversationId);
+    showMessage(`Added to “${name}” as a case. Remove personal data from it.`, { label: "Open", run: () => navigate(href) });
   };
   return () => void attempt(make);
 }

@@ -1,7 +1,7 @@
 import { api, movedError, type Schemas } from "../api.ts";
 import { Select, TextField } from "../ui/field.tsx";
 import type { ErrorAt } from "../ui/form.ts";
-import { type Case, nameOf } from "./cases.ts";
+import { type Case, nameOf, runPath } from "./cases.ts";
 
 /*
  * Where a single case is saved: in an evaluation that the agent has, or in a new one. Only this case runs then.
@@ -87,7 +87,7 @@ export async function saveCase(
       throw movedError(error, ({ path, text }) => ({ path: path.replace(/^cases\.0\./, ""), text }));
     });
   const saved = run ?? (await create());
-  return { name: nameOf(saved), href: `~/knowledge/evaluations/${saved.id}` };
+  return { name: nameOf(saved), href: `~/knowledge${runPath(saved)}` };
 }
 
 /** The sources and curated answers that an answer may cite, as options. */

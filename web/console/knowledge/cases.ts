@@ -12,6 +12,11 @@ export function nameOf({ name, cases_count: count }: Schemas["Evaluation"]): str
   return name ?? (count === 1 ? "1 case" : `${count} cases`);
 }
 
+/** The address of a run within the page Knowledge, or of its comparison with an earlier one. It names the agent, so that it can be sent to others. */
+export function runPath({ id, agent_id: agentId }: Pick<Schemas["Evaluation"], "id" | "agent_id">, earlierId = ""): string {
+  return `/agents/${agentId}/evaluations/${id}${earlierId && `/${earlierId}`}`;
+}
+
 /** The cases of a run, as the input of another one. */
 export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
   return cases.map(({ question, previous, expect, turns, persona, tools }) => {

@@ -7,7 +7,7 @@ import { formatPercent } from "../ui/format.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { CaseResult, VerdictTag } from "./case-result.tsx";
-import { identityOf, nameOf, type RunCase, type SourceName } from "./cases.ts";
+import { identityOf, nameOf, type RunCase, runPath, type SourceName } from "./cases.ts";
 import { brierText, CaseHeading, OtherRun, RunAgain, runWords, useSourceName } from "./evaluation-page.tsx";
 import { EvaluationProgress, EvaluationStatus } from "./evaluations.tsx";
 
@@ -105,7 +105,7 @@ function Run({ name, run }: { name: string; run: Result }) {
         <EvaluationStatus evaluation={run} />
       </div>
       <p>
-        <Link href={`/evaluations/${run.id}`}>{nameOf(run)}</Link>
+        <Link href={runPath(run)}>{nameOf(run)}</Link>
         <span class="quiet">, {runWords(run)}</span>
       </p>
       <EvaluationProgress evaluation={run} />

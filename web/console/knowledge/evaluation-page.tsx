@@ -13,7 +13,7 @@ import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { CaseResult, VERDICT_WORDS, VerdictTag } from "./case-result.tsx";
-import { casesOf, expectText, isConversation, nameOf, type RunCase, type SourceName, titleOf } from "./cases.ts";
+import { casesOf, expectText, isConversation, nameOf, type RunCase, runPath, type SourceName, titleOf } from "./cases.ts";
 import { CaseDialog, EvaluationProgress, EvaluationStatus } from "./evaluations.tsx";
 import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
 
@@ -102,7 +102,7 @@ export function RunAgain({ result }: { result: Result }) {
     await attempt(async () => {
       const body = { name: result.name, cases: casesOf(result), version };
       const next = await api.createEvaluation({ agent_id: result.agent_id, body });
-      navigate(`/evaluations/${next.id}/${result.id}`);
+      navigate(runPath(next, result.id));
     });
     setBusy(false);
   };
@@ -128,7 +128,7 @@ export function OtherRun({ agentId, id, otherId }: Props & { otherId: string }) 
       hideLabel
       options={[["", "Compare with …"], ...others.map((one) => [one.id, `${nameOf(one)}, ${runWords(one)}`] as const)]}
       value={otherId}
-      onChoose={(value) => navigate(value === "" ? `/evaluations/${id}` : `/evaluations/${id}/${value}`)}
+      onChoose={(value) => navigate(runPath({ id, agent_id: agentId }, value))}
     />
   );
 }

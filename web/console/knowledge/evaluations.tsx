@@ -13,7 +13,7 @@ import { Time } from "../ui/format.tsx";
 import { showError } from "../ui/toast.tsx";
 import { useQuery } from "../query.ts";
 import type { CaseFormProps } from "./case-form.tsx";
-import { atLine, linesOfCsv, nameOf, parseCases } from "./cases.ts";
+import { atLine, linesOfCsv, nameOf, parseCases, runPath } from "./cases.ts";
 import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
 
 type Evaluation = Schemas["Evaluation"];
@@ -44,7 +44,7 @@ export function Evaluations({ agentId }: { agentId: string }) {
         card={(evaluation) => (
           <>
             <div class="card-top">
-              <Link href={`/evaluations/${evaluation.id}`}>
+              <Link href={runPath(evaluation)}>
                 <strong>{nameOf(evaluation)}</strong>
               </Link>
               <EvaluationStatus evaluation={evaluation} />
@@ -120,10 +120,10 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
   const form = useForm(async (values) => {
     const { data: sources } = await api.listSources({ agent_id: agentId });
     const body = { name: values.text("name") || null, cases: parseCases(text, sources), version };
-    const { id } = await api.createEvaluation({ agent_id: agentId, body }).catch((error: unknown) => {
+    const run = await api.createEvaluation({ agent_id: agentId, body }).catch((error: unknown) => {
       throw movedError(error, (problem) => atLine(problem, text));
     });
-    navigate(`/evaluations/${id}`);
+    navigate(runPath(run));
   });
   return (
     <Dialog title="New evaluation" isWide onClose={onClose}>

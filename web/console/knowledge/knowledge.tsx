@@ -1,11 +1,13 @@
 import type { ComponentProps } from "preact";
-import { Link, Route, Switch, useLocation } from "wouter-preact";
+import { useEffect } from "preact/hooks";
+import { Link, Redirect, Route, Switch, useLocation, useRoute } from "wouter-preact";
 import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
 import { useQuery } from "../query.ts";
 import { hasScope, type Scope } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
+import { runPath } from "./cases.ts";
 import type { Comparison } from "./comparison.tsx";
 import { Drafts } from "./drafts.tsx";
 import type { EvaluationPage } from "./evaluation-page.tsx";
@@ -27,6 +29,11 @@ const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] =
 export function Knowledge() {
   const { agents, agentId } = useChosenAgent();
   const [path, navigate] = useLocation();
+  const tab = path.includes("/evaluations/") ? "/evaluations" : path;
+  const [, named] = useRoute("/agents/:agent/*");
+  useEffect(() => {
+    if (named) chooseAgent(named.agent);
+  }, [named?.agent]);
   const choose = (id: string) => {
     chooseAgent(id);
     navigate("/");
@@ -43,11 +50,7 @@ export function Knowledge() {
             <>
               <nav class="tabs" aria-label="Knowledge">
                 {TABS.filter(([, , scope]) => scope === undefined || hasScope(scope)).map(([href, title]) => (
-                  <Link
-                    key={href}
-                    href={href}
-                    aria-current={path === href || (href !== "/" && path.startsWith(`${href}/`)) ? "page" : undefined}
-                  >
+                  <Link key={href} href={href} aria-current={href === tab ? "page" : undefined}>
                     {title}
                   </Link>
                 ))}
@@ -70,9 +73,12 @@ export function Knowledge() {
                 <Route path="/evaluations">
                   <Evaluations key={agentId} agentId={agentId} />
                 </Route>
-                <Route path="/evaluations/:id">{({ id }) => <RunPage key={id} agentId={agentId} id={id} />}</Route>
-                <Route path="/evaluations/:id/:earlier">
-                  {({ id, earlier }) => <ComparisonPage key={`${id} ${earlier}`} agentId={agentId} id={id} earlierId={earlier} />}
+                <Route path="/agents/:agent/evaluations/:id">{({ agent, id }) => <RunPage key={id} agentId={agent} id={id} />}</Route>
+                <Route path="/agents/:agent/evaluations/:id/:earlier">
+                  {({ agent, id, earlier }) => <ComparisonPage key={`${id} ${earlier}`} agentId={agent} id={id} earlierId={earlier} />}
+                </Route>
+                <Route path="/evaluations/:id/:earlier?">
+                  {({ id, earlier }) => <Redirect to={runPath({ id, agent_id: agentId }, earlier)} replace />}
                 </Route>
                 <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
               </Switch>
