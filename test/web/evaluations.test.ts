@@ -43,7 +43,7 @@ async function openConsole(workspace: ConsoleWorkspace, path: string, options?: 
   return { page, errors };
 }
 
-const idOf = (page: Page) => /evaluations\/([\w-]+)/.exec(page.url())![1]!;
+const idOf = (page: Page) => /\/evaluations\/([\w-]+)/.exec(page.url())![1]!;
 const widthOf = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth);
 
 test("a conversation is added with what is expected and what a tool answers, and its page shows how each turn went", async () => {
@@ -246,6 +246,10 @@ test("a run on the draft is compared with an earlier one: what changed, the figu
   expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe(workspace.agentId);
   await page.getByRole("region", { name: "Before" }).first().getByRole("link", { name: "Delivery" }).click();
   await page.getByText("Published version").first().waitFor();
+  await page.getByLabel("Version", { exact: true }).selectOption("Version 1");
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("region", { name: "Now" }).first().getByText("version 1").waitFor();
+  expect(await read(idOf(page))).toMatchObject({ version: 1 });
   expect(errors).toEqual([]);
 });
 

@@ -325,7 +325,24 @@ test("? lists all keys; m assigns the conversation and t adds a tag", async () =
   await rows(page).first().waitFor();
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  expect(await dialog.locator("dt").allInnerTexts()).toEqual(["/", "?", "j", "k", "Esc", "z", "r", "n", "e", "b", "m", "t", "i", "a", "x"]);
+  expect(await dialog.locator("dt").allInnerTexts()).toEqual([
+    "/",
+    "?",
+    "j",
+    "k",
+    "Esc",
+    "z",
+    "r",
+    "n",
+    "e",
+    "b",
+    "m",
+    "t",
+    "c",
+    "i",
+    "a",
+    "x",
+  ]);
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");
   await page.getByRole("heading", { level: 2, name: "Ada Lovelace" }).waitFor();
