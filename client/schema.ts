@@ -1766,6 +1766,42 @@ export interface Schemas {
       name: string;
     } | null | undefined;
   };
+  SavedReplyList: {
+    /** The records of this page. */
+    data: Schemas["SavedReply"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  SavedReply: {
+    /** Its identifier. */
+    id: string;
+    /** A short name, by which the team finds the reply. */
+    name: string;
+    /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
+    content: string;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  SavedReplyIn: {
+    /** A short name, by which the team finds the reply. */
+    name: string;
+    /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
+    content: string;
+  };
+  SavedReplyUpdate: {
+    /** A short name, by which the team finds the reply. */
+    name?: string | null | undefined;
+    /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
+    content?: string | null | undefined;
+  };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
@@ -3436,6 +3472,43 @@ export interface Operations {
     };
     answer: Schemas["Approval"];
   };
+  /** List saved replies. Scope: `conversations:read`. */
+  listSavedReplies: {
+    input: {};
+    answer: Schemas["SavedReplyList"];
+  };
+  /** Save a reply. The team inserts it in the console. A workspace has at most 200. Scope: `conversations:write`. */
+  createSavedReply: {
+    input: {
+      body: Schemas["SavedReplyIn"];
+    };
+    answer: Schemas["SavedReply"];
+  };
+  /** Get a saved reply. Scope: `conversations:read`. */
+  getSavedReply: {
+    input: {
+      /** The saved reply. */
+      saved_reply_id: string;
+    };
+    answer: Schemas["SavedReply"];
+  };
+  /** Change a saved reply. Fields that are left out stay unchanged. Scope: `conversations:write`. */
+  updateSavedReply: {
+    input: {
+      /** The saved reply. */
+      saved_reply_id: string;
+      body: Schemas["SavedReplyUpdate"];
+    };
+    answer: Schemas["SavedReply"];
+  };
+  /** Delete a saved reply. Scope: `conversations:write`. */
+  deleteSavedReply: {
+    input: {
+      /** The saved reply. */
+      saved_reply_id: string;
+    };
+    answer: undefined;
+  };
   /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
     input: {
@@ -3933,6 +4006,11 @@ export const ROUTES = {
   listApprovals: ["GET", "/api/v1/approvals"],
   approveToolCall: ["POST", "/api/v1/approvals/{approval_id}/approve"],
   declineToolCall: ["POST", "/api/v1/approvals/{approval_id}/decline"],
+  listSavedReplies: ["GET", "/api/v1/saved-replies"],
+  createSavedReply: ["POST", "/api/v1/saved-replies"],
+  getSavedReply: ["GET", "/api/v1/saved-replies/{saved_reply_id}"],
+  updateSavedReply: ["PATCH", "/api/v1/saved-replies/{saved_reply_id}"],
+  deleteSavedReply: ["DELETE", "/api/v1/saved-replies/{saved_reply_id}"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

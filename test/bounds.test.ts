@@ -91,6 +91,7 @@ const addAnswer = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." })).body.id;
 const addWebhook = async ({ call }: Fixture) =>
   (await call("POST", "/webhooks", { url: "https://hooks.example.com/x", events: ["*"] })).body.id;
+const addSavedReply = async ({ call }: Fixture) => (await call("POST", "/saved-replies", { name: "Hello", content: "Hello." })).body.id;
 /** Adds a delivery that is complete. */
 async function addDelivery(fixture: Fixture): Promise<string> {
   await once(fixture, addWebhook);
@@ -156,6 +157,13 @@ const WRITES: Record<string, Bound | Bound[]> = {
   ),
   "POST /api/v1/approvals/:approval_id/approve": elsewhere("it decides about a call of an answer, whose question is counted"),
   "POST /api/v1/approvals/:approval_id/decline": elsewhere("it decides about a call of an answer, whose question is counted"),
+  "POST /api/v1/saved-replies": elsewhere("a workspace has 200 of them, see test/conversations/saved-replies.test.ts"),
+  "PATCH /api/v1/saved-replies/:saved_reply_id": inPlace(async (fixture, n) =>
+    fixture.call("PATCH", `/saved-replies/${await once(fixture, addSavedReply)}`, { content: `${n}` }),
+  ),
+  "DELETE /api/v1/saved-replies/:saved_reply_id": inPlace(async (fixture) =>
+    fixture.call("DELETE", `/saved-replies/${await addSavedReply(fixture)}`),
+  ),
   "POST /api/v1/openai/chat/completions": upTo("messages", 3, ({ call, agentId }) =>
     call("POST", "/openai/chat/completions", { model: agentId, messages: [{ role: "user", content: "Hello" }] }),
   ),

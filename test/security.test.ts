@@ -32,6 +32,7 @@ interface Records {
   webhook_id: string;
   delivery_id: string;
   approval_id: string;
+  saved_reply_id: string;
   key_id: string;
   tool_name: string;
   version: string;
@@ -125,6 +126,11 @@ const ENTRIES: Record<string, Entry> = {
   approveToolCall: { scope: "conversations:write", status: 200, body: () => ({}) },
   // The call is approved already.
   declineToolCall: { scope: "conversations:write", status: 409, body: () => ({ reason: "No." }) },
+  listSavedReplies: { scope: "conversations:read", status: 200 },
+  createSavedReply: { scope: "conversations:write", status: 201, body: () => ({ name: "New", content: "Hello" }) },
+  getSavedReply: { scope: "conversations:read", status: 200 },
+  updateSavedReply: { scope: "conversations:write", status: 200, body: () => ({ name: "taken", content: "taken" }) },
+  deleteSavedReply: { scope: "conversations:write", status: 204 },
   updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
   rateAnswer: { scope: "conversations:write", status: 200, body: () => ({ rating: "down" }) },
   listFeedback: { scope: "conversations:read", status: 200 },
@@ -181,8 +187,10 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const [delivery] = await query<{ id: string }>(workspace.id, settled, workspace.id);
   const of = { agentId: agent.id, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   const approval_id = await addApproval(workspace, "approved", of);
+  const saved = await workspace.call("POST", "/saved-replies", { name: "MARK-saved", content: "MARK-saved: hello." });
   const records = {
     approval_id,
+    saved_reply_id: saved.body.id,
     agent_id: agent.id,
     source_id: source.id,
     source_key: "parcels",
@@ -228,6 +236,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "notes",
     "handoffs",
     "approvals",
+    "saved_replies",
     "visitors",
     "usage_periods",
     "api_keys",

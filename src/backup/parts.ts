@@ -43,6 +43,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.handoffs, "conversationId", "id"),
   rows(schema.answerDrafts, "agentId", "id"),
   rows(schema.approvals, "conversationId", "id"),
+  rows(schema.savedReplies, "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),
   { ...rows(schema.conversations, "id"), only: schema.EVERY_CONVERSATION },

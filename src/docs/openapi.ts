@@ -113,6 +113,7 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   answer_id: "The curated answer.",
   draft_id: "The draft of a curated answer.",
   evaluation_id: "The evaluation.",
+  saved_reply_id: "The saved reply.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
   approval_id: "The tool call that needs an approval.",

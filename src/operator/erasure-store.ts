@@ -25,6 +25,7 @@ export const WORKSPACE_TABLES = [
   schema.feedbackDays,
   schema.answerDrafts,
   schema.approvals,
+  schema.savedReplies,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

@@ -55,6 +55,7 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
   await leaveTraces(workspace, webhook.id);
   await leaveMails(workspace);
   await leaveApproval(workspace, agent.id);
+  await workspace.call("POST", "/saved-replies", { name: "Sent", content: "Hello {{visitor.name}}, it is sent." });
   return { ...workspace, agentId: agent.id, webhookId: webhook.id };
 }
 

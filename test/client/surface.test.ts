@@ -121,6 +121,15 @@ async function useApprovals(client: Client, workspace: Workspace, agent_id: stri
   expect((await client.declineToolCall({ approval_id: declined, body: { reason: "Too old." } })).reason).toBe("Too old.");
 }
 
+async function useSavedReplies(client: Client) {
+  const saved = await client.createSavedReply({ body: { name: "Sent", content: "Hello {{visitor.name}}, it is sent." } });
+  const saved_reply_id = saved.id;
+  expect((await client.listSavedReplies()).data).toEqual([saved]);
+  expect((await client.updateSavedReply({ saved_reply_id, body: { name: "Is sent" } })).content).toBe(saved.content);
+  expect((await client.getSavedReply({ saved_reply_id })).name).toBe("Is sent");
+  expect(await client.deleteSavedReply({ saved_reply_id })).toBeUndefined();
+}
+
 async function useConversations(client: Client, agent_id: string) {
   const question = { agent_id, body: { message: "When are refunds paid?", user: { id: "ann" } } };
   const { conversation_id, message_id, citations } = await client.askAgent(question);
@@ -189,6 +198,7 @@ test("every operation is called by its method, and answers what the types say", 
   const source_id = await useKnowledge(client, agent_id, read);
   await useConversations(client, agent_id);
   await useApprovals(client, workspace, agent_id);
+  await useSavedReplies(client);
   await useLearning(client, agent_id);
   await useEvaluations(client, agent_id);
   await useWebhooks(client, agent_id, () =>

@@ -47,10 +47,12 @@ async function createVariables(): Promise<Record<string, string>> {
     "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
     workspace.id,
   );
+  const saved = await workspace.call("POST", "/saved-replies", { name: "Sent", content: "It is sent." });
   const of = { agentId, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   return {
     APPROVAL_ID: await addApproval(workspace, "approved", of),
     DECLINED_ID: await addApproval(workspace, "declined", of),
+    SAVED_REPLY_ID: saved.body.id,
     SUPPORT_URL: HOST,
     SUPPORT_KEY: workspace.key,
     SUPPORT_AGENT: agentId,

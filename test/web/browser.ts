@@ -28,6 +28,11 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
   return { page, errors };
 }
 
+/** Saves a picture of a page, if the variable SHOTS names a folder for pictures. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  if (process.env["SHOTS"]) await page.screenshot({ path: `${process.env["SHOTS"]}/${name}.png` });
+}
+
 /** Serves pages of a website, on an origin of its own, by their paths. */
 export async function serveSite(pages: Record<string, string>, headers: Record<string, string> = {}): Promise<string> {
   const server = createServer(({ url = "/" }, response) => {

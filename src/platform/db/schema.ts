@@ -809,6 +809,20 @@ export const approvals = sqliteTable(
   ],
 );
 
+/** The team's texts for frequent replies. */
+export const savedReplies = sqliteTable(
+  "saved_replies",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    content: text("content").notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("saved_replies_workspace").on(t.workspaceId, t.id)],
+);
+
 /** Ratings of answers: at most one by each author for each message. */
 export const messageFeedback = sqliteTable(
   "message_feedback",

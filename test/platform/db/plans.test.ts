@@ -406,7 +406,7 @@ const READS_A_WORKSPACE =
 
 /** Tables with one row per workspace, one per kind and agent (counters), or at most a hundred endpoints. */
 const FEW_OF_A_WORKSPACE =
-  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
+  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace)\b/;
 
 test.for(FUNCTIONS)("%s scans no table and sorts nothing", async ([name, call, parameters]) => {
   const queries = await listQueries(name, call, parameters);

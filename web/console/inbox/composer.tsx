@@ -1,10 +1,12 @@
 import { author } from "../session.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { findGap } from "../../../src/conversations/reply-variables.ts";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
+import { useModule } from "../ui/lazy.ts";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
@@ -43,6 +45,8 @@ export function Composer(props: Props) {
     showPresence(id, next.text !== "" && !next.isNote);
   };
   useEffect(() => fit(field.current), [draft.text]);
+  const saved = useModule(() => import("./saved-replies.tsx"));
+  const gap = findGap(draft.text);
   const focus = (isNote: boolean) => {
     write({ ...draft, isNote });
     field.current?.focus();
@@ -67,6 +71,11 @@ export function Composer(props: Props) {
     props.end(one);
   };
   const submitOrConfirm = (resolve: boolean) => {
+    if (gap) {
+      field.current?.focus();
+      field.current?.setSelectionRange(gap.start, gap.end);
+      return;
+    }
     const isRisky = !draft.isNote && (isAnyoneReplying() || hasReplySince(conversation, startedAt.current));
     if (isRisky) setAsking(resolve ? "resolve" : "reply");
     else void submit(resolve);
@@ -98,6 +107,12 @@ export function Composer(props: Props) {
           }
         }}
       />
+      {saved && <saved.SavedReplies {...{ field, conversation }} text={draft.text} write={(text) => write({ ...draft, text })} />}
+      {gap && (
+        <p class="gap" role="status">
+          Replace <code>{gap.placeholder}</code> before you send it. The conversation has no value for it.
+        </p>
+      )}
       <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => submitOrConfirm(true)} />
       {isAsking && (
         <Confirm
@@ -135,7 +150,7 @@ function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmp
   return (
     <div class="actions">
       <span class="hint">
-        <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isNote ? "adds it" : "sends"}
+        <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isNote ? "adds it" : "sends"} · <kbd>/</kbd> saved reply
       </span>
       {!isNote && (
         <Button disabled={isEmpty} onClick={onSendAndResolve} title="Ctrl Shift Enter">

@@ -6,6 +6,7 @@ import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { useModule } from "../ui/lazy.ts";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import type { Approvals } from "./approvals.tsx";
@@ -186,12 +187,9 @@ function Others() {
 
 /** The tool calls that wait for the team. Few conversations have any, so their module is loaded when it is needed. */
 function PendingApprovals({ conversation: { id, handoff } }: { conversation: Conversation }) {
-  const [View, setView] = useState<typeof Approvals>();
   const isWaiting = handoff?.reason === "approval_required" && handoff.status !== "resolved";
-  useEffect(() => {
-    if (isWaiting) void import("./approvals.tsx").then((module) => setView(() => module.Approvals));
-  }, [isWaiting]);
-  return isWaiting && View ? <View conversationId={id} /> : null;
+  const approvals = useModule(() => import("./approvals.tsx"), isWaiting);
+  return isWaiting && approvals ? <approvals.Approvals conversationId={id} /> : null;
 }
 
 function Body({

@@ -3,9 +3,9 @@ import { ExternalLink } from "../../shared/markdown.tsx";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
+import { useModule } from "../ui/lazy.ts";
 import { attempt } from "../ui/toast.tsx";
 import { formatConfidence, Time } from "../ui/format.tsx";
-import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
 import { HANDOFF_WORDS } from "./words.tsx";
 
@@ -125,6 +125,7 @@ function MessageView({ message, reason, isTrial }: { message: Message; reason: s
 /** The confidence and the sources of an answer. */
 function AnswerFacts({ message, reason, isTrial }: { message: Message; reason: string | undefined; isTrial: boolean }) {
   const [isAsking, setAsking] = useState(false);
+  const trace = useModule(() => import("../trace.tsx"), isAsking);
   const { citations, confidence, needs_human: needsHuman } = message;
   return (
     <footer>
@@ -142,7 +143,9 @@ function AnswerFacts({ message, reason, isTrial }: { message: Message; reason: s
       <Button variant="quiet" onClick={() => setAsking(true)}>
         Why this answer
       </Button>
-      {isAsking && <WhyDialog conversationId={message.conversation_id} messageId={message.id} onClose={() => setAsking(false)} />}
+      {isAsking && trace && (
+        <trace.WhyDialog conversationId={message.conversation_id} messageId={message.id} onClose={() => setAsking(false)} />
+      )}
     </footer>
   );
 }

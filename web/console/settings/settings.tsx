@@ -6,14 +6,16 @@ import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
 import { KeyList } from "./key-list.tsx";
+import { SavedReplies } from "./saved-replies.tsx";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** The settings of a workspace: agents, keys and usage. */
+/** The settings of a workspace: agents, saved replies, keys and usage. */
 export function Settings() {
   const [path] = useLocation();
   const tabs = [
     ["/", "Agents"],
+    ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
     ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
     ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
   ] as [string, string][];
@@ -29,6 +31,9 @@ export function Settings() {
       <Switch>
         <Route path="/">
           <AgentList />
+        </Route>
+        <Route path="/saved-replies">
+          <SavedReplies />
         </Route>
         <Route path="/keys">
           <OwnKeys />

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { openPage, service, shoot } from "./browser.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+
+test("a saved reply is written in the settings, and inserted in the inbox with the keyboard", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Where is my refund?", "Ada Lovelace");
+  await workspace.call("POST", "/saved-replies", { name: "Shipping times", content: "It takes five days." });
+  const { page, errors } = await openPage({ viewport: { width: 1440, height: 900 } });
+  await signIn(page, workspace.key);
+  errors.length = 0;
+  await page.goto(`${service.url}/console/#/settings/saved-replies`);
+  await page.getByRole("button", { name: "Add saved reply" }).click();
+  const dialog = page.getByRole("dialog", { name: "Saved reply" });
+  await dialog.getByLabel("Name").fill("Refund sent");
+  await dialog.getByLabel("Text").fill("Hello {{visitor.firstname}}");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Use only the variables").waitFor();
+  await dialog.getByLabel("Text").fill("Hello {{visitor.name}}, your refund is sent. {{member.name}}, {{workspace.name}}, {{agent.name}}");
+  await dialog.getByText("Variables", { exact: true }).click();
+  await shoot(page, "saved-replies-form");
+  expect(await findBarriers(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("listitem").filter({ hasText: "Refund sent" }).waitFor();
+  await shoot(page, "saved-replies-settings");
+  expect(await findBarriers(page)).toEqual([]);
+
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  const field = page.getByLabel("Reply to the visitor");
+  const list = page.getByRole("listbox", { name: "Saved replies" });
+  await field.focus();
+  await page.keyboard.type("See a/b. /");
+  await expect.poll(() => list.getByRole("option").count()).toBe(2);
+  await shoot(page, "saved-replies-list");
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await list.waitFor({ state: "detached" });
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.keyboard.press("Backspace");
+  await page.keyboard.type("/ref");
+  await expect.poll(() => list.getByRole("option").count()).toBe(1);
+  await page.keyboard.press("Enter");
+  expect(await field.inputValue()).toBe("See a/b. Hello Ada Lovelace, your refund is sent. Grace Hopper, Acme, Acme agent");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("your refund is sent. Grace Hopper").waitFor();
+  expect(errors).toEqual([expect.stringContaining("422")]);
+});
+
+test("a variable without a value is a gap that is filled before the reply is sent", async () => {
+  const workspace = await createWorkspace();
+  const asked = await workspace.call<{ conversation_id: string }>("POST", `/agents/${workspace.agentId}/messages`, { message: "Why?" });
+  await workspace.call("POST", "/saved-replies", { name: "Hello", content: "Hello {{visitor.name}}, how are you?" });
+  const { page } = await openPage({ viewport: { width: 375, height: 720 }, colorScheme: "dark" });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${asked.conversation_id}`);
+  const field = page.getByLabel("Reply to the visitor");
+  await field.click();
+  await page.keyboard.type("/");
+  await page.getByRole("option", { name: "Hello" }).waitFor();
+  await shoot(page, "saved-replies-narrow");
+  await page.getByRole("option", { name: "Hello" }).click();
+  const gap = page.getByText("Replace {{visitor.name}} before you send it.");
+  await gap.waitFor();
+  await shoot(page, "saved-replies-gap");
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("End");
+  await page.keyboard.press("Control+Enter");
+  // The gap is selected.
+  await page.keyboard.type("Ada");
+  await gap.waitFor({ state: "detached" });
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("Hello Ada, how are you?").waitFor();
+});

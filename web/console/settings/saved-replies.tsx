@@ -1,0 +1,143 @@
+import { useState } from "preact/hooks";
+import { REPLY_VARIABLES } from "../../../src/conversations/reply-variables.ts";
+import { api, type Schemas } from "../api.ts";
+import { readSavedReplies } from "../inbox/saved-replies.tsx";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { FieldError, TextArea, TextField } from "../ui/field.tsx";
+import { useForm } from "../ui/form.ts";
+import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
+import { attempt } from "../ui/toast.tsx";
+
+type SavedReply = Schemas["SavedReply"];
+
+/** The team's texts for frequent replies. */
+export function SavedReplies() {
+  return (
+    <NeedsScope scope="conversations:read">
+      <List />
+    </NeedsScope>
+  );
+}
+
+function List() {
+  const query = useQuery("saved-replies", readSavedReplies);
+  const [editing, setEditing] = useState<SavedReply | "new">();
+  const [deleting, setDeleting] = useState<SavedReply>();
+  const mayWrite = hasScope("conversations:write");
+  const remove = async (saved_reply_id: string) => {
+    if (await attempt(() => api.deleteSavedReply({ saved_reply_id }), "Deleted")) query.reload();
+    setDeleting(undefined);
+  };
+  const add = mayWrite && (
+    <Button variant="primary" onClick={() => setEditing("new")}>
+      Add saved reply
+    </Button>
+  );
+  return (
+    <section class="stack" aria-label="Saved replies">
+      <Loaded query={query}>
+        {(replies) =>
+          replies.length === 0 ? (
+            <Empty title="No saved replies yet" action={add}>
+              Write a frequent reply once. In the inbox, <kbd>/</kbd> inserts it.
+            </Empty>
+          ) : (
+            <>
+              <div class="actions">{add}</div>
+              <ul class="stack">
+                {replies.map((reply) => (
+                  <li key={reply.id} class="card">
+                    <div class="card-top">
+                      <strong>{reply.name}</strong>
+                      {mayWrite && (
+                        <div class="actions">
+                          <Button variant="quiet" aria-label={`Edit: ${reply.name}`} onClick={() => setEditing(reply)}>
+                            Edit
+                          </Button>
+                          <Button variant="quiet" aria-label={`Delete: ${reply.name}`} onClick={() => setDeleting(reply)}>
+                            Delete
+                          </Button>
+                        </div>
+                      )}
+                    </div>
+                    <p class="plain clamp-5">{reply.content}</p>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )
+        }
+      </Loaded>
+      {editing && (
+        <ReplyDialog
+          reply={editing === "new" ? undefined : editing}
+          onClose={() => setEditing(undefined)}
+          onSaved={() => {
+            setEditing(undefined);
+            query.reload();
+          }}
+        />
+      )}
+      {deleting && (
+        <Confirm
+          title="Delete this saved reply"
+          confirm="Delete"
+          isDanger
+          onClose={() => setDeleting(undefined)}
+          onConfirm={() => void remove(deleting.id)}
+        >
+          <p>Nobody on the team can insert “{deleting.name}” any more.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface DialogProps {
+  /** The reply that is changed; undefined for a new one. */
+  reply: SavedReply | undefined;
+  onClose: () => void;
+  onSaved: () => void;
+}
+
+function ReplyDialog({ reply, onClose, onSaved }: DialogProps) {
+  const form = useForm(async ({ text }) => {
+    const body = { name: text("name"), content: text("content") };
+    await (reply ? api.updateSavedReply({ saved_reply_id: reply.id, body }) : api.createSavedReply({ body }));
+    onSaved();
+  });
+  return (
+    <Dialog title="Saved reply" onClose={onClose}>
+      <form class="stack" onSubmit={form.onSubmit}>
+        <TextField label="Name" name="name" required maxLength={100} defaultValue={reply?.name} error={form.errorAt("name")} />
+        <TextArea
+          label="Text"
+          name="content"
+          required
+          maxLength={4000}
+          rows={7}
+          defaultValue={reply?.content}
+          error={form.errorAt("content")}
+        />
+        <details>
+          <summary>Variables</summary>
+          <ul>
+            {Object.entries(REPLY_VARIABLES).map(([name, meaning]) => (
+              <li key={name}>
+                <code>{`{{${name}}}`}</code> {meaning}
+              </li>
+            ))}
+          </ul>
+          <p class="quiet">A variable without a value stays in the text. It is to be replaced before the reply is sent.</p>
+        </details>
+        <FieldError text={form.error} />
+        <Button variant="primary" type="submit" isBusy={form.isBusy}>
+          Save
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
