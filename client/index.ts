@@ -6,7 +6,7 @@
  */
 import { toForm } from "./form.ts";
 import { type Operations, ROUTES, type Schemas } from "./schema.ts";
-import { type AnswerKey, followAnswer, type ResumePoint, runTools, type StreamEvent, type ToolFunctions } from "./stream.ts";
+import { type AnswerKey, followAnswer, readEvents, type ResumePoint, runTools, type StreamEvent, type ToolFunctions } from "./stream.ts";
 import { createMethods, createSender, type MethodsFor, type SignalOptions, type Surface, type TransportOptions } from "./transport.ts";
 
 export type { ToolCall, ToolFunctions } from "./stream.ts";
@@ -33,6 +33,15 @@ export interface AskOptions extends CallOptions {
 /** The events of a streamed answer, in order: `start`, any number of `delta` and `tool_call`, `done`. A second `start` discards what came before it. */
 export type AnswerEvent = StreamEvent<Schemas["ChatAnswer"]>;
 
+/** The events of a streamed suggestion, in order: any number of `delta`, `done`. */
+export type SuggestionEvent = Extract<StreamEvent<Schemas["SuggestedReply"]>, { type: "delta" | "done" }>;
+
+/** The conversation for which a reply is suggested. The method that is called decides whether the suggestion is streamed. */
+export interface SuggestionInput {
+  conversation_id: string;
+  body?: Schemas["SuggestedReplyIn"];
+}
+
 /** A question. The method that is called decides whether the answer is streamed. */
 export interface Question {
   agent_id: string;
@@ -42,7 +51,7 @@ export interface Question {
 type Methods = MethodsFor<Operations, CallOptions>;
 
 /** A method for each operation, named by its operationId. Each throws an {@link ApiError} if the service answers with an error. */
-export interface Client extends Omit<Methods, "askAgent" | "sendToolResults" | "createChatCompletion" | "resumeAnswer"> {
+export interface Client extends Omit<Methods, "askAgent" | "sendToolResults" | "createChatCompletion" | "resumeAnswer" | "suggestReply"> {
   /** The operation that OpenAI's own clients call. To stream it, use one of them. */
   createChatCompletion(
     question: { body: Omit<Schemas["ChatCompletionIn"], "stream" | "stream_options"> },
@@ -57,6 +66,10 @@ export interface Client extends Omit<Methods, "askAgent" | "sendToolResults" | "
     results: AnswerKey & { body: Omit<Schemas["ToolResultsIn"], "stream"> },
     options?: CallOptions,
   ): Promise<Schemas["ChatAnswer"]>;
+  /** Suggests a reply to the team. */
+  suggestReply(conversation: SuggestionInput, options?: CallOptions): Promise<Schemas["SuggestedReply"]>;
+  /** Suggests a reply, and yields it as it is written. The `done` event has the whole suggestion. */
+  streamSuggestedReply(conversation: SuggestionInput, options?: CallOptions): AsyncIterable<SuggestionEvent>;
   /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
   resumeAnswer(answer: AnswerKey, options?: CallOptions & { lastEventId?: string | undefined }): AsyncIterable<AnswerEvent>;
 }
@@ -96,6 +109,9 @@ export function createClient(options: ClientOptions): Client {
   }
   return {
     ...methods,
+    suggestReply: ({ conversation_id }, own) => methods.suggestReply({ conversation_id, body: {} }, own),
+    streamSuggestedReply: ({ conversation_id }, own = {}) =>
+      readSuggestion(() => send("suggestReply", { conversation_id, body: { stream: true } }, own)),
     askAgent: async (question, { tools, ...own } = {}) => {
       let answer = await methods.askAgent(withTools(question, tools), own);
       while (tools && answer.required_action) {
@@ -107,4 +123,10 @@ export function createClient(options: ClientOptions): Client {
     streamAnswer: (question, own = {}) => streamAnswer(question, own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };
+}
+
+async function* readSuggestion(open: () => Promise<Response>): AsyncGenerator<SuggestionEvent, void> {
+  for await (const event of readEvents<Schemas["SuggestedReply"]>(await open())) {
+    if (event.type === "delta" || event.type === "done") yield event;
+  }
 }

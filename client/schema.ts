@@ -1695,6 +1695,32 @@ export interface Schemas {
       name: string;
     } | null | undefined;
   };
+  SuggestedReply: {
+    /** The suggestion; empty if the agent's knowledge has nothing for it. */
+    content: string;
+    /** The sources of the suggestion. */
+    citations: Schemas["Citation"][];
+    /** How likely the suggestion is right, from 0 to 1. */
+    confidence: number;
+  };
+  /**
+   * Server-Sent Events, each with one line of JSON:
+   *
+   * - `delta` {text}: the next part of the suggestion.
+   * - `done`: the whole suggestion, as without streaming. It replaces the parts, and is the last event.
+   * - `error` {error: {code, message, request_id}}: the model failed. It is the last event.
+   *
+   * A comment every 15 seconds keeps the connection open. The stream cannot be resumed.
+   */
+  SuggestedReplyEvents: string;
+  SuggestedReplyIn: {
+    /** Whether the answer is streamed as Server-Sent Events. */
+    stream?: boolean | undefined;
+  };
+  ConversationSummary: {
+    /** The summary, as plain text. */
+    content: string;
+  };
   ApprovalPage: Schemas["ApprovalPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
@@ -3438,6 +3464,23 @@ export interface Operations {
     };
     answer: Schemas["Reply"];
   };
+  /** Suggest a reply to the team. The agent writes the answer that it would give to the visitor's last question, from its knowledge and the conversation, however unsure it is. Nothing is sent or stored, and the agent's own tools are not called. Each suggestion counts toward the month's message quota, unless the model fails. Scope: `conversations:write`. */
+  suggestReply: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      body?: Schemas["SuggestedReplyIn"] | undefined;
+    };
+    answer: Schemas["SuggestedReply"];
+  };
+  /** Summarise a conversation for who takes it over. A language model writes the summary, which counts toward the month's message quota. Without a language model, and where it fails, the summary is the question, what was answered, and why the conversation was handed over. Nothing is stored. Scope: `conversations:write`. */
+  summarizeConversation: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+    };
+    answer: Schemas["ConversationSummary"];
+  };
   /** List tool calls that need an approval. A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. The `total` counts up to 1,000 calls. Scope: `conversations:read`. */
   listApprovals: {
     input: {
@@ -4003,6 +4046,8 @@ export const ROUTES = {
   listFeedback: ["GET", "/api/v1/feedback"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
+  suggestReply: ["POST", "/api/v1/conversations/{conversation_id}/suggested-reply"],
+  summarizeConversation: ["POST", "/api/v1/conversations/{conversation_id}/summary"],
   listApprovals: ["GET", "/api/v1/approvals"],
   approveToolCall: ["POST", "/api/v1/approvals/{approval_id}/approve"],
   declineToolCall: ["POST", "/api/v1/approvals/{approval_id}/decline"],

@@ -157,6 +157,12 @@ const WRITES: Record<string, Bound | Bound[]> = {
   ),
   "POST /api/v1/approvals/:approval_id/approve": elsewhere("it decides about a call of an answer, whose question is counted"),
   "POST /api/v1/approvals/:approval_id/decline": elsewhere("it decides about a call of an answer, whose question is counted"),
+  "POST /api/v1/conversations/:conversation_id/suggested-reply": upTo("messages", 3, ({ call, conversationId }) =>
+    call("POST", `/conversations/${conversationId}/suggested-reply`),
+  ),
+  "POST /api/v1/conversations/:conversation_id/summary": inPlace(({ call, conversationId }) =>
+    call("POST", `/conversations/${conversationId}/summary`),
+  ),
   "POST /api/v1/saved-replies": elsewhere("a workspace has 200 of them, see test/conversations/saved-replies.test.ts"),
   "PATCH /api/v1/saved-replies/:saved_reply_id": inPlace(async (fixture, n) =>
     fixture.call("PATCH", `/saved-replies/${await once(fixture, addSavedReply)}`, { content: `${n}` }),

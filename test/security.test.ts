@@ -126,6 +126,8 @@ const ENTRIES: Record<string, Entry> = {
   approveToolCall: { scope: "conversations:write", status: 200, body: () => ({}) },
   // The call is approved already.
   declineToolCall: { scope: "conversations:write", status: 409, body: () => ({ reason: "No." }) },
+  suggestReply: { scope: "conversations:write", status: 200, body: () => ({ stream: false }) },
+  summarizeConversation: { scope: "conversations:write", status: 200 },
   listSavedReplies: { scope: "conversations:read", status: 200 },
   createSavedReply: { scope: "conversations:write", status: 201, body: () => ({ name: "New", content: "Hello" }) },
   getSavedReply: { scope: "conversations:read", status: 200 },

@@ -65,7 +65,8 @@ export function readingTools(context: SearchContext): Tool[] {
   return [searchTool(context), requestHuman];
 }
 
-function searchTool(context: SearchContext): Tool {
+/** Returns the tool that searches the agent's knowledge. */
+export function searchTool(context: SearchContext): Tool {
   return {
     name: "search_knowledge",
     description: "Searches the company's knowledge for more passages. Use it when the passages at hand do not hold the answer.",

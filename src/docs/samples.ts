@@ -272,7 +272,11 @@ function pythonForm(body: Record<string, unknown>): string[] {
 // --- TypeScript, with the typed client ---------------------------------------------------------------------------------
 
 /** The client's methods that stream the answer of an operation, by its id. */
-const STREAMING_METHODS: Record<string, string> = { askAgent: "streamAnswer", sendVisitorMessage: "streamVisitorMessage" };
+const STREAMING_METHODS: Record<string, string> = {
+  askAgent: "streamAnswer",
+  sendVisitorMessage: "streamVisitorMessage",
+  suggestReply: "streamSuggestedReply",
+};
 
 function typescriptSample(call: SampleCall): string {
   const isUnknownToClient = call.response === "events" && call.body !== undefined && !STREAMING_METHODS[call.operationId];

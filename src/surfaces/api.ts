@@ -27,6 +27,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/message-routes.ts")).messageRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
+  { at: ["conversations"], load: async () => (await import("../chat/suggestion-routes.ts")).suggestionRoutes },
   { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },
   { at: ["saved-replies"], load: async () => (await import("../conversations/saved-reply-routes.ts")).savedReplyRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },

@@ -142,6 +142,11 @@ async function useConversations(client: Client, agent_id: string) {
   const results = [{ tool_call_id: "call_1", content: "It is done." }];
   expect(await client.sendToolResults({ conversation_id, message_id: message_id!, body: { results } })).toMatchObject({ message_id });
   expect((await client.getConversationCase({ conversation_id })).case.turns).toHaveLength(1);
+  const suggested = await client.suggestReply({ conversation_id });
+  expect(suggested.citations[0]!.title).toContain("Refunds");
+  const parts = await Array.fromAsync(client.streamSuggestedReply({ conversation_id }));
+  expect(parts.at(-1)).toMatchObject({ type: "done", answer: suggested });
+  expect((await client.summarizeConversation({ conversation_id })).content).toContain("Asked: When are refunds paid?");
   const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });
   expect((await client.listFeedback({ agent_id, rating: "down" })).data).toEqual([rating]);
   const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));

@@ -17,7 +17,7 @@ interface Sample {
 const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSamples"];
 
 /** The operations that answer as JSON or as a stream. */
-const STREAMED = new Set(["askAgent", "sendToolResults", "createChatCompletion"]);
+const STREAMED = new Set(["askAgent", "sendToolResults", "createChatCompletion", "suggestReply"]);
 
 /** The id of a source in the examples of bodies. */
 const EXAMPLE_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";

@@ -12,6 +12,8 @@ export const SHORTCUTS = {
   "In an open conversation": {
     r: "Reply",
     n: "Write a note",
+    g: "Suggest a reply",
+    s: "Summarise, or hide the summary",
     e: "Resolve",
     b: "Hand back to the agent",
     m: "Assign to me, or unassign",

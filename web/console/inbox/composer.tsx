@@ -51,7 +51,9 @@ export function Composer(props: Props) {
     write({ ...draft, isNote });
     field.current?.focus();
   };
-  useShortcuts({ r: () => focus(false), n: () => focus(true) });
+  const [isSuggesting, setSuggesting] = useState(false);
+  const suggest = () => setSuggesting(true);
+  useShortcuts({ r: () => focus(false), n: () => focus(true), g: suggest });
 
   const submit = async (resolve: boolean) => {
     const content = draft.text.trim();
@@ -88,7 +90,17 @@ export function Composer(props: Props) {
         submitOrConfirm(false);
       }}
     >
-      <KindTabs isNote={draft.isNote} onChange={focus} />
+      <KindTabs isNote={draft.isNote} onChange={focus} onSuggest={suggest} />
+      {isSuggesting && (
+        <Suggestion
+          conversationId={id}
+          onEnd={(text) => {
+            if (text !== undefined) write({ text: [draft.text.trimEnd(), text].filter(Boolean).join("\n\n"), isNote: false });
+            setSuggesting(false);
+            field.current?.focus();
+          }}
+        />
+      )}
       <textarea
         ref={field}
         aria-label={draft.isNote ? "Note for the team" : "Reply to the visitor"}
@@ -108,11 +120,7 @@ export function Composer(props: Props) {
         }}
       />
       {saved && <saved.SavedReplies {...{ field, conversation }} text={draft.text} write={(text) => write({ ...draft, text })} />}
-      {gap && (
-        <p class="gap" role="status">
-          Replace <code>{gap.placeholder}</code> before you send it. The conversation has no value for it.
-        </p>
-      )}
+      <Gap placeholder={gap?.placeholder} />
       <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => submitOrConfirm(true)} />
       {isAsking && (
         <Confirm
@@ -133,7 +141,29 @@ export function Composer(props: Props) {
   );
 }
 
-function KindTabs({ isNote, onChange }: { isNote: boolean; onChange: (isNote: boolean) => void }) {
+/** Names a variable of a saved reply that has no value. */
+function Gap({ placeholder }: { placeholder: string | undefined }) {
+  if (placeholder === undefined) return null;
+  return (
+    <p class="gap" role="status">
+      Replace <code>{placeholder}</code> before you send it. The conversation has no value for it.
+    </p>
+  );
+}
+
+/** A reply that the agent suggests. @param onEnd called with the text if it is used. */
+function Suggestion({ conversationId, onEnd }: { conversationId: string; onEnd: (text?: string) => void }) {
+  const module = useModule(() => import("./suggested-reply.tsx"));
+  return module ? <module.SuggestedReply conversationId={conversationId} onUse={onEnd} onClose={() => onEnd()} /> : null;
+}
+
+interface KindTabsProps {
+  isNote: boolean;
+  onChange: (isNote: boolean) => void;
+  onSuggest: () => void;
+}
+
+function KindTabs({ isNote, onChange, onSuggest }: KindTabsProps) {
   return (
     <div class="tabs" role="group" aria-label="What to write">
       <button type="button" aria-pressed={!isNote} onClick={() => onChange(false)}>
@@ -141,6 +171,9 @@ function KindTabs({ isNote, onChange }: { isNote: boolean; onChange: (isNote: bo
       </button>
       <button type="button" aria-pressed={isNote} onClick={() => onChange(true)}>
         Note
+      </button>
+      <button type="button" onClick={onSuggest} title="Suggest a reply (g)">
+        Suggest
       </button>
     </div>
   );

@@ -185,6 +185,13 @@ function Others() {
   );
 }
 
+/** The summary of a conversation that the agent has handed over, which is loaded when it may be wanted. */
+function HandoffSummary({ conversation: { id, handoff } }: { conversation: Conversation }) {
+  const isOffered = handoff !== null && handoff.status !== "resolved" && hasScope("conversations:write");
+  const summary = useModule(() => import("./summary.tsx"), isOffered);
+  return isOffered && summary ? <summary.Summary conversationId={id} /> : null;
+}
+
 /** The tool calls that wait for the team. Few conversations have any, so their module is loaded when it is needed. */
 function PendingApprovals({ conversation: { id, handoff } }: { conversation: Conversation }) {
   const isWaiting = handoff?.reason === "approval_required" && handoff.status !== "resolved";
@@ -208,6 +215,7 @@ function Body({
   const end = (one: Sending) => setSending((before) => before.filter(({ key }) => key !== one.key));
   return (
     <>
+      <HandoffSummary conversation={conversation} />
       <Transcript conversation={conversation} sending={sending} />
       <PendingApprovals key={conversation.id} conversation={conversation} />
       {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onResolved }} />}

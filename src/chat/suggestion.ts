@@ -1,0 +1,68 @@
+import { findAgent } from "../agents/store.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { findConversation, findLatestHandoff, listTranscript } from "../conversations/store.ts";
+import { humanRequestLanguage } from "../text/intents.ts";
+import type { HistoryMessage, Model } from "../models/model.ts";
+import type { Operation } from "../platform/db/client.ts";
+import { type Answer, makeAnswer } from "./answer.ts";
+import { lastQuestions, searchFor, searchTool } from "./built-in-tools.ts";
+
+/** How many of the latest messages and notes are read. */
+const MAX_MESSAGES = 60;
+/** How many messages before the question the model is offered, as in a conversation. */
+const MAX_HISTORY_MESSAGES = 16;
+
+/** A conversation as an agent reads it that writes for the team: without notes. */
+export interface ReadConversation {
+  agent: AgentRow;
+  messages: Awaited<ReturnType<typeof listTranscript>>;
+  handoff: Awaited<ReturnType<typeof findLatestHandoff>>[number] | undefined;
+}
+
+/** Reads a conversation's latest messages, oldest first, with its agent. Returns undefined if the workspace has no such conversation. */
+export async function readConversation({ db, workspaceId }: Operation, conversationId: string): Promise<ReadConversation | undefined> {
+  const [[conversation], [handoff], latest] = await db.batch([
+    findConversation(db, workspaceId, conversationId),
+    findLatestHandoff(db, workspaceId, conversationId),
+    listTranscript(db, { workspaceId, conversationId }, { limit: MAX_MESSAGES }),
+  ]);
+  if (!conversation) return undefined;
+  const [[agent]] = await db.batch([findAgent(db, workspaceId, conversation.agentId)]);
+  const messages = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human").reverse();
+  return agent && { agent, messages, handoff };
+}
+
+/** What a reply is suggested for: the visitor's last message that asks for something other than a person. */
+export interface OpenQuestion {
+  message: string;
+  history: HistoryMessage[];
+}
+
+export function openQuestionOf({ agent, messages }: ReadConversation): OpenQuestion | undefined {
+  const at = messages.findLastIndex(({ role, content }) => role === "user" && humanRequestLanguage(content, agent.language) === undefined);
+  if (at < 0) return undefined;
+  const history = messages
+    .slice(Math.max(0, at - MAX_HISTORY_MESSAGES), at)
+    .map(({ role, content: text }): HistoryMessage => ({ role: role === "user" ? "visitor" : "agent", text }));
+  return { message: messages[at]!.content, history };
+}
+
+/**
+ * Makes the answer that the agent would give, however unsure it is. It calls none of the agent's tools, and nothing is stored.
+ * @param onText receives the pieces of the answer. It must not throw.
+ * @returns an answer with a hand-off if there is nothing to suggest; its reason is `model_failure` if the model failed.
+ */
+export async function suggestReply(
+  op: Operation,
+  model: Model,
+  { agent, conversationId, question }: { agent: AgentRow; conversationId: string; question: OpenQuestion },
+  onText: (text: string) => void,
+): Promise<Answer> {
+  const { message, history } = question;
+  const asked = { workspaceId: op.workspaceId, agentId: agent.id, conversationId, message };
+  const previous = history.filter(({ role }) => role === "visitor").map(({ text }) => text);
+  const { retrieval } = await searchFor({ op, question: asked }, message, lastQuestions(previous));
+  const tools = [searchTool({ op, question: asked })];
+  const request = { question: asked, agent: { ...agent, confidenceThreshold: 0 }, history, retrieval, tools, topics: [] };
+  return makeAnswer(model, request, onText);
+}

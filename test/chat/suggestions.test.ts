@@ -1,0 +1,113 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { openQuestionOf, readConversation, suggestReply } from "../../src/chat/suggestion.ts";
+import { composeSummary, writeSummary } from "../../src/chat/summary.ts";
+import type { Model, ModelRequest } from "../../src/models/model.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { createAgent, createWorkspace, learn, operate, send, type Workspace } from "../harness.ts";
+
+const REFUNDS = "# Refunds\n\nRefunds are paid within five working days.";
+
+/** A workspace whose agent is asked these questions in one conversation. */
+async function converse(messages: readonly string[]) {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { confidence_threshold: 1 });
+  await learn(workspace, agent.id, REFUNDS);
+  let id: string | undefined;
+  for (const message of messages) {
+    const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message, conversation_id: id });
+    id = asked.body.conversation_id;
+  }
+  return { workspace, agentId: agent.id, id: id! };
+}
+
+const usedBy = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body.usage.messages;
+
+async function read(workspace: Workspace, id: string) {
+  const op = newOperation(env, new Meter(), workspace.id);
+  return { op, conversation: (await readConversation(op, id))! };
+}
+
+test("a reply to the last question is suggested from the knowledge, however unsure, and nothing is written", async () => {
+  const { workspace, id } = await converse(["When are refunds paid?", "I want to talk to a human"]);
+  const before = (await workspace.call("GET", `/conversations/${id}`)).body;
+  const used = await usedBy(workspace);
+  const { status, body } = await workspace.call("POST", `/conversations/${id}/suggested-reply`);
+  expect([status, body.content, body.citations[0].title]).toEqual([200, "Refunds are paid within five working days.", expect.any(String)]);
+  expect(body.confidence).toBeLessThan(1);
+  expect((await workspace.call("GET", `/conversations/${id}`)).body).toEqual(before);
+  expect(await usedBy(workspace)).toBe(used + 1);
+});
+
+test("a streamed suggestion has its parts and ends with the whole", async () => {
+  const { workspace, id } = await converse(["When are refunds paid?"]);
+  const answer = await send("POST", `/api/v1/conversations/${id}/suggested-reply`, { token: workspace.key, body: { stream: true } });
+  expect(answer.headers.get("Content-Type")).toMatch(/^text\/event-stream/);
+  const events = (answer.body as string).split("\n\n").map((event) => event.split("\n"));
+  expect(events.map(([name]) => name)).toEqual(["event: delta", "event: done", ""]);
+  expect(JSON.parse(events[1]![1]!.slice("data: ".length))).toMatchObject({ content: "Refunds are paid within five working days." });
+});
+
+test("a suggestion is empty without knowledge, and refused without a question, beyond the quota and for an unknown conversation", async () => {
+  const { workspace, agentId, id } = await converse(["How is bread baked in the mountains?"]);
+  const suggest = (conversation: string) => workspace.call("POST", `/conversations/${conversation}/suggested-reply`);
+  expect((await suggest(id)).body).toMatchObject({ content: "", citations: [] });
+  const started = await workspace.call("POST", "/conversations", { agent_id: agentId, channel: "api", content: "Hello" });
+  expect((await suggest(started.body.id)).body.error.code).toBe("conflict");
+  expect((await suggest(agentId)).status).toBe(404);
+  const used = await usedBy(workspace);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: used } });
+  const refused = await suggest(id);
+  expect([refused.status, refused.body.error.code]).toEqual([402, "quota_exceeded"]);
+  expect(await usedBy(workspace)).toBe(used);
+});
+
+test("a model writes a suggestion with the conversation and without the agent's tools", async () => {
+  const { workspace, id } = await converse(["Hello", "When are refunds paid?"]);
+  const { op, conversation } = await read(workspace, id);
+  const requests: ModelRequest[] = [];
+  const model: Model = {
+    answer: async (request) => {
+      requests.push(request);
+      const text = (async function* () {
+        yield "Within ";
+        yield "five days.";
+      })();
+      return { outcome: "answered", confidence: 0.1, cited: request.retrieval.passages.slice(0, 1), text };
+    },
+  };
+  const pieces: string[] = [];
+  const asked = { agent: conversation.agent, conversationId: id, question: openQuestionOf(conversation)! };
+  const suggestion = await suggestReply(op, model, asked, (piece) => pieces.push(piece));
+  expect(suggestion).toMatchObject({ text: "Within five days.", confidence: 0.1, handoff: null, citations: [{ type: "text" }] });
+  expect(pieces).toEqual(["Within ", "five days."]);
+  expect(requests[0]!.history[0]).toEqual({ role: "visitor", text: "Hello" });
+  expect(requests[0]!.tools.map(({ name }) => name)).toEqual(["search_knowledge"]);
+  const broken: Model = { answer: () => Promise.reject(new Error("down")) };
+  expect((await suggestReply(op, broken, asked, () => undefined)).handoff?.reason).toBe("model_failure");
+});
+
+test("a summary says what was asked, what was answered and why it was handed over", async () => {
+  const { workspace, id } = await converse(["Hello", "When are refunds paid?", "Can you pay mine today?"]);
+  await workspace.call("POST", `/conversations/${id}/notes`, { content: "A secret note." });
+  const used = await usedBy(workspace);
+  const { body } = await workspace.call("POST", `/conversations/${id}/summary`);
+  expect(body.content.split("\n")).toEqual([
+    "Asked: When are refunds paid?",
+    "Asked last: Can you pay mine today?",
+    expect.stringMatching(/^Answered: |^Nothing was answered\.$/),
+    "Handed over: the agent was not sure of its answer.",
+  ]);
+  expect(await usedBy(workspace)).toBe(used);
+  const { conversation } = await read(workspace, id);
+  expect(composeSummary({ ...conversation, messages: [], handoff: undefined })).toBe(
+    "The visitor has asked nothing.\nNothing was answered.",
+  );
+  const tasks: { rules: string; material: string }[] = [];
+  const write = (task: (typeof tasks)[number]) => Promise.resolve(tasks.push(task) ? "Wants a refund." : "");
+  expect(await writeSummary(write, conversation)).toBe("Wants a refund.");
+  const [mark] = /\S+(?=\.$)/.exec(tasks[0]!.rules)!;
+  expect(tasks[0]!.material).toContain(`<<visitor ${mark}>>\nCan you pay mine today?\n<<end ${mark}>>`);
+  expect(tasks[0]!.material).not.toContain("secret");
+});

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { openPage, service, shoot } from "./browser.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+
+test("a suggested reply is written with its sources, accepted with Enter, edited and sent", async () => {
+  const workspace = await createWorkspace();
+  const source = { type: "text", name: "Handbook", text: "# Billing\n\nOpen Billing and run npm start. The plan Pro costs 10 €." };
+  await workspace.call("POST", `/agents/${workspace.agentId}/sources`, source);
+  const indexed = () => workspace.call<{ data: { status: string }[] }>("GET", `/agents/${workspace.agentId}/sources`);
+  await expect.poll(async () => (await indexed()).data[0]?.status, { timeout: 30_000 }).toBe("ready");
+  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { confidence_threshold: 1 });
+  const id = await workspace.ask("What does the plan Pro cost? [markdown]");
+  const { page } = await openPage({ viewport: { width: 1440, height: 900 } });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const log = page.getByRole("log", { name: "Messages" });
+  await log.waitFor();
+  await page.getByRole("button", { name: "Summarise the conversation" }).waitFor();
+  await page.keyboard.press("s");
+  await page.getByRole("region", { name: "Summary" }).getByRole("status").waitFor();
+  await page.keyboard.press("g");
+  const suggestion = page.getByRole("region", { name: "Suggested reply" });
+  await suggestion.getByText("Confidence").waitFor();
+  await suggestion.getByRole("listitem").filter({ hasText: "Handbook" }).first().waitFor();
+  await shoot(page, "suggestion-1440");
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await suggestion.waitFor({ state: "detached" });
+  const field = page.getByLabel("Reply to the visitor");
+  expect(await field.inputValue()).toContain("Open *Billing*");
+  await field.fill("It costs 10 €.");
+  await page.keyboard.press("Control+Enter");
+  await log.getByText("It costs 10 €.").waitFor();
+  await page.getByRole("button", { name: "Hide the summary" }).click();
+  await page.getByRole("button", { name: "Summarise the conversation" }).waitFor();
+});
+
+test("a suggestion says that nothing was found, and is left with Esc", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("I want to talk to a human");
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello." });
+  const { page } = await openPage({ viewport: { width: 375, height: 720 }, colorScheme: "dark" });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Suggest" }).click();
+  const suggestion = page.getByRole("region", { name: "Suggested reply" });
+  await suggestion.locator(".field-error").waitFor();
+  await shoot(page, "suggestion-375");
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await suggestion.waitFor({ state: "detached" });
+  expect(await page.getByLabel("Reply to the visitor").evaluate((element) => element === document.activeElement)).toBe(true);
+});
