@@ -1500,6 +1500,8 @@ export interface Schemas {
     message_count: number;
     /** How many messages of the visitor the team has not read. Messages count from the one that caused the hand-off. A reply or a new status marks them as read. */
     unread_count: number;
+    /** Until when it is hidden from the lists of waiting conversations. A time in the past has no effect. */
+    snoozed_until: string | null;
     /** The beginning of the latest message. */
     last_message_preview: string | null;
     /** The time of the latest message. */
@@ -1675,6 +1677,8 @@ export interface Schemas {
       /** The member's name. */
       name: string;
     } | null | undefined;
+    /** Hides it from the lists of waiting conversations until this time, at most 366 days ahead, or until the visitor writes or it is resolved. null ends that. This does not count as activity. */
+    snoozed_until?: string | null | undefined;
     /** Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity. */
     read?: boolean | null | undefined;
   };
@@ -3370,6 +3374,8 @@ export interface Operations {
       assignee_id?: string | undefined;
       /** Only conversations with unread messages. The `total` is then the number of unread conversations. */
       unread?: "true" | undefined;
+      /** `false` leaves conversations out while they are snoozed, and `true` lists only those. It cannot be combined with `q`. */
+      snoozed?: "true" | "false" | undefined;
       /** Only conversations of this visitor. It cannot be combined with `q`. */
       visitor_id?: string | undefined;
       /** Whether the list begins with the newest or the oldest activity. `oldest` cannot be combined with `q`. */
@@ -3392,7 +3398,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status, tags or assignee. Fields that are left out stay unchanged. Scope: `conversations:write`. */
+  /** Change a conversation's status, tags, assignee or snooze. Fields that are left out stay unchanged. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       /** The conversation. */

@@ -109,7 +109,7 @@ const updateConversation = createRoute({
   operationId: "updateConversation",
   method: "patch",
   path: "/conversations/{conversation_id}",
-  summary: "Change a conversation's status, tags or assignee",
+  summary: "Change a conversation's status, tags, assignee or snooze",
   description: "Fields that are left out stay unchanged.",
   ...needsScope("conversations:write"),
   request: { params: conversationParams, body: jsonBody(conversationUpdateSchema) },
@@ -118,9 +118,9 @@ const updateConversation = createRoute({
 
 teamRoutes.openapi(updateConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const changes = c.req.valid("json");
+  const { snoozed_until: snoozedUntil, ...changes } = c.req.valid("json");
   const op = operationOf(c);
-  const changed = await changeConversation({ ...op, conversationId }, changes);
+  const changed = await changeConversation({ ...op, conversationId }, { ...changes, snoozedUntil });
   if (!changed) throw notFound("conversation");
   if (changes.status) notifyVisitor(c.env, { ...changed, workspaceId: op.workspaceId });
   return c.json(changed, 200);

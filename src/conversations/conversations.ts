@@ -35,18 +35,19 @@ interface Changes {
   tags?: string[] | null | undefined;
   assignee?: Member | null | undefined;
   read?: boolean | null | undefined;
+  snoozedUntil?: number | null | undefined;
 }
 
 /**
- * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the present status sends no event, and
+ * Changes a conversation's status, tags, assignee and snooze, and whether the team has read it. Setting the present status sends no event, and
  * nor does resolving it again before anybody has written.
  * @returns its wire record, or undefined if the workspace has no such conversation.
  */
-export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
+export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil }: Changes) {
   const { db, workspaceId, conversationId } = op;
   // A new status marks the conversation as read, unless the conversation then waits for the team.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
-  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
+  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil };
   const isChanged = Object.values(changes).some((value) => value !== undefined);
   const writes = [
     // This comes before the transition, so that the event of the transition shows the changes.

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -19,6 +19,8 @@ export interface ConversationFilter {
   /** Only conversations with messages that the team has not read. */
   isUnread?: boolean | undefined;
   visitorId?: string | undefined;
+  /** Only conversations that are snoozed at this time, or only others. */
+  snooze?: { isSnoozed: boolean; nowMs: number } | undefined;
 }
 
 /** Triggers count conversations by the day of their last activity, and by spans of this many days, of which a year has eleven. */
@@ -47,7 +49,7 @@ interface Since {
 
 /** Reads one page of conversations by last activity, plus one row if there is another page; then the total. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: OrderedPage) {
-  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter);
+  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter) && !filter.snooze;
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
   const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
   return selectPage(db, workspaceId, filter, { ...page, isDeep }, since);
@@ -103,21 +105,34 @@ function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL
   });
 }
 
-/** Whether the filter selects assigned or unread conversations, or those of a visitor. They have their own indexes, and are few enough to be counted. */
-function isSelective({ assigneeId, isUnread, visitorId }: ConversationFilter): boolean {
-  return assigneeId !== undefined || isUnread === true || visitorId !== undefined;
+/** Whether the filter selects assigned, unread or snoozed conversations, or those of a visitor. They have their own indexes, and are few enough to be counted. */
+function isSelective({ assigneeId, isUnread, visitorId, snooze }: ConversationFilter): boolean {
+  return assigneeId !== undefined || isUnread === true || visitorId !== undefined || snooze?.isSnoozed === true;
 }
 
 /** Names the index of the filter. Otherwise the planner would choose a less selective one, and read far more conversations. */
-function indexOf({ assigneeId, isUnread, visitorId }: ConversationFilter): SQL {
+function indexOf({ assigneeId, isUnread, visitorId, snooze }: ConversationFilter): SQL {
   if (visitorId !== undefined) return sql`INDEXED BY conversations_visitor`;
   if (isUnread) return sql`INDEXED BY conversations_unread`;
-  return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;
+  if (assigneeId !== undefined) return sql`INDEXED BY conversations_assigned`;
+  return snooze?.isSnoozed ? sql`INDEXED BY conversations_snoozed` : sql``;
 }
 
-function countAll(db: Database, workspaceId: string, filter: ConversationFilter, since: Since) {
+function countAll(db: Database, workspaceId: string, filter: ConversationFilter, since: Since): Counted {
   if (isSelective(filter)) return countSelected(db, workspaceId, filter);
+  const { snooze, ...rest } = filter;
+  // The counters do not know of snoozes, which are few enough to be counted.
+  if (snooze)
+    return countOthers(db, countAll(db, workspaceId, rest, since), workspaceId, { ...rest, snooze: { ...snooze, isSnoozed: true } });
   return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, since);
+}
+
+type Counted = ReturnType<typeof countSelected> | ReturnType<typeof sumCounts> | ReturnType<typeof countSince>;
+
+/** Counts all conversations but the selected ones. */
+function countOthers(db: Database, all: Counted, workspaceId: string, selected: ConversationFilter) {
+  const ranges = sql.join(rangesOf(workspaceId, selected), sql` UNION ALL `);
+  return db.select({ total: sql<number>`(${all.getSQL()}) - count(*)`.as("total") }).from(sql`(${ranges})`);
 }
 
 function countSelected(db: Database, workspaceId: string, filter: ConversationFilter) {
@@ -187,15 +202,22 @@ function hasKey(table: typeof conversations | Counters, { agentId, channel }: Co
 }
 
 function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
-  const { sinceMs, status, assigneeId, isUnread, visitorId } = filter;
+  const { sinceMs, status, assigneeId, isUnread, visitorId, snooze } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
     assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
     visitorId === undefined ? undefined : eq(conversations.visitorId, visitorId),
+    snooze && isSnoozed(snooze),
     // The value is not bound, because SQLite would then not use the partial index.
     isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];
+}
+
+/** SQL condition: the conversation is snoozed at a time, or is not. */
+function isSnoozed({ isSnoozed: wanted, nowMs }: NonNullable<ConversationFilter["snooze"]>): SQL {
+  const { snoozedUntil } = conversations;
+  return wanted ? gt(snoozedUntil, nowMs) : sql`coalesce(${snoozedUntil}, 0) <= ${nowMs}`;
 }

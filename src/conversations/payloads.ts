@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { recordJson } from "../platform/db/sql.ts";
+import { recordJson, timestampJson } from "../platform/db/sql.ts";
 import type { ConversationRecord } from "./wire.ts";
 
 /*
@@ -20,7 +20,7 @@ const VISITOR_JSON = recordJson(visitors, "v", "id, anon_id, external_id, name, 
 const CONVERSATION_JSON = recordJson(
   conversations,
   "c",
-  `id, agent_id, channel, status, subject, tags, assignee, visitor, message_count, unread_count,
+  `id, agent_id, channel, status, subject, tags, assignee, visitor, message_count, unread_count, snoozed_until,
     last_message_preview, last_message_at, handoff, csat, resolved_at, resolved_by, first_human_reply_at,
     reopened_count, created_at, updated_at`,
   {
@@ -28,6 +28,7 @@ const CONVERSATION_JSON = recordJson(
     visitor: sql`json((SELECT ${VISITOR_JSON} FROM ${visitors} v WHERE v.id = c.visitor_id))`,
     handoff: sql`json((SELECT ${HANDOFF_JSON} FROM ${handoffs} h WHERE h.workspace_id = c.workspace_id AND h.conversation_id = c.id
       ORDER BY h.id DESC LIMIT 1))`,
+    snoozed_until: timestampJson(sql`c.snoozed_until`),
     csat: sql`json(CASE WHEN c.csat_score IS NOT NULL THEN json_object('score', c.csat_score, 'comment', c.csat_comment) END)`,
   },
 );

@@ -53,8 +53,9 @@ const listConversations = createRoute({
 
 conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, q, order, ...query } = c.req.valid("query");
-  const { assignee_id: assigneeId, visitor_id: visitorId, unread, ...page } = query;
-  const of = { agentId, status, channel, sinceMs, assigneeId, visitorId };
+  const { assignee_id: assigneeId, visitor_id: visitorId, unread, snoozed, ...page } = query;
+  const snooze = snoozed && { isSnoozed: snoozed === "true", nowMs: Date.now() };
+  const of = { agentId, status, channel, sinceMs, assigneeId, visitorId, snooze };
   const filter = { ...of, isUnread: unread !== undefined, isOldestFirst: order === "oldest" };
   const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
   if (wantsCsv(c)) {

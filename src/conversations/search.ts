@@ -1,7 +1,7 @@
 import type { Operation } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
-import { listConversations, pageConversations } from "./list-store.ts";
+import { type ConversationFilter, listConversations, pageConversations } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
 import type { ListedRow } from "./wire.ts";
@@ -21,8 +21,9 @@ interface Found {
 
 type MaybeSearch = Omit<ConversationQuery, "q"> & {
   q?: string | undefined;
-  /** Only without `q`, like `isOldestFirst`: the index does not know them. */
+  /** Only without `q`, like `snooze` and `isOldestFirst`: the index does not know them. */
   visitorId?: string | undefined;
+  snooze?: ConversationFilter["snooze"];
   isOldestFirst?: boolean | undefined;
 };
 

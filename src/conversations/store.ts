@@ -132,6 +132,7 @@ interface TeamChanges {
   tags?: string[] | undefined;
   assignee?: Member | null | undefined;
   read?: boolean | undefined;
+  snoozedUntil?: number | null | undefined;
 }
 
 /** A member of the team, as an author or assignee. */
@@ -140,13 +141,14 @@ export interface Member {
   name: string;
 }
 
-/** Changes the given columns. Reading does not count as activity, so the conversation keeps its place in the list. */
+/** Changes the given columns. Reading and snoozing do not count as activity, so the conversation keeps its place in the list. */
 export const updateByTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
-  const { tags, assignee, read } = changes;
+  const { tags, assignee, read, snoozedUntil } = changes;
   const set = {
     ...(tags !== undefined && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
     ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
+    ...(snoozedUntil !== undefined && { snoozedUntil }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };
   return db
@@ -308,6 +310,7 @@ export function transitionConversation(
       status: sql`${to}`,
       resolvedAt: sql`CASE WHEN ${isResolving} THEN ${nowMs} END`,
       resolvedBy: sql`CASE WHEN ${isResolving} THEN ${by ?? null} END`,
+      snoozedUntil: sql`CASE WHEN NOT ${isResolving} THEN ${conversations.snoozedUntil} END`,
       reopenedCount: sql`${conversations.reopenedCount} + (${isReopening})`,
       // Reopening starts a new context for the model.
       contextAfter: sql`CASE WHEN ${isReopening} THEN ${lastMessage} ELSE ${conversations.contextAfter} END`,

@@ -17,6 +17,7 @@ import { agentRef, filledPersonName, filledText, integerQuery, timeQuery, timest
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 
 /** A member of the team, with an id of the caller's choice. */
@@ -149,6 +150,10 @@ export const conversationSchema = z
         "How many messages of the visitor the team has not read. Messages count from the one that caused the hand-off. A reply or a new status marks them as read.",
       example: 0,
     }),
+    snoozed_until: timestamp().nullable().meta({
+      description: "Until when it is hidden from the lists of waiting conversations. A time in the past has no effect.",
+      example: null,
+    }),
     last_message_preview: z
       .string()
       .nullable()
@@ -227,6 +232,10 @@ export const conversationQuery = cursorQuery
       .enum(["true"])
       .optional()
       .meta({ description: "Only conversations with unread messages. The `total` is then the number of unread conversations." }),
+    snoozed: z.enum(["true", "false"]).optional().meta({
+      description: "`false` leaves conversations out while they are snoozed, and `true` lists only those. It cannot be combined with `q`.",
+      example: undefined,
+    }),
     // It has no example: samples send all parameters that have one, and `q` does.
     visitor_id: uuid()
       .optional()
@@ -240,7 +249,19 @@ export const conversationQuery = cursorQuery
     ...valueErrorParams("send either q or visitor_id"),
     path: ["visitor_id"],
   })
+  .refine(({ q, snoozed }) => !q || snoozed === undefined, { ...valueErrorParams("send either q or snoozed"), path: ["snoozed"] })
   .refine(({ q, order }) => !q || order === "newest", { ...valueErrorParams("a search has its newest activity first"), path: ["order"] });
+
+const MAX_SNOOZE_DAYS = 366;
+
+/** A time in the near future, turned into milliseconds. */
+const snoozeTime = () =>
+  z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .refine((atMs) => atMs > Date.now() && atMs <= Date.now() + MAX_SNOOZE_DAYS * DAY_MS, {
+      ...valueErrorParams(`choose a time within the next ${MAX_SNOOZE_DAYS} days`),
+    });
 
 export const conversationUpdateSchema = z
   .object({
@@ -256,6 +277,14 @@ export const conversationUpdateSchema = z
       .optional()
       .meta({ description: "Replaces the tags; null leaves them unchanged." }),
     assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
+    snoozed_until: snoozeTime()
+      .nullable()
+      .optional()
+      .meta({
+        type: ["string", "null"],
+        format: "date-time",
+        description: `Hides it from the lists of waiting conversations until this time, at most ${MAX_SNOOZE_DAYS} days ahead, or until the visitor writes or it is resolved. null ends that. This does not count as activity.`,
+      }),
     read: z.boolean().nullable().optional().meta({
       description:
         "Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity.",

@@ -32,6 +32,7 @@ const conversation: z.infer<typeof conversationSchema> = {
   visitor: { id: VISITOR_ID, anon_id: "api:u-1", external_id: "u-1", name: "Ada", email: "ada@example.com", verified: true },
   message_count: 1,
   unread_count: 0,
+  snoozed_until: null,
   last_message_preview: "When are refunds paid?",
   last_message_at: CREATED_AT,
   handoff: null,

@@ -15,6 +15,7 @@ export const SHORTCUTS = {
     g: "Suggest a reply",
     s: "Summarise, or hide the summary",
     e: "Resolve",
+    h: "Snooze",
     b: "Hand back to the agent",
     m: "Assign to me, or unassign",
     t: "Add a tag",

@@ -127,6 +127,11 @@ function receive({ changes, presence: seen }: Message): void {
   }
 }
 
+/** Has all that shows conversations read them again. */
+export function reloadConversations(): void {
+  notify([{ kind: "conversation", id: "*" }]);
+}
+
 function notify(changes: Change[]): void {
   for (const listener of listeners) listener(changes);
 }

@@ -19,7 +19,7 @@ effect(() => {
 export function useWaiting(): void {
   const isAllowed = hasScope("conversations:read");
   const read = async (signal: AbortSignal) =>
-    isAllowed ? (await api.listConversations({ status: "needs_human", limit: 1 }, { signal })).total : undefined;
+    isAllowed ? (await api.listConversations({ status: "needs_human", snoozed: "false", limit: 1 }, { signal })).total : undefined;
   const { data: total } = useQuery("waiting", read, ({ kind }) => isAllowed && kind === "conversation");
   useEffect(() => {
     const before = waiting.peek();

@@ -663,6 +663,8 @@ export const conversations = sqliteTable(
     messageCount: count("message_count"),
     /** The visitor's messages to the team that it has not read; a trigger counts them. */
     unreadCount: count("unread_count"),
+    /** Until then it is hidden from the lists of waiting conversations; a trigger clears it when the visitor writes. */
+    snoozedUntil: integer("snoozed_until"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
     /** The latest message that the columns above include. A trigger counts any other new message: see `latestMessageColumns` in conversations/store.ts. */
@@ -705,6 +707,11 @@ export const conversations = sqliteTable(
       sql`assignee_id IS NOT NULL`,
     ),
     partialIndex("conversations_unread", [t.workspaceId, t.status, t.updatedAt, t.id, t.agentId, t.channel], sql`unread_count > 0`),
+    partialIndex(
+      "conversations_snoozed",
+      [t.workspaceId, t.status, t.updatedAt, t.id, t.agentId, t.channel, t.snoozedUntil],
+      sql`snoozed_until IS NOT NULL`,
+    ),
   ],
 );
 

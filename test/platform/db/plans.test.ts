@@ -101,7 +101,10 @@ const SAMPLES: Record<string, unknown[]> = {
   agentId: [AGENT, ALL_AGENTS],
   changes: withEach("enabled", [undefined, true, false]),
   cursor: [undefined, { atMs: NOW, id: OTHER }],
-  filter: subsetsOf({ agentId: AGENT, status: "open", channel: "api", sinceMs: NOW }),
+  filter: [
+    ...subsetsOf({ agentId: AGENT, status: "open", channel: "api", sinceMs: NOW }),
+    ...[true, false].map((isSnoozed) => ({ status: "open", snooze: { isSnoozed, nowMs: NOW } })),
+  ],
   day: [dayWindow("evaluation_cases", 10, NOW)],
   including: [true, false],
   inactiveSinceMs: [undefined, NOW],

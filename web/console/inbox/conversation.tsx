@@ -102,6 +102,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
   const takeOver = () => void change({ status: "human_active" }, "The agent has stopped answering");
   const isWithTeam = status === "needs_human" || status === "human_active";
   const isMine = conversation.assignee?.id === me().id;
+  const [isSnoozing, setSnoozing] = useState(false);
   const assign = () => void change({ assignee: isMine ? null : me() }, isMine ? "Assigned to nobody" : "Assigned to you");
   const addToCases = useMakeCase(conversation.id);
   useShortcuts({
@@ -110,6 +111,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
     ...(mayWrite && {
       ...(status !== "resolved" && { e: () => void resolve() }),
       ...(isWithTeam && { b: handBack }),
+      ...(status !== "resolved" && { h: () => setSnoozing(true) }),
       ...(me().name !== "" && { m: assign }),
       t: () => {
         onDetails(true);
@@ -140,6 +142,11 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
               Take over
             </Button>
           )}
+          {isWithTeam && (
+            <Button variant="quiet" onClick={() => setSnoozing(true)} title="Hide it until a time (h)">
+              {isSnoozed(conversation) ? "Snoozed" : "Snooze"}
+            </Button>
+          )}
           {status !== "resolved" && (
             <Button icon="check" onClick={() => void resolve()} title="Resolve (e)">
               Resolve
@@ -149,6 +156,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
         </div>
       )}
       {addToCases && <IconButton icon="case" label="Make this a case (c)" onClick={addToCases} />}
+      {isSnoozing && <Snooze conversation={conversation} change={change} onClose={() => setSnoozing(false)} />}
       <IconButton
         icon="info"
         label={showsDetails ? "Hide details" : "Show details"}
@@ -169,6 +177,19 @@ function useMakeCase(conversationId: string): (() => void) | undefined {
     showMessage(`Added to “${name}” as a case. Remove personal data from it.`, { label: "Open", run: () => navigate(href) });
   };
   return () => void attempt(make);
+}
+
+const isSnoozed = ({ snoozed_until: until }: Conversation) => until !== null && Date.parse(until) > Date.now();
+
+/** The dialog that snoozes the conversation, which is loaded when it is wanted. */
+function Snooze({ conversation, change, onClose }: { conversation: Conversation; change: Change; onClose: () => void }) {
+  const module = useModule(() => import("./snooze.tsx"));
+  if (!module) return null;
+  const snooze = async (until: string | null) => {
+    const done = until === null ? "Not snoozed any more" : `Snoozed until ${module.timeOf(new Date(until))}`;
+    if (await change({ snoozed_until: until }, done)) onClose();
+  };
+  return <module.SnoozeDialog isSnoozed={isSnoozed(conversation)} onSnooze={snooze} onClose={onClose} />;
 }
 
 /** The other users who have this conversation open. */

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { type ListWindow, useListWindow } from "../lists.ts";
+import { reloadConversations } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { useAgents } from "../agents.tsx";
 import { Button } from "../ui/button.tsx";
@@ -17,10 +18,11 @@ import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 export type ListedConversation = Schemas["ConversationPage"]["data"][number];
 
 const VIEWS = [
-  { id: "waiting", text: "Waiting", input: { status: "needs_human", order: "oldest" } },
-  { id: "team", text: "With the team", input: { status: "human_active" } },
-  { id: "mine", text: "Mine", input: {} },
-  { id: "unread", text: "Unread", input: { unread: "true" } },
+  { id: "waiting", text: "Waiting", input: { status: "needs_human", order: "oldest", snoozed: "false" } },
+  { id: "team", text: "With the team", input: { status: "human_active", snoozed: "false" } },
+  { id: "mine", text: "Mine", input: { snoozed: "false" } },
+  { id: "unread", text: "Unread", input: { unread: "true", snoozed: "false" } },
+  { id: "snoozed", text: "Snoozed", input: { snoozed: "true" } },
   { id: "agent", text: "Agent", input: { status: "ai_handled" } },
   { id: "resolved", text: "Resolved", input: { status: "resolved" } },
   { id: "all", text: "All", input: {} },
@@ -44,8 +46,8 @@ const ROW_HEIGHT = 108;
 
 function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
-  // A search has its newest activity first.
-  return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(q && { q, order: "newest" as const }) };
+  // A search has its newest activity first, and finds snoozed conversations too.
+  return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(q && { q, order: "newest" as const, snoozed: undefined }) };
 }
 
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {
@@ -129,7 +131,17 @@ function useFocusOnHits(section: { current: HTMLElement | null }, list: ListWind
 
 function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
   const unread = useCount({ view: "unread" });
-  const counts: Partial<Record<Filter["view"], number>> = { ...(waiting.value && { waiting: waiting.value }), ...(unread && { unread }) };
+  const snoozed = useCount({ view: "snoozed" });
+  useEffect(() => {
+    // The service pushes no change when a snooze ends.
+    const timer = snoozed ? setInterval(reloadConversations, 60_000) : undefined;
+    return () => clearInterval(timer);
+  }, [snoozed]);
+  const counts: Partial<Record<Filter["view"], number>> = {
+    ...(waiting.value && { waiting: waiting.value }),
+    ...(unread && { unread }),
+    ...(snoozed && { snoozed }),
+  };
   return (
     <div class="chips" role="group" aria-label="Show">
       {VIEWS.map(({ id, text }) => (
