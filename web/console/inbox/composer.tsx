@@ -73,14 +73,11 @@ export function Composer(props: Props) {
     props.end(one);
   };
   const submitOrConfirm = (resolve: boolean) => {
-    if (gap) {
-      field.current?.focus();
-      field.current?.setSelectionRange(gap.start, gap.end);
-      return;
-    }
+    if (gap) return select(field.current, gap);
     const isRisky = !draft.isNote && (isAnyoneReplying() || hasReplySince(conversation, startedAt.current));
     if (isRisky) setAsking(resolve ? "resolve" : "reply");
     else void submit(resolve);
+    return undefined;
   };
   return (
     <form
@@ -123,21 +120,24 @@ export function Composer(props: Props) {
       <Gap placeholder={gap?.placeholder} />
       <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => submitOrConfirm(true)} />
       {isAsking && (
-        <Confirm
-          title="Somebody else is replying"
-          confirm="Send anyway"
+        <SendAnyway
           onClose={() => setAsking(undefined)}
           onConfirm={() => {
             setAsking(undefined);
             void submit(isAsking === "resolve");
           }}
-        >
-          <p>
-            {isAnyoneReplying() ? "A colleague is writing a reply to this conversation." : "A colleague replied while you were writing."}
-          </p>
-        </Confirm>
+        />
       )}
     </form>
+  );
+}
+
+/** Asks whether a reply is sent although a colleague replies too. */
+function SendAnyway(props: { onClose: () => void; onConfirm: () => void }) {
+  return (
+    <Confirm title="Somebody else is replying" confirm="Send anyway" {...props}>
+      <p>{isAnyoneReplying() ? "A colleague is writing a reply to this conversation." : "A colleague replied while you were writing."}</p>
+    </Confirm>
   );
 }
 
@@ -209,6 +209,12 @@ function isAnyoneReplying(): boolean {
 /** Whether the team has replied since the user began to write. */
 function hasReplySince({ messages }: Props["conversation"], startedAt: string | undefined): boolean {
   return startedAt !== undefined && messages.some(({ role, created_at: at }) => role === "human" && at > startedAt);
+}
+
+/** Moves the focus to a part of the text. */
+function select(field: HTMLTextAreaElement | null, { start, end }: { start: number; end: number }): void {
+  field?.focus();
+  field?.setSelectionRange(start, end);
 }
 
 /** Makes the field as high as its text, up to a third of the window. */

@@ -9,7 +9,6 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { useModule } from "../ui/lazy.ts";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
-import type { Approvals } from "./approvals.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
 import { Details, focusTag } from "./details.tsx";
 import { Transcript } from "./transcript.tsx";
