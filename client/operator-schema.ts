@@ -381,6 +381,12 @@ export interface Schemas {
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages: Record<string, Record<string, string>>;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff: "on" | "off";
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages: Record<string, string>;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words: string[];
     hosted_page: Schemas["HostedPage"];
     /** The number of the published version. */
     version: number;
@@ -610,6 +616,12 @@ export interface Schemas {
       /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
   };
   AgentSettingsPage: {
     /** The records of this page. */
@@ -749,6 +761,12 @@ export interface Schemas {
       /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
   };
   IdentitySecret: {
     /** The secret that signs visitors' identities. It is shown only here. */

@@ -122,6 +122,8 @@ const ENTRIES: Record<string, Entry> = {
   searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
   listConversations: { scope: "conversations:read", status: 200 },
   getConversationCase: { scope: "conversations:read", status: 200 },
+  getBusinessHours: { scope: "conversations:read", status: 200 },
+  updateBusinessHours: { scope: "conversations:write", status: 200, body: () => ({ time_zone: "Europe/Vienna" }) },
   listApprovals: { scope: "conversations:read", status: 200 },
   approveToolCall: { scope: "conversations:write", status: 200, body: () => ({}) },
   // The call is approved already.

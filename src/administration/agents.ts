@@ -218,6 +218,9 @@ export async function toColumns(env: Env, agentId: string, body: AgentUpdate): P
     appearance: body.appearance,
     contactForm: body.contact_form,
     languages: body.languages,
+    handoff: body.handoff,
+    handoffOffMessages: body.handoff_off_messages,
+    handoffWords: body.handoff_words,
     hostedPage: body.hosted_page,
     ...(body.turnstile !== undefined && (await encryptTurnstile(env, agentId, body.turnstile))),
   };

@@ -19,6 +19,9 @@ const VERSIONED_FIELDS = {
   model: true,
   tools: true,
   languages: true,
+  handoff: true,
+  handoff_off_messages: true,
+  handoff_words: true,
 } as const;
 
 const fieldSchema = agentSettingsSchema.pick(VERSIONED_FIELDS).keyof();

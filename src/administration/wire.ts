@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { ANSWER_DESCRIPTIONS, answerFields } from "../agents/settings-wire.ts";
+import { handoffFields } from "../agents/handoff-wire.ts";
 import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
 import {
   appearanceSchema,
@@ -73,6 +74,7 @@ const agentFields = z.object({
     .nullable()
     .meta({ description: DESCRIPTIONS.turnstile }),
   ...widgetFields,
+  ...handoffFields,
 });
 
 export const agentUpdateSchema = agentFields.partial().openapi("AgentUpdate", {
@@ -101,6 +103,7 @@ const settings = {
   appearance: appearanceSchema.meta({ description: WIDGET_DESCRIPTIONS.appearance }),
   contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
   languages: languagesSchema,
+  ...handoffFields,
   hosted_page: hostedPageSchema.meta({ description: WIDGET_DESCRIPTIONS.hosted_page }),
   version: z.int().meta({ description: "The number of the published version.", example: 3 }),
   rollout: z

@@ -1,5 +1,7 @@
-import type { HandoffReason } from "../platform/db/columns.ts";
-import { type Language, LANGUAGES, languageOf } from "../text/languages.ts";
+import type { BusinessHours, HandoffReason } from "../platform/db/columns.ts";
+import { type Language, languageCode, LANGUAGES, languageOf } from "../text/languages.ts";
+import { openingText } from "../workspaces/business-hours.ts";
+import { OPENS_AT } from "../workspaces/business-hours-wire.ts";
 import type { AgentRow } from "./wire.ts";
 
 /*
@@ -61,4 +63,26 @@ const SENTENCE_OF: Record<HandoffReason, keyof Language["handoff_messages"]> = {
 export function handoffMessageOf(agent: Messages, reason: HandoffReason | null = "missing_knowledge", language = agent.language): string {
   if (!DEFAULT_HANDOFFS.has(agent.handoffMessage)) return agent.handoffMessage;
   return languageOf(language).handoff_messages[SENTENCE_OF[reason ?? "customer_request"]];
+}
+
+/**
+ * The message that a visitor reads instead of the hand-off message while the team is not there. The time of the next opening is that of
+ * the workspace's time zone, in the visitor's language.
+ * @param asksContact whether it asks for contact details.
+ */
+export function closedMessageOf(
+  hours: BusinessHours,
+  { opensAtMs, nowMs, language, asksContact }: { opensAtMs: number | null; nowMs: number; language: string; asksContact: boolean },
+): string {
+  const { closed, contact } = languageOf(language).handoff_messages;
+  const opensAt = opensAtMs === null ? "" : openingText(hours, languageCode(language), opensAtMs, nowMs);
+  const text = (hours.closed_message ?? closed).replaceAll(OPENS_AT, () => opensAt);
+  return asksContact ? `${text}\n\n${contact}` : text;
+}
+
+/** The message that a visitor reads instead of a hand-off by an agent that hands nothing off. */
+export function handoffOffMessageOf(agent: Pick<AgentRow, "handoffOffMessages">, language: string, asksContact: boolean): string {
+  const { off, contact } = languageOf(language).handoff_messages;
+  const text = agent.handoffOffMessages[languageCode(language)] ?? off;
+  return asksContact ? `${text}\n\n${contact}` : text;
 }

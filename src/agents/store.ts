@@ -28,7 +28,7 @@ export const findAgentBrief = compiled((db, workspaceId: string, agentId: string
     .where(isOwn(agents, workspaceId, agentId)),
 );
 
-/** An agent by its id only, with its workspace's plan, unless the workspace is deleted. */
+/** An agent by its id only, with its workspace's plan and business hours, unless the workspace is deleted. */
 export function findAgentWithPlan(db: Database, agentId: string) {
   return db
     .select({
@@ -36,6 +36,7 @@ export function findAgentWithPlan(db: Database, agentId: string) {
       // Aliased, since D1 returns rows as objects: of two columns with the same name one would be lost.
       plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
       overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),
+      businessHours: workspaces.businessHours,
     })
     .from(agents)
     .innerJoin(workspaces, eq(workspaces.id, agents.workspaceId))

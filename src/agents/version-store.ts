@@ -105,7 +105,9 @@ const v = alias(agentVersions, "v");
 function publish(db: Database, key: AgentKey, isVersion: SQL, nowMs: number) {
   const settings = VERSIONED.map((name) => {
     const operator = agents[name].dataType === "json" ? sql`->` : sql`->>`;
-    return [name, sql`${v.settings} ${operator} ${sql.raw(`'$.${name}'`)}`];
+    const path = sql.raw(`'$.${name}'`);
+    // A version that is older than a setting leaves it unchanged.
+    return [name, sql`CASE WHEN json_type(${v.settings}, ${path}) IS NULL THEN ${agents[name]} ELSE ${v.settings} ${operator} ${path} END`];
   });
   return db
     .update(agents)

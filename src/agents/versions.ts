@@ -17,6 +17,9 @@ const FIELDS = {
   model: "model",
   tools: "tools",
   languages: "languages",
+  handoff: "handoff",
+  handoffOffMessages: "handoff_off_messages",
+  handoffWords: "handoff_words",
 } as const satisfies Record<keyof VersionSettings, string>;
 
 export type VersionedField = (typeof FIELDS)[keyof VersionSettings];

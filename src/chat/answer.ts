@@ -1,8 +1,8 @@
-import type { HandoffReason } from "../platform/db/columns.ts";
+import type { BusinessHours, HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../knowledge/search-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
+import { closedMessageOf, handoffMessageOf, handoffOffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/search.ts";
 import { humanRequestLanguage } from "../text/intents.ts";
@@ -21,6 +21,8 @@ import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
 import { detectLanguage } from "../text/languages.ts";
+import { hasPhrase } from "../text/phrases.ts";
+import { openingAt } from "../workspaces/business-hours.ts";
 import type { Question } from "./question.ts";
 
 /** How many characters of a passage a citation shows. */
@@ -31,8 +33,27 @@ export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
-  /** Null if no human is needed. `failure` describes the failure of the model, if this is the reason and the failure is known. */
-  handoff: { reason: HandoffReason; summary: string; failure?: string } | null;
+  /** Why a human is needed; null if the agent has answered. */
+  handoff: Handoff | null;
+}
+
+interface Handoff {
+  reason: HandoffReason;
+  summary: string;
+  /** How the model failed, if this is the reason and the failure is known. */
+  failure?: string;
+  /** Whether no human is asked, because the agent hands nothing off. */
+  isOff: boolean;
+  /** When the team opens next, Unix milliseconds; null if it is there. */
+  opensAtMs: number | null;
+}
+
+/** What a hand-off tells its visitor about the team. */
+export interface Team {
+  hours: BusinessHours;
+  /** Whether contact details of the visitor are known. */
+  hasContact: boolean;
+  nowMs: number;
 }
 
 /** A question with everything that answering it needs. */
@@ -47,14 +68,16 @@ export interface AnswerRequest {
   rounds?: readonly ToolRound[] | undefined;
   /** The names of some of the agent's sources. */
   topics: string[];
+  /** Without it, the team is there. */
+  team?: Team;
   /** Records how the answer is made. */
   observer?: ModelObserver;
 }
 
 /**
  * Makes the agent's answer to a question. If a curated question is nearly the same, its answer is used; otherwise the model answers.
- * The answer is the hand-off message if the visitor asks for a human, nothing answers the question, the confidence is too low, or the
- * model fails.
+ * The answer is the hand-off message if the visitor asks for a human or uses one of the agent's words for it, nothing answers the question,
+ * the confidence is too low, or the model fails.
  * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
  * @throws TurnSuspendedError if the model called tools whose results come later.
  */
@@ -62,6 +85,7 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
   const { question, agent, retrieval } = request;
   const requestLanguage = humanRequestLanguage(question.message, agent.language);
   if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
+  if (hasPhrase(question.message, agent.handoffWords)) return handOff(request, "customer_request", 0);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedAnswer(curated);
   const opening = await askModel(model, request);
@@ -125,21 +149,43 @@ function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Ans
   return { text: answer, citations: [citation], confidence: score, handoff: null };
 }
 
-type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history">;
+type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history" | "team">;
 
 /**
- * Returns the answer that hands a question to a human.
+ * Returns the answer that hands a question to a human or, if the agent hands nothing off, says so.
  * @param language the language of the hand-off message; by default that of the visitor's message.
  */
 export function handOff(
-  { question, agent, history }: HandoffRequest,
+  { question, agent, history, team }: HandoffRequest,
   reason: HandoffReason,
   confidence: number,
   language?: string,
 ): Answer {
   const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
-  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastVisitorMessages(question.message, history), agent.language));
-  return { text, citations: [], confidence, handoff: { reason, summary } };
+  const spoken = language ?? visitorLanguage(lastVisitorMessages(question.message, history), agent.language);
+  const isOff = agent.handoff === "off";
+  const { text, opensAtMs } = handoffTextOf(agent, reason, spoken, team);
+  return { text, citations: [], confidence, handoff: { reason, summary, isOff, opensAtMs } };
+}
+
+/**
+ * Returns what a visitor reads when a human is needed, and when the team opens next; null if it is there.
+ * @param team without it, the team is there.
+ */
+export function handoffTextOf(
+  agent: AgentRow,
+  reason: HandoffReason,
+  language: string,
+  team?: Team,
+): { text: string; opensAtMs: number | null } {
+  const lacksContact = !team?.hasContact;
+  if (agent.handoff === "off") {
+    return { text: handoffOffMessageOf(agent, language, lacksContact && agent.contactForm !== null), opensAtMs: null };
+  }
+  const opening = team && openingAt(team.hours, team.nowMs);
+  if (!opening || opening.isOpen) return { text: handoffMessageOf(agent, reason, language), opensAtMs: null };
+  const asksContact = lacksContact && team.hours.ask_contact_details;
+  return { text: closedMessageOf(team.hours, { ...opening, nowMs: team.nowMs, language, asksContact }), opensAtMs: opening.opensAtMs };
 }
 
 /** Returns the visitor's message and the visitor's previous message, newest first. */

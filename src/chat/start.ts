@@ -5,10 +5,13 @@ import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
+import type { BusinessHours } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
+import { businessHoursOf } from "../workspaces/business-hours.ts";
+import { findBusinessHours } from "../workspaces/business-hours-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -27,7 +30,7 @@ export interface FirstMessage {
 }
 
 type StartResult =
-  | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect }
+  | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect; hours: BusinessHours }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
   | { outcome: "rate_limited"; full: VisitorWindow };
@@ -41,14 +44,18 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
   const { before, written, after } = await transact(db, {
     before: [findAgent(db, workspaceId, first.agentId), listSent(db, workspaceId, windows)],
     writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
-    after: [findConversationRecord(db, workspaceId, conversationId), findMessage(db, workspaceId, messageId)],
+    after: [
+      findConversationRecord(db, workspaceId, conversationId),
+      findMessage(db, workspaceId, messageId),
+      findBusinessHours(db, workspaceId),
+    ],
   });
   await wakeDeliveries(op.env, written);
-  const [[found], [message]] = after;
+  const [[found], [message], [hours]] = after;
   if (found && message) {
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
     if (found.record.channel === "email") await wakeEmails(op.env, [{ messageId }]);
-    return { outcome: "started", conversation: found.record, message };
+    return { outcome: "started", conversation: found.record, message, hours: businessHoursOf(hours?.stored ?? {}) };
   }
   const [[agent], sent] = before;
   const full = fullWindow(windows, sent);

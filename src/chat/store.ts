@@ -19,10 +19,10 @@ import type { Citation } from "../knowledge/search-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
-import { type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
+import { type BusinessHours, type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { agents, conversations, handoffs, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
+import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
@@ -270,8 +270,8 @@ function isOutsideQuota({ workspaceId, questionId }: Question): SQL {
 }
 
 /**
- * Lists the turn's own messages, as far as they are stored, with the visitor who asks, the state of the conversation, and the version of
- * the agent that answers it instead of the published one.
+ * Lists the turn's own messages, as far as they are stored, with the visitor who asks, the state of the conversation, the version of
+ * the agent that answers it instead of the published one, and the business hours of the team.
  */
 function listTurnMessages(db: Database, question: Question) {
   const { workspaceId, questionId, answerId } = question;
@@ -279,8 +279,14 @@ function listTurnMessages(db: Database, question: Question) {
   const version = answeringVersion(question, sql`${conversations.agentVersion}`, question.version !== undefined)
     .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
     .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
+  const businessHours = sql`(SELECT business_hours FROM ${workspaces} WHERE id = ${workspaceId})`
+    .mapWith(workspaces.businessHours)
+    .as("team_hours") as SQL.Aliased<Partial<BusinessHours> | null>;
+  const hasLead = sql`EXISTS (SELECT 1 FROM ${leads} l WHERE l.workspace_id = ${workspaceId} AND l.visitor_id = ${messages.authorId})`;
+  const hasContact = sql<number>`(${email} IS NOT NULL OR ${hasLead})`.as("has_contact");
+  const visitor = { externalId, email, emailVerified, verified, hasContact };
   return db
-    .select({ ...storedAnswerColumns, externalId, email, emailVerified, verified, version, state: stateColumns(question) })
+    .select({ ...storedAnswerColumns, ...visitor, version, businessHours, state: stateColumns(question) })
     .from(messages)
     .innerJoin(conversations, eq(conversations.id, messages.conversationId))
     .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
@@ -299,9 +305,10 @@ export async function finishTurn(
   also: readonly Statement[] = [],
 ) {
   const { nowMs } = given;
-  const answer = { ...given, citations: JSON.stringify(citations), needsHuman: handoff !== null };
+  const needsHuman = handoff !== null && !handoff.isOff;
+  const answer = { ...given, citations: JSON.stringify(citations), needsHuman };
   // A conversation in the playground never waits for the team.
-  const isWaiting = handoff !== null && question.channel !== "playground";
+  const isWaiting = needsHuman && question.channel !== "playground";
   const eventId = newId(shardOf(question.workspaceId), nowMs);
   const [first, ...rest] = compiledFinish(db, { question: storedPart(question), answer, isWaiting, eventId });
   const written = await db.batch([
@@ -368,8 +375,9 @@ function addAnswer(db: Database, question: Question, given: FinishValues["answer
 }
 
 function handOff(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
-  const questionKey = UNANSWERED_REASONS.includes(handoff.reason) ? questionKeyOf(question.message) : null;
-  return createHandoff(db, { ...question, nowMs }, { ...handoff, triggerMessageId: question.questionId, questionKey });
+  const { isOff: _isOff, opensAtMs: opensAt, ...cause } = handoff;
+  const questionKey = UNANSWERED_REASONS.includes(cause.reason) ? questionKeyOf(question.message) : null;
+  return createHandoff(db, { ...question, nowMs }, { ...cause, opensAt, triggerMessageId: question.questionId, questionKey });
 }
 
 /**

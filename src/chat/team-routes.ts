@@ -18,6 +18,7 @@ import { valueErrorParams } from "../platform/http/validation.ts";
 import { SUBJECT_LENGTH } from "../conversations/store.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
@@ -100,9 +101,9 @@ teamRoutes.openapi(startRoute, async (c) => {
   if (started.outcome === "agent_not_found") throw notFound("agent");
   if (started.outcome === "rate_limited") throw flowLimited(started.full, op.nowMs);
   if (started.outcome === "no_mailbox") throw new ApiError("conflict", "The agent has no mailbox. Give it an email_address first.");
-  const { conversation, message } = started;
+  const { conversation, message, hours } = started;
   c.set("conversationId", conversation.id);
-  return c.json({ ...conversation, messages: [toMessage(message)], has_more_messages: false }, 201);
+  return c.json({ ...conversation, messages: [toMessage(message)], has_more_messages: false, ...toOpening(hours, op.nowMs) }, 201);
 });
 
 const updateConversation = createRoute({

@@ -121,13 +121,22 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
 function decisionOf({ confidence, citations, handoff }: Answer, threshold: number): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
-    return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, confidence, threshold), ...facts };
+    return {
+      outcome: "handed_off",
+      reason: handoff.reason,
+      explanation: explanationOf(handoff, confidence, threshold) + offNote(handoff),
+      ...facts,
+    };
   if (citations[0]?.type === "answer") {
     const explanation = `The question is that of a curated answer: the similarity of ${shown(confidence)} reaches ${STRONG_MATCH}.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
   const explanation = `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
   return { outcome: "answered", reason: "confident", explanation, ...facts };
+}
+
+function offNote({ isOff }: NonNullable<Answer["handoff"]>): string {
+  return isOff ? " The agent hands nothing off." : "";
 }
 
 function explanationOf({ reason, failure }: NonNullable<Answer["handoff"]>, confidence: number, threshold: number): string {

@@ -17,7 +17,8 @@ import { newOperation, type Operation } from "../platform/db/client.ts";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { type Answer, failureAnswer, handOff, makeAnswer } from "./answer.ts";
+import { businessHoursOf } from "../workspaces/business-hours.ts";
+import { type Answer, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
 import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
@@ -99,6 +100,7 @@ interface OpenTurn extends StoredTurn {
   history: HistoryMessage[];
   /** The names of some of the agent's sources. */
   topics: string[];
+  team: Team;
 }
 
 type Turn = OpenTurn | AnsweredTurn;
@@ -267,7 +269,7 @@ export class TurnRunner {
 
   private async answer(turn: OpenTurn, attempt: TurnAttempt, search: Search): Promise<Answer> {
     const { question, op, listener, trace, signal } = attempt;
-    const { agent, history, topics, asked } = turn;
+    const { agent, history, topics, asked, team } = turn;
     this.visitorMessages = [...visitorMessagesIn(history), question.message];
     trace.searched(search);
     signal.throwIfAborted();
@@ -276,7 +278,7 @@ export class TurnRunner {
       ...this.toolsOf(turn, attempt),
     ];
     const rounds = await this.rounds(attempt, tools);
-    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds, topics, observer: trace };
+    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds, topics, team, observer: trace };
     const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
     signal.throwIfAborted();
     return answer;
@@ -296,7 +298,7 @@ export class TurnRunner {
       return this.journal.once(key, make);
     };
     const visitor = verifiedVisitor(question, asked);
-    const asksTeam = question.channel !== "playground";
+    const asksTeam = question.channel !== "playground" && agent.handoff === "on";
     return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools, asksTeam }, agent);
   }
 
@@ -306,7 +308,8 @@ export class TurnRunner {
     const { conversationId, answerId } = question;
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
     const isFollowUp = isAfterDecision(attempt);
-    const also = isFollowUp ? endApproval(op.db, question, answer.handoff, nowMs) : requests;
+    const handoff = answer.handoff?.isOff ? null : answer.handoff;
+    const also = isFollowUp ? endApproval(op.db, question, handoff, nowMs) : requests;
     const given = { ...answer, agentName: agent.name, agentVersion: agent.version, nowMs };
     const { status, openReason, written } = await finishTurn(op.db, question, given, also);
     // Nobody waits for an answer that follows a decision of the team.
@@ -321,9 +324,9 @@ export class TurnRunner {
     if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(op.env, written));
     const { startedMs: startMs, steps } = trace;
-    const handoffReason = answer.handoff?.reason ?? null;
+    const handoffReason = handoff?.reason ?? null;
     waitUntil(exportSpans(this.env, { agentId: agent.id, conversationId, answerId, startMs, handoffReason, steps }));
-    const { text, citations, confidence, handoff } = answer;
+    const { text, citations, confidence } = answer;
     return {
       answer: text,
       citations,
@@ -358,7 +361,9 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn 
   const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
   const history = [...(question.earlier ?? []), ...before];
   const answering = withVersion(agent, state.stored[0]?.version ?? null);
-  return { plan, asked, conversation, agent: withSettings(answering, question.settings), history, topics };
+  const hours = businessHoursOf(state.stored[0]?.businessHours ?? {});
+  const team = { hours, hasContact: Boolean(asked?.hasContact), nowMs: Date.now() };
+  return { plan, asked, conversation, agent: withSettings(answering, question.settings), history, topics, team };
 }
 
 /** Whether humans have the conversation, or it waits for them and the agent may not answer until then. */

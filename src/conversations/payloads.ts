@@ -12,7 +12,8 @@ import type { ConversationRecord } from "./wire.ts";
 const HANDOFF_JSON = recordJson(
   handoffs,
   "h",
-  "id, conversation_id, reason, summary, trigger_message_id, status, requested_at, accepted_at, resolved_at",
+  "id, conversation_id, reason, summary, trigger_message_id, status, requested_at, accepted_at, resolved_at, team_open, opens_at",
+  { team_open: sql`json(CASE WHEN h.opens_at IS NULL THEN 'true' ELSE 'false' END)` },
 );
 
 const VISITOR_JSON = recordJson(visitors, "v", "id, anon_id, external_id, name, email, verified");

@@ -8,6 +8,9 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { actorOf, authorOf, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { businessHoursOf } from "../workspaces/business-hours.ts";
+import { findBusinessHours } from "../workspaces/business-hours-store.ts";
+import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { addNote, toTeamText } from "./conversations.ts";
 import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { findConversations, listConversationRows } from "./search.ts";
@@ -92,16 +95,18 @@ const getConversation = createRoute({
 });
 
 conversationRoutes.openapi(getConversation, async (c) => {
-  const { db, workspaceId } = operationOf(c);
+  const { db, workspaceId, nowMs } = operationOf(c);
   const { conversation_id: conversationId } = c.req.valid("param");
-  const [[found], latest] = await db.batch([
+  const [[found], latest, [hours]] = await db.batch([
     findConversationRecord(db, workspaceId, conversationId),
     listTranscript(db, { workspaceId, conversationId }, { limit: LATEST_MESSAGES + 1 }),
+    findBusinessHours(db, workspaceId),
   ]);
   if (!found) throw notFound("conversation");
   const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
   const hasMore = latest.length > LATEST_MESSAGES;
-  return c.json({ ...found.record, messages, has_more_messages: hasMore }, 200);
+  const opening = toOpening(businessHoursOf(hours?.stored ?? {}), nowMs);
+  return c.json({ ...found.record, messages, has_more_messages: hasMore, ...opening }, 200);
 });
 
 const addNoteRoute = createRoute({

@@ -230,6 +230,8 @@ interface HandoffCause {
   questionKey: string | null;
   /** How the model failed. */
   failure?: string | null;
+  /** When the team opens next, Unix milliseconds; null if it is there. */
+  opensAt: number | null;
 }
 
 /**

@@ -19,6 +19,7 @@ import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
+import { openingFields } from "../workspaces/business-hours-wire.ts";
 
 /** A member of the team, with an id of the caller's choice. */
 export const memberSchema = z
@@ -59,6 +60,10 @@ export const handoffSchema = z
     requested_at: timestamp().meta({ description: "When the hand-off was requested." }),
     accepted_at: timestamp().nullable().meta({ description: "When a member of the team took the conversation." }),
     resolved_at: timestamp().nullable().meta({ description: "When the hand-off was resolved." }),
+    team_open: z.boolean().meta({ description: "Whether it was requested within the business hours.", example: true }),
+    opens_at: timestamp()
+      .nullable()
+      .meta({ description: "When the team opens next, as seen when it was requested; null within the business hours.", example: null }),
   })
   .openapi("Handoff");
 
@@ -332,6 +337,7 @@ export const transcriptSchema = conversationSchema
       .array(messageSchema)
       .meta({ description: `The latest ${LATEST_MESSAGES} messages, oldest first, with the team's notes between them.` }),
     has_more_messages: z.boolean().meta({ description: "Whether there are earlier messages: see `GET …/messages`." }),
+    ...openingFields,
   })
   .openapi("ConversationWithMessages");
 
@@ -376,7 +382,7 @@ export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
 
 /** Returns the wire record of a hand-off. */
 export function toHandoff(row: typeof handoffs.$inferSelect): z.infer<typeof handoffSchema> {
-  return toRecord(handoffSchema, row, {});
+  return toRecord(handoffSchema, row, { team_open: row.opensAt === null });
 }
 
 /** Returns the wire record of a rating of an answer. */

@@ -30,6 +30,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations"], load: async () => (await import("../chat/suggestion-routes.ts")).suggestionRoutes },
   { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },
   { at: ["saved-replies"], load: async () => (await import("../conversations/saved-reply-routes.ts")).savedReplyRoutes },
+  { at: ["business-hours"], load: async () => (await import("../workspaces/business-hours-routes.ts")).businessHoursRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
   {
     at: ["agents/sources", "agents/answers", "agents/search"],

@@ -44,6 +44,15 @@ export function phraseWords(text: string): string[] {
   return (plain.match(WORD) ?? []).filter((word) => LETTER_OR_DIGIT.test(word));
 }
 
+/**
+ * Returns whether a text has one of these words or phrases, as whole words. Case, accents and punctuation do not matter.
+ */
+export function hasPhrase(text: string, phrases: readonly string[]): boolean {
+  if (phrases.length === 0) return false;
+  const written = ` ${phraseWords(text).join(" ")} `;
+  return phrases.some((phrase) => written.includes(` ${phraseWords(phrase).join(" ")} `));
+}
+
 interface Entry {
   words: readonly string[];
   bit: number;

@@ -154,6 +154,8 @@ const EVENTS: { [Type in EventType]: { description: string; data: Extract<SentEv
       requested_at: UPDATED_AT,
       accepted_at: null,
       resolved_at: null,
+      team_open: true,
+      opens_at: null,
     },
   },
   "tool_call.approval_requested": {

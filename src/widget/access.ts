@@ -14,6 +14,7 @@ import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { flowLimited, operationOf } from "../workspaces/checks.ts";
+import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
@@ -97,15 +98,16 @@ function requireLive(token: VisitorToken, agent: AgentRow, visitor: VisitorRow):
 type FoundAgent = Awaited<ReturnType<typeof findAgentWithPlan>>[number];
 
 /**
- * Returns the agent and its workspace's limits, if the agent allows the request's origin.
+ * Returns the agent, its workspace's limits and the hours of its team, if the agent allows the request's origin.
  * @throws ApiError not_found, origin_not_allowed.
  */
 export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
   if (!found) throw agentNotFound();
-  const { plan, overrides, ...agent } = found;
+  const { plan, overrides, businessHours, ...agent } = found;
   checkOrigin(c, agent.allowedOrigins);
   c.set("logFields", { workspaceId: agent.workspaceId });
-  return { agent, op: operationOf(c, agent.workspaceId), limits: limitsOf(plan, overrides) };
+  const op = operationOf(c, agent.workspaceId);
+  return { agent, op, limits: limitsOf(plan, overrides), hours: businessHoursOf(businessHours) };
 }
 
 /**

@@ -1,12 +1,12 @@
-import { handoffMessageOf } from "../agents/messages.ts";
+import { and } from "drizzle-orm";
 import type { AgentRow } from "../agents/wire.ts";
-import { visitorLanguage } from "../chat/answer.ts";
+import { handoffTextOf, type Team, visitorLanguage } from "../chat/answer.ts";
 import { notifyVisitor } from "../chat/visitor-sockets.ts";
 import type { ConversationOperation } from "../conversations/conversations.ts";
 import { isForHumans, transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
-import { wakeDeliveries } from "../events/outbox.ts";
+import { IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
@@ -16,10 +16,10 @@ import { notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/checks.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
-import { listSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
-import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
+import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
 import type { LeadIn } from "./wire.ts";
 
 /**
@@ -62,10 +62,13 @@ async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, send
   return nextId(shardOf(workspaceId));
 }
 
+/** The message that a visitor reads, and when the team opens next; null if it is there. */
+type HandoffText = ReturnType<typeof handoffTextOf>;
+
 /** Returns the message to a visitor who asks for a human with the button. @param lastMessages the visitor's last messages, newest first. */
-export function requestedHandoffMessage(agent: AgentRow, lastMessages: readonly { content: string }[]): string {
+export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessages: readonly { content: string }[]): HandoffText {
   const texts = lastMessages.map(({ content }) => content);
-  return handoffMessageOf(agent, "customer_request", visitorLanguage(texts, agent.language));
+  return handoffTextOf(agent, "customer_request", visitorLanguage(texts, agent.language), team);
 }
 
 /**
@@ -74,17 +77,22 @@ export function requestedHandoffMessage(agent: AgentRow, lastMessages: readonly 
  * @param message the message that the visitor then reads.
  * @throws ApiError rate_limited.
  */
-export async function requestHandoff(op: ConversationOperation, agentId: string, message: string, limits: Limits) {
+export async function requestHandoff(op: ConversationOperation, agentId: string, message: HandoffText, limits: Limits) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
   const where = mayBeSent(workspaceId, windows);
-  const notice = { id: newId(shardOf(workspaceId), nowMs), content: message, nowMs };
+  const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
   const question = lastQuestion(op);
   const writes = [
     transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs, where }),
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs, where }),
-    addHandoffNotice(db, op, notice),
-    ...createHandoff(db, { ...op, agentId }, { reason: "customer_request", questionKey: null, ...question }, windows),
+    addNotice(db, op, { ...notice, needsHuman: true }, IF_CHANGED),
+    ...createHandoff(
+      db,
+      { ...op, agentId },
+      { reason: "customer_request", questionKey: null, opensAt: message.opensAtMs, ...question },
+      windows,
+    ),
   ];
   const { before, written, after } = await transact(db, {
     before: [listSent(db, workspaceId, windows)],
@@ -98,4 +106,27 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   if (conversation) notifyVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff };
+}
+
+/**
+ * Tells a visitor who asks for a human that the agent hands nothing off. Nothing happens while humans have the conversation. The message
+ * counts as one of the day's messages of visitors.
+ * @throws ApiError rate_limited.
+ */
+export async function declineHandoff(op: ConversationOperation, _agentId: string, message: HandoffText, limits: Limits) {
+  const { db, workspaceId, conversationId, nowMs } = op;
+  const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
+  const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
+  const isWanted = and(mayBeSent(workspaceId, windows), hasRoomForNotice(op, limits.messages_per_conversation))!;
+  const { before, after } = await transact(db, {
+    before: [listSent(db, workspaceId, windows)],
+    writes: [addNotice(db, op, { ...notice, needsHuman: false }, isWanted), ...countSent(db, workspaceId, windows, IF_CHANGED)],
+    after: [findConversation(db, workspaceId, conversationId)],
+  });
+  const [[conversation]] = after;
+  const full = fullWindow(windows, before[0]);
+  if (full && conversation && !isForHumans(conversation.status)) throw flowLimited(full, nowMs);
+  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+  if (conversation) notifyVisitor(op.env, conversation);
+  return { status: conversation?.status ?? "resolved", handoff: undefined };
 }

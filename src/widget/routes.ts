@@ -12,13 +12,14 @@ import { uuid } from "../platform/http/fields.ts";
 import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { requireConfig } from "../workspaces/checks.ts";
 import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, continueForVisitor, resumeForVisitor, streamContinuedForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
-import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
-import { listLastWritten, listNewMessages, setCsat } from "./store.ts";
+import { createVisitorLead, declineHandoff, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
+import { findVisitorLead, listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   csatInSchema,
   handoffAnswerSchema,
@@ -58,7 +59,8 @@ widgetRoutes.openapi(getSettings, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
   const db = agentDb(c, agentId);
   const [[found]] = await db.batch([findAgentWithPlan(db, agentId)]);
-  return c.json(toSettings(requireAgent(c, found).agent), 200);
+  const { agent, hours, op } = requireAgent(c, found);
+  return c.json(toSettings(agent, hours, op.nowMs), 200);
 });
 
 const sendMessage = createRoute({
@@ -162,10 +164,10 @@ const poll = createRoute({
 widgetRoutes.openapi(poll, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { after } = c.req.valid("query");
-  const { conversation, read } = await openConversation(c, conversationId, (db, claim) => [
+  const { conversation, read, hours, op } = await openConversation(c, conversationId, (db, claim) => [
     listNewMessages(db, claim, conversationId, after),
   ]);
-  return c.json({ data: read[0].map(toVisitorMessage), status: conversation.status }, 200);
+  return c.json({ data: read[0].map(toVisitorMessage), status: conversation.status, ...toOpening(hours, op.nowMs) }, 200);
 });
 
 const follow = createRoute({
@@ -208,12 +210,16 @@ const handOff = createRoute({
 
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { agent, op, limits, read } = await openConversation(c, conversationId, (db, claim) => [
+  const { agent, op, limits, hours, visitor, read } = await openConversation(c, conversationId, (db, claim) => [
     listLastWritten(db, claim, conversationId),
+    findVisitorLead(db, claim),
   ]);
-  const message = requestedHandoffMessage(agent, read[0]);
-  const { handoff, status } = await requestHandoff({ ...op, conversationId }, agent.id, message, limits);
-  return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
+  const [written, [lead]] = read;
+  const team = { hours, hasContact: visitor.email !== null || lead !== undefined, nowMs: op.nowMs };
+  const message = requestedHandoffMessage(agent, team, written);
+  const request = agent.handoff === "off" ? declineHandoff : requestHandoff;
+  const { handoff, status } = await request({ ...op, conversationId }, agent.id, message, limits);
+  return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message.text }, 200);
 });
 
 const endVisitorSessions = createRoute({

@@ -1,11 +1,11 @@
-import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
-import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
+import { HANDOFF_SUMMARY_LENGTH, HUMAN_STATUSES } from "../conversations/status.ts";
 import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
-import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
+import { agents, conversations, leads, messages, visitors } from "../platform/db/schema.ts";
 import { exists, findOwn, IF_CHANGED, insertWhere, isOwn } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
 
@@ -146,11 +146,12 @@ function workspaceOf(agentId: string): SQL {
   return sql`(SELECT workspace_id FROM ${agents} WHERE id = ${agentId})`;
 }
 
-/** Adds a system message to the visitor, if the statement before it in the batch handed the conversation over. */
-export function addHandoffNotice(
+/** Adds a system message to the visitor, under a condition. */
+export function addNotice(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
-  notice: { id: string; content: string; nowMs: number },
+  notice: { id: string; content: string; needsHuman: boolean; nowMs: number },
+  where: SQL,
 ) {
   const row = {
     id: notice.id,
@@ -159,10 +160,22 @@ export function addHandoffNotice(
     role: "system" as const,
     authorType: "system" as const,
     content: notice.content,
-    needsHuman: true,
+    needsHuman: notice.needsHuman,
     createdAt: messageTime({ conversationId }, notice.nowMs),
   };
-  return insertWhere(db, messages, row, IF_CHANGED);
+  return insertWhere(db, messages, row, where);
+}
+
+/** SQL condition: no human has the conversation or is asked to, and it has fewer messages than `maxMessages`. */
+export function hasRoomForNotice({ workspaceId, conversationId }: ConversationKey, maxMessages: number): SQL {
+  const isFree = and(notInArray(conversations.status, HUMAN_STATUSES), lt(conversations.messageCount, maxMessages));
+  return exists(conversations, isOwn(conversations, workspaceId, conversationId), isFree);
+}
+
+/** Finds a lead of the token's visitor. */
+export function findVisitorLead(db: Database, { agentId, visitorId }: VisitorClaim) {
+  const isOfVisitor = and(eq(leads.workspaceId, workspaceOf(agentId)), eq(leads.visitorId, visitorId));
+  return db.select({ id: leads.id }).from(leads).where(isOfVisitor).limit(1);
 }
 
 /** SQL: the visitor's last message, as the summary and the trigger of a hand-off. */

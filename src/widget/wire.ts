@@ -1,5 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES, VISITOR_CHANNELS } from "../platform/db/columns.ts";
+import {
+  AGENT_STATUSES,
+  type BusinessHours,
+  CONVERSATION_STATUSES,
+  HANDOFF_SETTINGS,
+  MESSAGE_ROLES,
+  VISITOR_CHANNELS,
+} from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings, WIDGET_DESCRIPTIONS } from "../agents/widget-wire.ts";
@@ -9,6 +16,7 @@ import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+import { openingFields, toOpening } from "../workspaces/business-hours-wire.ts";
 
 const MAX_TOKEN_LENGTH = 200;
 /** A signed identity has a few hundred characters. */
@@ -55,11 +63,16 @@ export const settingsSchema = z
     appearance: appearanceSchema.meta({ description: WIDGET_DESCRIPTIONS.appearance }),
     contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
     languages: languagesSchema,
+    handoff: z.enum(HANDOFF_SETTINGS).meta({ description: "`off` if the agent never hands a conversation to a human." }),
+    ask_contact_details: z.boolean().meta({
+      description: "Whether visitors whose contact details are not known are asked for them outside the business hours.",
+    }),
+    ...openingFields,
   })
   .openapi("WidgetSettings");
 
-export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
-  const { id, name, status, language, turnstileSiteKey: turnstile_site_key } = agent;
+export function toSettings(agent: AgentRow, hours: BusinessHours, nowMs: number): z.infer<typeof settingsSchema> {
+  const { id, name, status, language, handoff, turnstileSiteKey: turnstile_site_key } = agent;
   const { appearance, contact_form, languages } = toWidgetSettings(agent);
   return {
     id,
@@ -73,6 +86,9 @@ export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
     appearance,
     contact_form,
     languages,
+    handoff,
+    ask_contact_details: hours.ask_contact_details,
+    ...toOpening(hours, nowMs),
   };
 }
 
@@ -161,6 +177,7 @@ export const pollSchema = z
   .object({
     data: z.array(visitorMessageSchema).meta({ description: "The messages, oldest first." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation." }),
+    ...openingFields,
   })
   .openapi("NewMessages");
 
@@ -168,7 +185,9 @@ export const pollSchema = z
 
 export const handoffAnswerSchema = z
   .object({
-    handoff: handoffSchema.nullable().meta({ description: "The hand-off; null if the team already has the conversation." }),
+    handoff: handoffSchema
+      .nullable()
+      .meta({ description: "The hand-off; null if the team already has the conversation, or if the agent hands nothing off." }),
     status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation." }),
     handoff_message: z
       .string()

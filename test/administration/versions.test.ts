@@ -289,6 +289,8 @@ test("an agent from before versions gets its first one by the migration, with th
   await query(workspace.id, "DELETE FROM agent_versions WHERE agent_id = ?", agent.id);
   const statement = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries).find((sql) => sql.includes("INSERT INTO agent_versions"))!;
   await query(workspace.id, `${statement.replace(/;\s*$/, "")} WHERE id = ?`, agent.id);
+  const addition = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries).find((sql) => sql.includes("UPDATE agent_versions"))!;
+  await query(workspace.id, `${addition.replace(/;\s*$/, "")} AND agent_id = ?`, agent.id);
   expect(await query(workspace.id, settingsOf, agent.id)).toEqual(made);
   expect(await call("GET", "/versions")).toMatchObject({ data: [{ number: 1, status: "published", author: null }], total: 1 });
 });

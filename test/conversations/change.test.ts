@@ -65,7 +65,13 @@ describe("PATCH", () => {
 
   test("an empty change changes nothing, and ai_handled cannot be set", async () => {
     const { workspace, path } = await converse();
-    const { messages: _, has_more_messages: _more, ...conversation } = (await workspace.call("GET", path)).body;
+    const {
+      messages: _,
+      has_more_messages: _more,
+      team_open: _open,
+      opens_at: _opensAt,
+      ...conversation
+    } = (await workspace.call("GET", path)).body;
     expect((await workspace.call("PATCH", path, {})).body).toEqual(conversation);
     const refused = await workspace.call("PATCH", path, { status: "ai_handled", tags: Array.from({ length: 21 }, String) });
     expect(refused.body.detail.map((item: any) => [item.loc.join("."), item.type])).toEqual([
@@ -119,7 +125,13 @@ test("the records of events equal those of the API, field by field", async () =>
   const { workspace, path } = await converse(UNKNOWN);
   await workspace.call("PATCH", path, { tags: ["ünïcode", '"quoted"'] });
   const replied = await workspace.call("POST", `${path}/messages`, { content: "Line one\nLine “two”", resolve: true });
-  const { messages, has_more_messages: _more, ...conversation } = (await workspace.call("GET", path)).body;
+  const {
+    messages,
+    has_more_messages: _more,
+    team_open: _open,
+    opens_at: _opensAt,
+    ...conversation
+  } = (await workspace.call("GET", path)).body;
   const events = await eventsOf(workspace);
   const dataOf = (type: string) => events.find((event) => event.type === type).data;
   expect(dataOf("conversation.resolved")).toEqual(conversation);

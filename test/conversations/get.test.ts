@@ -77,6 +77,8 @@ test("an answered conversation has every field", async () => {
       },
     ],
     has_more_messages: false,
+    team_open: true,
+    opens_at: null,
   });
   expect(got.body.last_message_at).toBe(got.body.messages[1].created_at);
   expect(got.body.updated_at).toBe(got.body.last_message_at);
@@ -98,6 +100,8 @@ test("a handed-off conversation shows its hand-off, and no visitor if none was g
     requested_at: time(),
     accepted_at: null,
     resolved_at: null,
+    team_open: true,
+    opens_at: null,
   });
 });
 

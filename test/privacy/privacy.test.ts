@@ -177,7 +177,12 @@ test("export downloads all records in their usual form", async () => {
   } of body.conversations) {
     const answers = exported.messages.filter(({ role }: { role: string }) => role === "assistant");
     expect(traces.map((trace: { message_id: string }) => trace.message_id)).toEqual(answers.map(({ id }: { id: string }) => id));
-    const { has_more_messages: _more, ...read } = (await workspace.call("GET", `/conversations/${exported.id}`)).body;
+    const {
+      has_more_messages: _more,
+      team_open: _open,
+      opens_at: _opensAt,
+      ...read
+    } = (await workspace.call("GET", `/conversations/${exported.id}`)).body;
     expect(exported).toEqual(read);
   }
   expect(body.leads).toEqual((await workspace.call("GET", "/leads")).body.data);

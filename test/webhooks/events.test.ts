@@ -60,7 +60,7 @@ const CAUSES: [type: string, cause: string, run: (fixture: Fixture) => Promise<u
     "a first question",
     async ({ ask, get }) => {
       const { conversation_id: id } = await ask();
-      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, team_open: ___, opens_at: ____, ...conversation } = await get(`/conversations/${id}`);
       const [asked] = _;
       const before = { status: "open", message_count: 1, last_message_preview: KNOWN };
       const times = { last_message_at: asked.created_at, updated_at: asked.created_at };
@@ -117,7 +117,7 @@ const CAUSES: [type: string, cause: string, run: (fixture: Fixture) => Promise<u
     async ({ workspace, ask, get }) => {
       const { conversation_id: id } = await ask();
       await workspace.call("POST", `/conversations/${id}/messages`, { content: "Bye", resolve: true });
-      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, team_open: ___, opens_at: ____, ...conversation } = await get(`/conversations/${id}`);
       return conversation;
     },
   ],
@@ -129,7 +129,7 @@ const CAUSES: [type: string, cause: string, run: (fixture: Fixture) => Promise<u
       const idleAt = Date.parse((await get(`/conversations/${id}`)).last_message_at) + 1440 * 60_000;
       await sweep(env, idleAt);
       await sweep(env, idleAt + 60_000);
-      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, team_open: ___, opens_at: ____, ...conversation } = await get(`/conversations/${id}`);
       return conversation;
     },
   ],
@@ -205,7 +205,7 @@ test("a turn that runs twice writes its events once", async () => {
   const { workspace, agent } = await createFixture();
   const question = questionOf(workspace.id, agent.id, { message: KNOWN });
   const { db } = newOperation(env, new Meter(), workspace.id);
-  const handoff = { reason: "customer_request" as const, summary: KNOWN };
+  const handoff = { reason: "customer_request" as const, summary: KNOWN, isOff: false, opensAtMs: null };
   const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", agentVersion: 1, nowMs: question.nowMs + 1 };
   for (let run = 0; run < 3; run++) await beginTurn(db, question);
   for (let run = 0; run < 3; run++) await finishTurn(db, question, outcome);

@@ -35,11 +35,13 @@ function operationOf({ workspace, conversationId }: Fixture, bindings: Env) {
   return { ...newOperation(bindings, new Meter(), workspace.id), conversationId };
 }
 
+const WAIT = { text: "Wait.", opensAtMs: null };
+
 const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<unknown>][] = [
   ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],
   [
     "a visitor's wish for a human",
-    (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, "Wait.", limitsOf("enterprise", {})),
+    (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, WAIT, limitsOf("enterprise", {})),
   ],
   ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
   [

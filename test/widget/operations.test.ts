@@ -57,6 +57,10 @@ describe("settings", () => {
       },
       contact_form: null,
       languages: {},
+      handoff: "on",
+      ask_contact_details: false,
+      team_open: true,
+      opens_at: null,
     });
   });
 
@@ -197,7 +201,7 @@ describe("polls", () => {
     const replied = await workspace.call("POST", `/conversations/${id}/messages`, { content: "A human here." });
     const { conversation_status: _, agent_version: _version, ...reply } = replied.body;
     const polled = await ada.on(token, id, "GET", `messages?after=${answer.id}`);
-    expect(polled.body).toEqual({ data: [reply], status: "human_active" });
+    expect(polled.body).toEqual({ data: [reply], status: "human_active", team_open: true, opens_at: null });
     expect((await ada.on(token, id, "GET", "messages?after=")).body.detail).toEqual([notUuid("query.after", "")]);
   });
 

@@ -137,6 +137,29 @@ export type Metadata = Record<string, string>;
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
+export const WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
+
+/** A part of a day, in times such as 09:00. It ends on the same day, at 24:00 at the latest. */
+export interface TimeInterval {
+  from: string;
+  to: string;
+}
+
+/** When the team of a workspace is there. */
+export interface BusinessHours {
+  /** A name of the IANA time zone database. */
+  time_zone: string;
+  /** Null if the team is always there. */
+  hours: Partial<Record<(typeof WEEKDAYS)[number], TimeInterval[]>> | null;
+  /** Days on which the team is not there, such as 2026-12-25. */
+  holidays: string[];
+  /** What visitors read outside the hours; null for the usual text. */
+  closed_message: string | null;
+  ask_contact_details: boolean;
+}
+
+export const HANDOFF_SETTINGS = ["on", "off"] as const;
+
 /** The settings of an agent that shape its answers, which a version keeps. Header values of tools are encrypted. */
 export interface VersionSettings {
   language: string;
@@ -147,6 +170,9 @@ export interface VersionSettings {
   model: string | null;
   tools: StoredTool[];
   languages: Record<string, Record<string, string>>;
+  handoff: (typeof HANDOFF_SETTINGS)[number];
+  handoffOffMessages: Record<string, string>;
+  handoffWords: string[];
 }
 
 /** The parameters of a tool as JSON Schema, in the subset that agents/tool-parameters.ts accepts. */

@@ -7,6 +7,7 @@ import {
   AVAILABILITIES,
   type Appearance,
   AUTHOR_TYPES,
+  type BusinessHours,
   type CaseExpectation,
   CHANNELS,
   type ContactForm,
@@ -16,6 +17,7 @@ import {
   DRAFT_STATUSES,
   EVALUATION_STATUSES,
   HANDOFF_REASONS,
+  HANDOFF_SETTINGS,
   HANDOFF_STATUSES,
   type HostedPage,
   type MemberRole,
@@ -172,6 +174,8 @@ export const workspaces = sqliteTable(
     retention: json<Partial<Retention>>("retention", "{}"),
     /** When expired records are pruned next; null without retention settings. */
     pruneAt: integer("prune_at"),
+    /** When the team is there, as far as it is set: workspaces/business-hours.ts. */
+    businessHours: json<Partial<BusinessHours>>("business_hours", "{}"),
     agentsCount: count("agents_count"),
     sourcesCount: count("sources_count"),
     pagesCount: count("pages_count"),
@@ -421,6 +425,12 @@ export const agents = sqliteTable(
     /** The chat's languages, each with the texts that replace its own. */
     languages: json<Record<string, Record<string, string>>>("languages", "{}"),
     hostedPage: json<Partial<HostedPage>>("hosted_page", "{}"),
+    /** Off: the agent never hands a conversation to a human. */
+    handoff: text("handoff", { enum: HANDOFF_SETTINGS }).notNull().default("on"),
+    /** What visitors then read instead, by language. */
+    handoffOffMessages: json<Record<string, string>>("handoff_off_messages", "{}"),
+    /** Messages with one of these words or phrases are always handed off. */
+    handoffWords: list("handoff_words"),
     sourcesCount: count("sources_count"),
     answersCount: count("answers_count"),
     /** The size of the text of all its sources, in UTF-8. */
@@ -874,6 +884,8 @@ export const handoffs = sqliteTable(
     questionKey: text("question_key"),
     /** How the model failed, if that is the reason of the hand-off. */
     failure: text("failure"),
+    /** When the team opens next, if it was requested outside the business hours. */
+    opensAt: integer("opens_at"),
     status: text("status", { enum: HANDOFF_STATUSES }).notNull(),
     requestedAt: integer("requested_at").notNull(),
     acceptedAt: integer("accepted_at"),
