@@ -79,6 +79,8 @@ export const WIDGET_TEXTS = [
   // Conversations with a human.
   "waiting_title",
   "waiting_text",
+  "closed_title",
+  "closed_text",
   "human_title",
   "resolved",
   // The contact form.

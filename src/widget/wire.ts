@@ -64,9 +64,6 @@ export const settingsSchema = z
     contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
     languages: languagesSchema,
     handoff: z.enum(HANDOFF_SETTINGS).meta({ description: "`off` if the agent never hands a conversation to a human." }),
-    ask_contact_details: z.boolean().meta({
-      description: "Whether visitors whose contact details are not known are asked for them outside the business hours.",
-    }),
     ...openingFields,
   })
   .openapi("WidgetSettings");
@@ -87,7 +84,6 @@ export function toSettings(agent: AgentRow, hours: BusinessHours, nowMs: number)
     contact_form,
     languages,
     handoff,
-    ask_contact_details: hours.ask_contact_details,
     ...toOpening(hours, nowMs),
   };
 }

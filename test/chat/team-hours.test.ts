@@ -75,7 +75,7 @@ test("visitors learn whether the team is there, and the button for a human says 
   await setHours({ ...body, ask_contact_details: true });
   const visitor = visitorOf(agent.id);
   const opening = { team_open: false, opens_at: opensAt };
-  expect((await visitor.send("GET", `/agents/${agent.id}`)).body).toMatchObject({ ...opening, ask_contact_details: true, handoff: "on" });
+  expect((await visitor.send("GET", `/agents/${agent.id}`)).body).toMatchObject({ ...opening, handoff: "on" });
   const { body: asked } = await visitor.write({});
   const handedOff = await visitor.on(asked.visitor_token, asked.conversation_id, "POST", "handoff");
   expect(handedOff.body).toMatchObject({ status: "needs_human", handoff: opening });

@@ -58,7 +58,6 @@ describe("settings", () => {
       contact_form: null,
       languages: {},
       handoff: "on",
-      ask_contact_details: false,
       team_open: true,
       opens_at: null,
     });

@@ -68,7 +68,7 @@ export class Api {
   }
 
   /** Lists the messages after a known one. */
-  poll(conversationId: string, after: string | undefined): Promise<{ data: ApiMessage[]; status: ConversationStatus }> {
+  poll(conversationId: string, after: string | undefined): Promise<Schemas["NewMessages"]> {
     return this.json("GET", `conversations/${conversationId}/messages${after ? `?after=${after}` : ""}`);
   }
 

@@ -74,6 +74,8 @@ export class Chat {
   readonly hasContact = signal(false);
   /** The name and email address of the visitor that the page has identified, for the contact form. */
   readonly profile = signal<{ name?: string; email?: string }>({});
+  /** When the team opens next; null while it is there. */
+  readonly opensAt = signal<string | null>(null);
   /** A text for screen readers to announce. */
   readonly announcement = signal("");
   /** Whether a human has taken over the conversation, or has been requested. */
@@ -97,6 +99,7 @@ export class Chat {
 
   constructor(private readonly options: ChatOptions) {
     const { service, settings, channel } = options;
+    this.opensAt.value = settings.opens_at;
     this.memory = new Memory(settings.id);
     this.api = new Api(service, settings.id, channel, this.memory);
     this.poller = new Poller(
@@ -329,12 +332,17 @@ export class Chat {
     if (!conversation || !token || this.draft.value) return false;
     for (let hasNews = false; ; hasNews = true) {
       const after = this.messages.value.findLast(({ id }) => id !== null)?.id ?? undefined;
-      const { data, status } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error));
+      const {
+        data,
+        status,
+        opens_at: opensAt,
+      } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error));
       if (epoch !== this.epoch || this.draft.value) return hasNews;
       const isNews = data.length > 0 || status !== this.status.value;
       const { value: wasWithHuman } = this.isWithHuman;
       const { value: before } = this.status;
       this.status.value = status;
+      this.opensAt.value = opensAt;
       if (this.isWithHuman.value !== wasWithHuman) this.watch();
       for (const message of data) this.receive(message, after === undefined);
       this.countUnread();
@@ -408,7 +416,7 @@ export class Chat {
     try {
       const { status } = await this.api.requestHuman(conversation);
       this.status.value = status;
-      this.options.emit("handed_off", { conversation_id: conversation, reason: "customer_request" });
+      if (this.isWithHuman.value) this.options.emit("handed_off", { conversation_id: conversation, reason: "customer_request" });
       await this.catchUp();
     } catch (error) {
       this.problem.value = this.problemOf(error);

@@ -26,7 +26,11 @@ export function Notices(): VNode | null {
   if (!hasAnswer || chat.draft.value || status === "human_active") return null;
   return (
     <div class="offers">
-      <Chip icon="person" label={t("talk_to_person")} onClick={() => void chat.requestHuman()} />
+      {settings.handoff === "on" ? (
+        <Chip icon="person" label={t("talk_to_person")} onClick={() => void chat.requestHuman()} />
+      ) : (
+        <ContactOffer />
+      )}
     </div>
   );
 }
@@ -63,16 +67,26 @@ function ProblemNotice({ problem }: { problem: Problem }): VNode {
 }
 
 function Waiting(): VNode {
-  const { chat, t } = useUi();
+  const { chat, language, t } = useUi();
+  const opensAt = chat.opensAt.value;
+  const isClosed = opensAt !== null && Date.parse(opensAt) > Date.now();
+  const title = t(isClosed ? "closed_title" : "waiting_title");
+  const text = isClosed ? t("closed_text", { time: openingTime(opensAt, language) }) : t("waiting_text");
   return (
-    <section class="notice waiting" aria-label={t("waiting_title")}>
+    <section class="notice waiting" aria-label={title}>
       <p>
-        <b>{t("waiting_title")}</b>
+        <b>{title}</b>
       </p>
-      <p>{t(chat.hasContact.value ? "contact_sent" : "waiting_text")}</p>
+      <p>{chat.hasContact.value ? t("contact_sent") : text}</p>
       <ContactOffer />
     </section>
   );
+}
+
+/** Formats the time of the next opening in the visitor's time zone. */
+function openingTime(at: string, language: string): string {
+  const format = { weekday: "long", day: "numeric", month: "long", hour: "numeric", minute: "2-digit" } as const;
+  return new Date(at).toLocaleString(language, format);
 }
 
 function textOf(problem: Problem, { language, t }: Ui): string {

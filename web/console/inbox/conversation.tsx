@@ -128,6 +128,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
           <Status status={status} />{" "}
           {[CHANNEL_WORDS[conversation.channel], conversation.subject].filter((text) => text && text !== title).join(" · ")}
         </p>
+        {isWithTeam && conversation.opens_at !== null && <p>Outside business hours, opens {openingTime(conversation.opens_at)}</p>}
       </div>
       {mayWrite && (
         <div class="actions">
@@ -189,6 +190,12 @@ function Snooze({ conversation, change, onClose }: { conversation: Conversation;
     if (await change({ snoozed_until: until }, done)) onClose();
   };
   return <module.SnoozeDialog isSnoozed={isSnoozed(conversation)} onSnooze={snooze} onClose={onClose} />;
+}
+
+/** Formats the time of the next opening in the time zone of the browser. */
+function openingTime(at: string): string {
+  const format = { weekday: "long", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" } as const;
+  return new Date(at).toLocaleString("en", format);
 }
 
 /** The other users who have this conversation open. */

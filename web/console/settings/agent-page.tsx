@@ -13,6 +13,7 @@ import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
+import { HandoffForm } from "./handoff-form.tsx";
 import { LanguagesForm } from "./languages-form.tsx";
 import { Tools } from "./tools.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -42,6 +43,7 @@ export function AgentPage({ id }: { id: string }) {
             <>
               <PublishedVersion agent={agent as AgentSettings} />
               <General agent={agent as AgentSettings} save={save} />
+              <HandoffForm agent={agent as AgentSettings} save={save} />
               <AppearanceForm agent={agent as AgentSettings} save={save} />
               <VisitorsForm agent={agent as AgentSettings} save={save} />
               <LanguagesForm agent={agent as AgentSettings} save={save} />
@@ -79,7 +81,9 @@ function PublishedVersion({ agent: { id, version, rollout } }: { agent: AgentSet
         </p>
       </div>
       {rollout !== null && (
-        <p class="banner warning">Changing instructions, messages, threshold, tools or languages on this page ends the rollout.</p>
+        <p class="banner warning">
+          Changing instructions, messages, threshold, hand-off, tools or languages on this page ends the rollout.
+        </p>
       )}
     </section>
   );

@@ -43,7 +43,8 @@ async function mountChat(agent: AgentSettings): Promise<HTMLElement> {
   const { mount } = (await import(PANEL)) as { mount: (host: Host) => Promise<Panel> };
   const { appearance } = agent;
   // The preview is in the agent's language, and so is a default welcome that the API gives.
-  const settings: Settings = { ...agent, id: "preview", is_default_welcome: false, turnstile_site_key: null };
+  const fixed = { id: "preview", is_default_welcome: false, turnstile_site_key: null, team_open: true, opens_at: null };
+  const settings: Settings = { ...agent, ...fixed };
   const language = chooseLanguage([agent.language], agent.languages, WIDGET_LANGUAGES);
   const element = document.createElement("div");
   element.style.setProperty("--row", "0");

@@ -7,23 +7,27 @@ interface Props {
   title: string;
   /** @param text returns the text of a field. */
   onSave: (text: (name: string) => string) => Promise<unknown>;
+  /** Whether the fields are only shown. */
+  isReadOnly?: boolean;
   /** Renders the fields. */
   children: (errorAt: ErrorAt) => ComponentChildren;
 }
 
 /** A card of settings that are saved together. */
-export function SettingsForm({ title, onSave, children }: Props) {
+export function SettingsForm({ title, onSave, isReadOnly = false, children }: Props) {
   const { error, errorAt, isBusy, onSubmit } = useForm(({ text }) => onSave(text));
   return (
     <form class="card" onSubmit={onSubmit}>
       <h2>{title}</h2>
-      {children(errorAt)}
+      {isReadOnly ? <fieldset disabled>{children(errorAt)}</fieldset> : children(errorAt)}
       <FieldError text={error} />
-      <div class="actions">
-        <Button variant="primary" type="submit" isBusy={isBusy}>
-          Save
-        </Button>
-      </div>
+      {!isReadOnly && (
+        <div class="actions">
+          <Button variant="primary" type="submit" isBusy={isBusy}>
+            Save
+          </Button>
+        </div>
+      )}
     </form>
   );
 }

@@ -5,16 +5,18 @@ import { hasScope, session } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
+import { BusinessHoursPage } from "./business-hours.tsx";
 import { KeyList } from "./key-list.tsx";
 import { SavedReplies } from "./saved-replies.tsx";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** The settings of a workspace: agents, saved replies, keys and usage. */
+/** The settings of a workspace: agents, business hours, saved replies, keys and usage. */
 export function Settings() {
   const [path] = useLocation();
   const tabs = [
     ["/", "Agents"],
+    ...(hasScope("conversations:read") ? [["/hours", "Business hours"]] : []),
     ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
     ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
     ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
@@ -31,6 +33,9 @@ export function Settings() {
       <Switch>
         <Route path="/">
           <AgentList />
+        </Route>
+        <Route path="/hours">
+          <BusinessHoursPage />
         </Route>
         <Route path="/saved-replies">
           <SavedReplies />

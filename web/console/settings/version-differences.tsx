@@ -15,6 +15,9 @@ const FIELD_WORDS: Record<Field, string> = {
   model: "Model",
   tools: "Tools",
   languages: "Languages of the chat",
+  handoff: "Hand-off",
+  handoff_off_messages: "Messages instead of a hand-off",
+  handoff_words: "Words that always hand off",
 };
 
 /** The model of an agent without one of its own. */
@@ -66,7 +69,10 @@ function Change({ field, before, after }: Difference) {
     case "tools":
       return <p>{changedEntries(byName(before as Named[]), byName(after as Named[])) || "The stored values of headers have changed."}</p>;
     case "languages":
+    case "handoff_off_messages":
       return <p>{changedEntries(before as Entries, after as Entries)}</p>;
+    case "handoff_words":
+      return <TextChange before={(before as string[]).join(", ")} after={(after as string[]).join(", ")} />;
     case "confidence_threshold":
       return (
         <p>

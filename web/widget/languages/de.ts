@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Überspringen",
   waiting_title: "Warten auf einen Menschen",
   waiting_text: "Jemand aus dem Team wurde gebeten, hier zu antworten. Sie können den Chat schließen und später wiederkommen.",
+  closed_title: "Das Team ist gerade nicht da",
+  closed_text: "Jemand aus dem Team antwortet hier ab {time}. Sie können den Chat schließen und später wiederkommen.",
   human_title: "Sie sprechen mit einem Menschen",
   resolved: "Dieses Gespräch ist abgeschlossen. Schreiben Sie eine Nachricht, um es fortzusetzen.",
   contact_title: "Wie erreichen wir Sie?",

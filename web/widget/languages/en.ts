@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Skip",
   waiting_title: "Waiting for a person",
   waiting_text: "Someone from the team has been asked to reply here. You can close the chat and come back.",
+  closed_title: "The team is not here right now",
+  closed_text: "Someone from the team will reply here after {time}. You can close the chat and come back.",
   human_title: "You are talking to a person",
   resolved: "This conversation is closed. Write a message to continue it.",
   contact_title: "How can we reach you?",

@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Omitir",
   waiting_title: "Esperando a una persona",
   waiting_text: "Hemos pedido a alguien del equipo que responda aquí. Puede cerrar el chat y volver más tarde.",
+  closed_title: "El equipo no está disponible ahora",
+  closed_text: "Alguien del equipo responderá aquí a partir de: {time}. Puede cerrar el chat y volver más tarde.",
   human_title: "Está hablando con una persona",
   resolved: "Esta conversación está cerrada. Escriba un mensaje para continuarla.",
   contact_title: "¿Cómo podemos contactarle?",

@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Passer",
   waiting_title: "En attente d’une personne",
   waiting_text: "Un membre de l’équipe a été prié de répondre ici. Vous pouvez fermer le chat et revenir plus tard.",
+  closed_title: "L’équipe n’est pas disponible",
+  closed_text: "Un membre de l’équipe vous répondra ici à partir de : {time}. Vous pouvez fermer le chat et revenir plus tard.",
   human_title: "Vous parlez avec une personne",
   resolved: "Cette conversation est terminée. Écrivez un message pour la reprendre.",
   contact_title: "Comment vous joindre ?",

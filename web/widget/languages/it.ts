@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Salta",
   waiting_title: "In attesa di una persona",
   waiting_text: "Abbiamo chiesto a qualcuno del team di rispondere qui. Può chiudere la chat e tornare più tardi.",
+  closed_title: "Il team non è disponibile ora",
+  closed_text: "Qualcuno del team risponderà qui a partire da: {time}. Può chiudere la chat e tornare più tardi.",
   human_title: "Sta parlando con una persona",
   resolved: "Questa conversazione è chiusa. Scriva un messaggio per continuarla.",
   contact_title: "Come possiamo contattarla?",

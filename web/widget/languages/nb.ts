@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Hopp over",
   waiting_title: "Venter på et menneske",
   waiting_text: "Noen i teamet er bedt om å svare her. Du kan lukke chatten og komme tilbake.",
+  closed_title: "Teamet er ikke her akkurat nå",
+  closed_text: "Noen i teamet svarer her fra {time}. Du kan lukke chatten og komme tilbake.",
   human_title: "Du snakker med et menneske",
   resolved: "Denne samtalen er avsluttet. Skriv en melding for å fortsette den.",
   contact_title: "Hvordan kan vi nå deg?",

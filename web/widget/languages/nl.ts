@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Overslaan",
   waiting_title: "Wachten op een medewerker",
   waiting_text: "Iemand van het team is gevraagd om hier te antwoorden. U kunt de chat sluiten en later terugkomen.",
+  closed_title: "Het team is er nu niet",
+  closed_text: "Iemand van het team antwoordt hier vanaf {time}. U kunt de chat sluiten en later terugkomen.",
   human_title: "U praat met een medewerker",
   resolved: "Dit gesprek is afgesloten. Schrijf een bericht om verder te gaan.",
   contact_title: "Hoe kunnen we u bereiken?",

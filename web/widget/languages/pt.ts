@@ -50,6 +50,8 @@ export const texts: Texts = {
   skip: "Ignorar",
   waiting_title: "À espera de uma pessoa",
   waiting_text: "Pedimos a alguém da equipa que responda aqui. Pode fechar o chat e voltar mais tarde.",
+  closed_title: "A equipa não está disponível agora",
+  closed_text: "Alguém da equipa responderá aqui a partir de: {time}. Pode fechar o chat e voltar mais tarde.",
   human_title: "Está a falar com uma pessoa",
   resolved: "Esta conversa está encerrada. Escreva uma mensagem para a continuar.",
   contact_title: "Como podemos contactá-lo?",
