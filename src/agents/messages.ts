@@ -1,7 +1,6 @@
 import type { BusinessHours, HandoffReason } from "../platform/db/columns.ts";
 import { type Language, languageCode, LANGUAGES, languageOf } from "../text/languages.ts";
-import { openingText } from "../workspaces/business-hours.ts";
-import { OPENS_AT } from "../workspaces/business-hours-wire.ts";
+import { openingText, OPENS_AT } from "../workspaces/business-hours.ts";
 import type { AgentRow } from "./wire.ts";
 
 /*

@@ -2,15 +2,12 @@ import { z } from "@hono/zod-openapi";
 import type { BusinessHours, WEEKDAYS } from "../platform/db/columns.ts";
 import { filledText, timestamp, toTimestampOrNull } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { intervalProblem, isTimeZone, minuteOf, openingAt } from "./business-hours.ts";
+import { intervalProblem, isTimeZone, minuteOf, openingAt, OPENS_AT } from "./business-hours.ts";
 
 const MAX_INTERVALS = 6;
 const MAX_HOLIDAYS = 100;
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_ZONE_LENGTH = 64;
-
-/** What stands in a closed message for the time of the next opening. */
-export const OPENS_AT = "{{opens_at}}";
 
 const intervalSchema = z.object({
   from: z

@@ -15,6 +15,9 @@ const ALWAYS_OPEN: BusinessHours = {
   ask_contact_details: false,
 };
 
+/** What stands in a closed message for the time of the next opening. */
+export const OPENS_AT = "{{opens_at}}";
+
 /** Whether the team is there, and when it opens next. */
 export interface Opening {
   isOpen: boolean;

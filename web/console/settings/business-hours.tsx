@@ -62,7 +62,7 @@ function HoursForm({ hours: saved, query }: { hours: BusinessHours; query: Query
           {week !== null && (
             <>
               <TimeZone value={zone} error={errorAt("time_zone")} onChange={setZone} />
-              <WeekTable week={week} errorAt={errorAt} onChange={setWeek} />
+              <WeekGrid week={week} errorAt={errorAt} onChange={setWeek} />
               <FieldError text={errorAt("hours")} />
               <TextArea
                 label="Holidays"
@@ -121,26 +121,23 @@ function TimeZone({ value, error, onChange }: { value: string; error: string | u
   );
 }
 
-function WeekTable({ week, errorAt, onChange }: { week: Week; errorAt: ErrorAt; onChange: (week: Week) => void }) {
+function WeekGrid({ week, errorAt, onChange }: { week: Week; errorAt: ErrorAt; onChange: (week: Week) => void }) {
   return (
-    <table class="week">
-      <caption class="sr-only">The hours of each day</caption>
-      <tbody>
-        {DAYS.map((day) => (
-          <tr key={day}>
-            <th scope="row">{labelOf(day)}</th>
-            <td>
-              <DayIntervals
-                day={labelOf(day)}
-                intervals={week[day] ?? []}
-                onChange={(intervals) => onChange({ ...week, [day]: intervals })}
-              />
-              <FieldError text={errorAt(`hours.${day}`)} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div class="week">
+      {DAYS.map((day) => (
+        <div key={day} role="group" aria-label={labelOf(day)}>
+          <strong>{labelOf(day)}</strong>
+          <div class="intervals">
+            <DayIntervals
+              day={labelOf(day)}
+              intervals={week[day] ?? []}
+              onChange={(intervals) => onChange({ ...week, [day]: intervals })}
+            />
+            <FieldError text={errorAt(`hours.${day}`)} />
+          </div>
+        </div>
+      ))}
+    </div>
   );
 }
 
