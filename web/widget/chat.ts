@@ -7,6 +7,7 @@ import type { EventName, Settings } from "./host.ts";
 import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./identity.ts";
 import { Memory } from "./memory.ts";
 import { Poller } from "./poller.ts";
+import { ChallengeError } from "./turnstile.ts";
 
 /** A message in the list. */
 export interface Message {
@@ -341,8 +342,7 @@ export class Chat {
       const isNews = data.length > 0 || status !== this.status.value;
       const { value: wasWithHuman } = this.isWithHuman;
       const { value: before } = this.status;
-      this.status.value = status;
-      this.opensAt.value = opensAt;
+      [this.status.value, this.opensAt.value] = [status, opensAt];
       if (this.isWithHuman.value !== wasWithHuman) this.watch();
       for (const message of data) this.receive(message, after === undefined);
       this.countUnread();
@@ -485,9 +485,6 @@ export class Chat {
     this.messages.value = this.messages.value.map((message) => (message.key === key ? ({ ...message, ...changes } as Message) : message));
   }
 }
-
-/** The visitor has not confirmed that they are human. */
-export class ChallengeError extends Error {}
 
 function isIdentityRefused(error: unknown): error is Error {
   return error instanceof IdentityError || (error instanceof ApiError && error.code === "invalid_identity");

@@ -1,5 +1,7 @@
-import { ChallengeError } from "./chat.ts";
 import type { Host } from "./host.ts";
+
+/** The visitor has not confirmed that they are human. */
+export class ChallengeError extends Error {}
 
 /** https://developers.cloudflare.com/turnstile/get-started/client-side-rendering/ */
 const SCRIPT = "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit";

@@ -14,7 +14,10 @@ export function HandoffForm({ agent, save }: { agent: AgentSettings; save: SaveA
   const [isOn, setOn] = useState(agent.handoff === "on");
   const [messages, setMessages] = useState(agent.handoff_off_messages);
   const setMessage = (language: string, text: string) => setMessages({ ...messages, [language]: text });
-  const removeMessage = (language: string) => setMessages(({ [language]: _, ...others }) => others);
+  const removeMessage = (language: string) => {
+    const { [language]: _, ...others } = messages;
+    setMessages(others);
+  };
   const missing = LANGUAGES.filter((language) => messages[language] === undefined);
   const saveHandoff = (text: (name: string) => string) =>
     save({
