@@ -18,7 +18,7 @@ const FLOORS = [
   "evaluations", "chat",
   "leads", "conversations", "knowledge",
   "agents", "grounded", "extractive", "models", "text",
-  "events", "workspaces",
+  "events", "workspaces", "redaction",
   "platform",
 ];
 

@@ -7,6 +7,7 @@ import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts"
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
 import { valueError } from "../platform/http/validation.ts";
+import { PATTERN_REFUSAL } from "../platform/linear-pattern.ts";
 import type { AgentRefusal } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 
@@ -67,8 +68,6 @@ export async function requireUsableTools(env: Env, tools: readonly GivenTool[] =
   }
   if (refused.length > 0) throw invalid(refused);
 }
-
-const PATTERN_REFUSAL = "RE2 cannot match it, because it has lookaround or a reference to a group, or is too large: write a simpler one";
 
 /** Returns the 422 error for a header that is sent without a value, and has no stored one. */
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {

@@ -2,6 +2,7 @@ import { format, type Schema, Validator } from "@cfworker/json-schema";
 import type { RE2JS } from "re2js";
 import type { Tool } from "../models/model.ts";
 import { isShallow } from "../platform/json.ts";
+import { compilePattern } from "../platform/linear-pattern.ts";
 
 const MAX_SCHEMA_ERRORS_SHOWN = 5;
 /** The levels of an input. Functions that walk it are recursive. */
@@ -32,9 +33,8 @@ export async function unusablePatterns(parameters: object): Promise<Path[]> {
 }
 
 /*
- * A workspace writes the patterns of a schema, and visitors influence the input. JavaScript's own regular expressions can take
- * exponential time, so RE2 matches the patterns, in linear time. The validator only uses JavaScript's, but its formats can be extended:
- * while it runs, each pattern is a format.
+ * RE2 matches the patterns of a schema. The validator only uses JavaScript's, but its formats can be extended: while it runs, each
+ * pattern is a format.
  */
 
 /** The locations of the rules of a schema that an input breaks. */
@@ -98,16 +98,6 @@ function changePatterns(schema: Schema, change: (node: PatternNode, path: Path) 
 
 /** Compiles patterns. One that cannot be used is undefined. */
 async function compile(patterns: readonly { pattern: string }[]): Promise<Map<string, RE2JS | undefined>> {
-  if (patterns.length === 0) return new Map();
-  // Imported here, since few tools have patterns.
-  const { RE2JS } = await import("re2js");
-  const compiled = (pattern: string): RE2JS | undefined => {
-    try {
-      const matcher = RE2JS.compile(RE2JS.translateRegExp(pattern));
-      return matcher.programSize() <= MAX_INSTRUCTIONS ? matcher : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  return new Map(patterns.map(({ pattern }) => [pattern, compiled(pattern)]));
+  const compiled = patterns.map(async ({ pattern }) => [pattern, await compilePattern(pattern, MAX_INSTRUCTIONS)] as const);
+  return new Map(await Promise.all(compiled));
 }

@@ -252,6 +252,22 @@ export interface Retention {
   event_log_days: number;
 }
 
+/** What is masked in the texts of a workspace, in `workspaces.redaction`. A field that is missing is off. */
+export interface RedactionSettings {
+  /** Numbers of payment cards. */
+  card: boolean;
+  iban: boolean;
+  /** The workspace's own patterns. */
+  patterns: RedactionPattern[];
+}
+
+export interface RedactionPattern {
+  /** What is masked, as the mask says it. */
+  name: string;
+  /** A regular expression of RE2. */
+  pattern: string;
+}
+
 /** The position and the content of the launcher of a chat, and the colours of the chat. */
 export const POSITIONS = ["right", "left"] as const;
 export const LAUNCHERS = ["icon", "label", "hidden"] as const;

@@ -28,6 +28,7 @@ import {
   PLAN_NAMES,
   RATINGS,
   RESOLVERS,
+  type RedactionSettings,
   type Retention,
   SCHEDULES,
   SHARD_STATES,
@@ -172,6 +173,8 @@ export const workspaces = sqliteTable(
     limits: json<Record<string, number | boolean>>("limits", "{}"),
     /** The operator's retention settings, see workspaces/retention.ts. */
     retention: json<Partial<Retention>>("retention", "{}"),
+    /** What is masked in texts, see redaction/. */
+    redaction: json<Partial<RedactionSettings>>("redaction", "{}"),
     /** When expired records are pruned next; null without retention settings. */
     pruneAt: integer("prune_at"),
     /** When the team is there, as far as it is set: workspaces/business-hours.ts. */
@@ -305,6 +308,8 @@ export const usagePeriods = sqliteTable(
     /** A calendar month, UTC: "2026-11". */
     period: text("period").notNull(),
     messages: count("messages"),
+    /** How often each kind of text was masked: `card`, `iban`, and the names of patterns. */
+    redactions: json<Record<string, number>>("redactions", "{}"),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.period] })],
 );
