@@ -2716,6 +2716,49 @@ export interface Schemas {
     /** The status of the draft. */
     status: "pending" | "accepted" | "dismissed";
   };
+  Redaction: {
+    /** Whether the numbers of payment cards are masked. */
+    card: boolean;
+    /** Whether IBANs are masked. */
+    iban: boolean;
+    /** Your own patterns. A change replaces all of them. */
+    patterns: Schemas["RedactionPattern"][];
+    /** How often something was masked in this month. A request that is repeated counts again. */
+    counts: {
+      /** The current month, UTC. */
+      month: string;
+      /** Numbers of cards that were masked. */
+      card: number;
+      /** IBANs that were masked. */
+      iban: number;
+      /** Matches of your patterns that were masked, by name. */
+      patterns: Record<string, number>;
+    };
+  };
+  RedactionPattern: {
+    /** What is masked. The mask is `[redacted: NAME]`. */
+    name: string;
+    /** A regular expression of RE2, without lookaround and references to groups. Before it is matched, digits of all scripts become 0 to 9, and characters that are not seen are left out. */
+    pattern: string;
+  };
+  RedactionUpdate: {
+    /** Whether the numbers of payment cards are masked. */
+    card?: boolean | undefined;
+    /** Whether IBANs are masked. */
+    iban?: boolean | undefined;
+    /** Your own patterns. A change replaces all of them. */
+    patterns?: Schemas["RedactionPattern"][] | undefined;
+  };
+  RedactionPreview: {
+    /** The text as it would be stored. */
+    text: string;
+    /** What was masked, by kind. */
+    counts: Record<string, number>;
+  };
+  RedactionPreviewIn: Schemas["RedactionUpdate"] & {
+    /** The text to try out. It is not stored. */
+    text: string;
+  };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */
     event_types: Schemas["WebhookEventType"][];
@@ -3908,6 +3951,25 @@ export interface Operations {
     };
     answer: Schemas["PrivacyExport"];
   };
+  /** Get what is masked in texts, and how often. Scope: `privacy:read`. */
+  getRedaction: {
+    input: {};
+    answer: Schemas["Redaction"];
+  };
+  /** Change what is masked in texts. Masks the numbers of payment cards, IBANs and matches of your own patterns in what visitors, your team and tools write, before it is stored or sent anywhere. The change is in effect with the next request, and does not change what is stored. What is masked cannot be restored. Scope: `privacy:write`. */
+  updateRedaction: {
+    input: {
+      body: Schemas["RedactionUpdate"];
+    };
+    answer: Schemas["Redaction"];
+  };
+  /** Try out what is masked in a text. Masks a text with these settings, or with the workspace's where one is left out. Nothing is stored or counted. Scope: `privacy:read`. */
+  previewRedaction: {
+    input: {
+      body: Schemas["RedactionPreviewIn"];
+    };
+    answer: Schemas["RedactionPreview"];
+  };
   /** List webhook endpoints and the event catalogue. Scope: `webhooks:read`. */
   listWebhooks: {
     input: {};
@@ -4093,6 +4155,9 @@ export const ROUTES = {
   findPerson: ["GET", "/api/v1/privacy/visitors"],
   erasePerson: ["DELETE", "/api/v1/privacy/visitors"],
   exportPerson: ["GET", "/api/v1/privacy/export"],
+  getRedaction: ["GET", "/api/v1/privacy/redaction"],
+  updateRedaction: ["PATCH", "/api/v1/privacy/redaction"],
+  previewRedaction: ["POST", "/api/v1/privacy/redaction/preview"],
   listWebhooks: ["GET", "/api/v1/webhooks"],
   createWebhook: ["POST", "/api/v1/webhooks"],
   getWebhook: ["GET", "/api/v1/webhooks/{webhook_id}"],

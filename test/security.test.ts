@@ -162,6 +162,9 @@ const ENTRIES: Record<string, Entry> = {
   findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
   erasePerson: { scope: "privacy:write", status: 200, query: "?external_id=MARK-user" },
   exportPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
+  getRedaction: { scope: "privacy:read", status: 200 },
+  updateRedaction: { scope: "privacy:write", status: 200, body: () => ({ iban: true }) },
+  previewRedaction: { scope: "privacy:read", status: 200, body: () => ({ text: "MARK", card: true }) },
 };
 
 const OPERATIONS = await listOperations();

@@ -19,7 +19,7 @@ export interface Schema {
 /** The known keywords. Those of the second line do not change a type, or TypeScript cannot express them. */
 const KNOWN = new Set(
   `$ref type enum allOf anyOf oneOf properties required additionalProperties items
-  discriminator description example default format pattern minLength maxLength minItems maxItems minimum maximum`.split(/\s+/),
+  discriminator description example default format pattern minLength maxLength minItems maxItems minimum maximum x-redacted`.split(/\s+/),
 );
 const PLAIN_TYPES: Record<string, string> = { string: "string", integer: "number", number: "number", boolean: "boolean", null: "null" };
 

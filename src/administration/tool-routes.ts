@@ -9,6 +9,8 @@ import { invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { REDACTED } from "../redaction/fields.ts";
+import { redactionOf } from "../redaction/redaction.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 
 export const toolRoutes = createRouter("Agents");
@@ -18,7 +20,7 @@ const toolTestInSchema = z
     arguments: z
       .record(z.string(), z.unknown())
       .default({})
-      .meta({ description: "The arguments that a model would send, by the names of the tool's parameters." }),
+      .meta({ ...REDACTED, description: "The arguments that a model would send, by the names of the tool's parameters." }),
     visitor: z
       .object({
         external_id: z
@@ -77,6 +79,7 @@ toolRoutes.openapi(testTool, async (c) => {
       conversationId: newId(),
       turnId: newId(),
       journal: { once: async (_, make) => ({ isKnown: true, result: await make() }) },
+      redact: (await redactionOf(op.env, workspaceId, c.get("caller").workspace.redaction))?.text,
       visitor: visitor && { externalId: visitor.external_id, email: visitor.email },
     },
     agent,

@@ -4,10 +4,10 @@ import type { PinnedTool } from "../platform/db/columns.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
-import { truncate } from "../platform/text.ts";
+import { redactBeginning } from "../redaction/redaction.ts";
 import { canonical, describeChange, type ListedTool, MAX_TOOL_NAME_LENGTH } from "./mcp-pins.ts";
 import { decryptHeaders, type UnlistedServer } from "./secrets.ts";
-import { type CallResult, filledHeaders, MAX_TEXT_LENGTH, USER_AGENT } from "./tool-call.ts";
+import { type CallResult, filledHeaders, MAX_TEXT_LENGTH, type Redact, USER_AGENT } from "./tool-call.ts";
 import type { VariableValues } from "./tool-variables.ts";
 
 /** Larger than for a call of a tool: a list of tools with many parameters is long. */
@@ -72,6 +72,7 @@ interface PinnedCall {
   /** Called instead of the tool when the server's tools have changed, with a sentence about the change. */
   onChange: (problem: string) => Promise<void>;
   logFields: Record<string, string>;
+  redact: Redact;
 }
 
 /**
@@ -81,12 +82,12 @@ interface PinnedCall {
 export async function callPinnedTool(
   env: Env,
   target: ServerTarget & { server: { tools: PinnedTool[] } },
-  { pinned, input, onChange, logFields }: PinnedCall,
+  { onChange, logFields, ...made }: PinnedCall,
 ): Promise<CallResult> {
   const startedMs = Date.now();
   const { server } = target;
-  const { change, result } = await call(env, target, pinned.name, input);
-  log("tool_call", { ...logFields, tool: `${server.name}.${pinned.name}`, outcome: result.kind, duration_ms: Date.now() - startedMs });
+  const { change, result } = await call(env, target, made);
+  log("tool_call", { ...logFields, tool: `${server.name}.${made.pinned.name}`, outcome: result.kind, duration_ms: Date.now() - startedMs });
   if (change !== undefined) await onChange(change);
   return result;
 }
@@ -94,8 +95,7 @@ export async function callPinnedTool(
 async function call(
   env: Env,
   target: ServerTarget & { server: { tools: PinnedTool[] } },
-  name: string,
-  input: Record<string, unknown>,
+  { pinned: { name }, input, redact }: Pick<PinnedCall, "pinned" | "input" | "redact">,
 ): Promise<{ change?: string; result: CallResult }> {
   let isSent = false;
   try {
@@ -103,13 +103,13 @@ async function call(
       const change = await describeChange(target.server.tools, await listedTools(client, timeout));
       if (change !== undefined) return { change, result: { kind: "failed", problem: CHANGED, text: "" } };
       isSent = true;
-      return { result: resultOf(await client.callTool({ name, arguments: input }, { timeout })) };
+      return { result: resultOf(await client.callTool({ name, arguments: input }, { timeout }), redact) };
     });
   } catch (error) {
     if (!(error instanceof ServerFault)) throw error;
     const { message: problem, isAnswered, protocolError } = error;
     if (isSent && protocolError !== undefined) {
-      return { result: { kind: "answered", text: `Error. ${truncate(protocolError, MAX_TEXT_LENGTH)}` } };
+      return { result: { kind: "answered", text: `Error. ${redactBeginning(protocolError, MAX_TEXT_LENGTH, redact)}` } };
     }
     return { result: isSent && !isAnswered ? { kind: "unknown", problem } : { kind: "failed", problem, text: "" } };
   }
@@ -121,10 +121,10 @@ async function listedTools(client: Client, timeout: number): Promise<ListedTool[
   return tools.filter(({ name }) => name.length <= MAX_TOOL_NAME_LENGTH);
 }
 
-function resultOf({ content, structuredContent, isError = false }: CallToolResult): CallResult {
+function resultOf({ content, structuredContent, isError = false }: CallToolResult, redact: Redact): CallResult {
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = texts.length > 0 || structuredContent === undefined ? texts.join("\n") : JSON.stringify(structuredContent);
-  const shown = truncate(text, MAX_TEXT_LENGTH);
+  const shown = redactBeginning(text, MAX_TEXT_LENGTH, redact);
   if (shown === "") return { kind: "failed", problem: "It answered without any text.", text: "" };
   return { kind: "answered", text: isError ? `Error. ${shown}` : shown };
 }

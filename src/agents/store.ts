@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import type { Plan, StoredTool } from "../platform/db/columns.ts";
+import type { Plan, RedactionSettings, StoredTool } from "../platform/db/columns.ts";
 import { agents, emailDirectory, workspaces } from "../platform/db/schema.ts";
 import { exists, findOwn, insertWhere, isOfAgent, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
@@ -37,6 +37,7 @@ export function findAgentWithPlan(db: Database, agentId: string) {
       plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
       overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),
       businessHours: workspaces.businessHours,
+      redaction: sql<Partial<RedactionSettings>>`${workspaces.redaction}`.mapWith(workspaces.redaction).as("workspace_redaction"),
     })
     .from(agents)
     .innerJoin(workspaces, eq(workspaces.id, agents.workspaceId))

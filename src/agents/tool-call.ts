@@ -2,7 +2,7 @@ import type { Method, StoredHttpTool } from "../platform/db/columns.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
-import { truncate } from "../platform/text.ts";
+import { redactBeginning } from "../redaction/redaction.ts";
 import { decryptHeaders } from "./secrets.ts";
 import { expandUrl, placeholdersOf, withQuery } from "./tool-url.ts";
 import { fillHeader, fillJson, type VariableValues } from "./tool-variables.ts";
@@ -36,13 +36,20 @@ interface ToolCall {
   variables: VariableValues;
   idempotencyKey: string;
   logFields: Record<string, string>;
+  redact: Redact;
 }
+
+/** Masks a result; undefined if the workspace has nothing masked. */
+export type Redact = ((text: string) => string) | undefined;
 
 /**
  * Calls an agent's tool once.
  * @throws UnreadableSecretError if a header cannot be decrypted. In this case nothing has been sent.
  */
-export async function callTool(env: Env, { tool, agentId, input, variables, idempotencyKey, logFields }: ToolCall): Promise<CallResult> {
+export async function callTool(
+  env: Env,
+  { tool, agentId, input, variables, idempotencyKey, logFields, redact }: ToolCall,
+): Promise<CallResult> {
   const { method } = tool;
   const expanded = expandUrl(tool.url, { ...input, ...variables });
   if ("problem" in expanded) return { kind: "refused", problem: `${expanded.problem} Nothing was done.` };
@@ -65,7 +72,7 @@ export async function callTool(env: Env, { tool, agentId, input, variables, idem
   const { outcome, durationMs } = exchange;
   const status = exchange.outcome === "answered" ? { status: exchange.status } : {};
   log("tool_call", { ...logFields, tool: tool.name, outcome, ...status, duration_ms: durationMs });
-  return resultOf(exchange);
+  return resultOf(exchange, redact);
 }
 
 function parametersOutsideUrl({ url, parameters }: StoredHttpTool, input: Record<string, unknown>): Record<string, unknown> {
@@ -79,7 +86,7 @@ export function filledHeaders(headers: Record<string, string>, variables: Variab
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fillHeader(value, variables)]));
 }
 
-function resultOf(exchange: Exchange): CallResult {
+function resultOf(exchange: Exchange, redact: Redact): CallResult {
   if (exchange.outcome === "blocked_url") return { kind: "failed", problem: "It may not be called.", text: "" };
   if (exchange.outcome === "timeout") return { kind: "unknown", problem: "It did not answer in time." };
   if (exchange.outcome !== "answered") return { kind: "unknown", problem: "It could not be reached." };
@@ -87,10 +94,10 @@ function resultOf(exchange: Exchange): CallResult {
   const text = textOfBody(headers.get("Content-Type"), body);
   const isMeaningfulError = MEANINGFUL_ERRORS.has(status);
   if (status >= 300 && !isMeaningfulError)
-    return { kind: "failed", problem: `It answered with status ${status}.`, text: truncate(text ?? "", MAX_FAILURE_LENGTH) };
+    return { kind: "failed", problem: `It answered with status ${status}.`, text: redactBeginning(text ?? "", MAX_FAILURE_LENGTH, redact) };
   if (text === undefined && !isMeaningfulError)
     return { kind: "failed", problem: `It answered with status ${status}, and with a body that is not text.`, text: "" };
-  const shown = truncate(text ?? "", MAX_TEXT_LENGTH);
+  const shown = redactBeginning(text ?? "", MAX_TEXT_LENGTH, redact);
   return { kind: "answered", text: isMeaningfulError || shown === "" ? `Status ${status}. ${shown}`.trimEnd() : shown, status };
 }
 

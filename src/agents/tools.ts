@@ -6,7 +6,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import { canonical, modelName } from "./mcp-pins.ts";
 import { callPinnedTool } from "./mcp-server.ts";
 import { replaceTools } from "./store.ts";
-import { type CallResult, callTool, isChanging } from "./tool-call.ts";
+import { type CallResult, callTool, isChanging, type Redact } from "./tool-call.ts";
 import type { CallJournal } from "./tool-journal.ts";
 import { expandUrl, placeholdersOf } from "./tool-url.ts";
 import { type Variable, variablesIn, type VariableValues } from "./tool-variables.ts";
@@ -28,6 +28,7 @@ interface AgentToolContext {
   /** The answer's id. */
   turnId: string;
   journal: Pick<CallJournal, "once">;
+  redact: Redact;
   /** Null if neither an API key nor a signature confirms who the visitor is. */
   visitor: VerifiedVisitor | null;
   /** Whether tools that may change something are left out. */
@@ -116,7 +117,8 @@ function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: Stored
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
     ...withApproval(context, tool.requiresApproval, async (input) => {
       const idempotencyKey = await callKey(context, tool.name, input);
-      const make = () => callTool(context.op.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields });
+      const make = () =>
+        callTool(context.op.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields, redact: context.redact });
       return runOnce(context, isChanging(tool.method) ? idempotencyKey : null, make);
     }),
   };
@@ -149,7 +151,7 @@ function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: Stor
     ...withApproval(context, server.requiresApproval && !pinned.isReadOnly, async (input) => {
       const key = pinned.isReadOnly ? null : await callKey(context, modelName(server.name, pinned.name), input);
       return runOnce(context, key, () =>
-        callPinnedTool(context.op.env, target, { pinned, input, onChange, logFields: logFieldsOf(context) }),
+        callPinnedTool(context.op.env, target, { pinned, input, onChange, logFields: logFieldsOf(context), redact: context.redact }),
       );
     }),
   }));

@@ -4,24 +4,28 @@ import { agentRef, uuid } from "../platform/http/fields.ts";
 import type { UnknownField } from "../platform/http/unknown-fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
+import { REDACTED } from "../redaction/fields.ts";
 import type { AnswerKey } from "./responses.ts";
 import { turnOfCall } from "./suspended-turns.ts";
 import { type Asked, chatAnswerSchema, chatFields, endUserSchema, toolCallSchema, type ToolResult, toolResultSchema } from "./wire.ts";
 
 const AGENT_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
-const contentSchema = z.union(
-  [
-    z.string(),
-    z.array(
-      z.object({
-        type: z.literal("text").meta({ description: "Only text is accepted." }),
-        text: z.string().meta({ description: "The text." }),
-      }),
-    ),
-  ],
-  "send text only, because the agent reads nothing else",
-);
+/** The content of a message, which becomes one text: a number that is masked may begin in one part and end in the next. */
+const contentSchema = z
+  .union(
+    [
+      z.string(),
+      z.array(
+        z.object({
+          type: z.literal("text").meta({ description: "Only text is accepted." }),
+          text: z.string().meta({ description: "The text." }),
+        }),
+      ),
+    ],
+    "send text only, because the agent reads nothing else",
+  )
+  .transform((content) => (Array.isArray(content) ? content.map(({ text }) => text).join("\n") : content));
 
 const messageSchema = z
   .object({
@@ -29,7 +33,7 @@ const messageSchema = z
       description:
         "The author of the message; `tool` for the result of a tool call. `system` and `developer` are ignored, because the agent has its own instructions.",
     }),
-    content: contentSchema.nullish().meta({ description: "The text of the message." }),
+    content: contentSchema.nullish().meta({ ...REDACTED, description: "The text of the message." }),
     tool_call_id: toolResultSchema.shape.tool_call_id.optional().meta({ description: "The id of the tool call, for its result." }),
   })
   .openapi("ChatCompletionMessage");
@@ -147,7 +151,7 @@ function isInstruction(role: CompletionIn["messages"][number]["role"]): boolean 
 }
 
 function textOf({ content }: CompletionIn["messages"][number]): string {
-  return Array.isArray(content) ? content.map(({ text }) => text).join("\n") : (content ?? "");
+  return content ?? "";
 }
 
 const usageSchema = z

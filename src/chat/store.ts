@@ -25,6 +25,7 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
+import { findRedaction } from "../redaction/store.ts";
 import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { Answer } from "./answer.ts";
@@ -75,6 +76,7 @@ export async function beginTurn(
   const continued = found.continued?.[0];
   return {
     agent: found.agent[0],
+    redaction: found.redaction[0]?.redaction ?? {},
     continued,
     conversation: question.isNew ? stored[0]?.state : continued,
     history: found.history ?? [],
@@ -116,6 +118,7 @@ function buildBegin(db: Database, { question, windows, emailKey, bucket, eventId
   return {
     before: {
       agent: findAgent(db, workspaceId, agentId),
+      redaction: findRedaction(db, workspaceId),
       // A new conversation has no history, and its state is read after the writes.
       ...(!isNew && { continued: findConversationState(db, question), history: listHistory(db, question) }),
     },

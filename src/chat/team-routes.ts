@@ -19,6 +19,7 @@ import { SUBJECT_LENGTH } from "../conversations/store.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
+import { REDACTED } from "../redaction/fields.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
@@ -42,7 +43,10 @@ const startInSchema = z
     to: z
       .object({
         email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
-        name: personName().nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
+        name: personName()
+          .nullable()
+          .optional()
+          .meta({ ...REDACTED, description: "Their name.", example: "Ann Lee" }),
       })
       .nullable()
       .optional()
@@ -51,11 +55,18 @@ const startInSchema = z
       .nullable()
       .meta({ description: "Your user who takes part in the conversation, which the channel api needs." })
       .optional(),
-    subject: z.string().min(1).max(200).nullable().optional().meta({
-      description: "The subject of the mail. By default it is the beginning of the text.",
-      example: "Your order 4711",
-    }),
-    content: filledText(8000).meta({ description: "The message." }),
+    subject: z
+      .string()
+      .min(1)
+      .max(200)
+      .nullable()
+      .optional()
+      .meta({
+        ...REDACTED,
+        description: "The subject of the mail. By default it is the beginning of the text.",
+        example: "Your order 4711",
+      }),
+    content: filledText(8000).meta({ ...REDACTED, description: "The message." }),
     author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {

@@ -19,6 +19,7 @@ import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { type Answer, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
+import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import type { Question } from "./question.ts";
@@ -98,6 +99,8 @@ interface OpenTurn extends StoredTurn {
   agent: AgentRow;
   /** The messages before the question, oldest first. */
   history: HistoryMessage[];
+  /** Masks texts; undefined if the workspace has nothing masked. */
+  redaction: Redaction | undefined;
   /** The names of some of the agent's sources. */
   topics: string[];
   team: Team;
@@ -190,7 +193,7 @@ export class TurnRunner {
       // The answer does not wait for the queue.
       waitUntil(wakeDeliveries(op.env, state.written));
       const refusal = refusalOf(question, state, ignoresLimits);
-      if (!refusal) return toTurn(question, state, ignoresLimits);
+      if (!refusal) return toTurn(question, state, ignoresLimits, await redactionOf(op.env, workspaceId, state.redaction));
       // The caller of a rescued question was told that it will be answered: a limit reached since then does not refuse it.
       if (!isRescue || !isByLimit(refusal)) return refusal;
     }
@@ -290,7 +293,7 @@ export class TurnRunner {
   }
 
   /** Returns the agent's own tools, and starts the journal of their calls. */
-  private toolsOf({ agent, asked }: OpenTurn, { question, op, signal, suspended }: TurnAttempt): Tool[] {
+  private toolsOf({ agent, asked, redaction }: OpenTurn, { question, op, signal, suspended }: TurnAttempt): Tool[] {
     const { conversationId, answerId, clientTools } = question;
     this.journal.open(answerId, suspended?.journaled);
     const once: CallJournal["once"] = async (key, make) => {
@@ -299,7 +302,9 @@ export class TurnRunner {
     };
     const visitor = verifiedVisitor(question, asked);
     const asksTeam = question.channel !== "playground" && agent.handoff === "on";
-    return agentTools({ op, conversationId, turnId: answerId, journal: { once }, visitor, clientTools, asksTeam }, agent);
+    const journal = { once };
+    const redact = redaction?.text;
+    return agentTools({ op, conversationId, turnId: answerId, journal, visitor, clientTools, asksTeam, redact }, agent);
   }
 
   /** @param requests statements that ask the team to approve tool calls. */
@@ -348,7 +353,7 @@ function isAfterDecision({ suspended }: TurnAttempt): boolean {
   return suspended !== undefined && isDecided(suspended);
 }
 
-function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn | Refusal {
+function toTurn(question: Question, state: TurnState, isHandOff: boolean, redaction: Redaction | undefined): Turn | Refusal {
   const { agent, topics } = state;
   const conversation = state.conversation!;
   const asked = state.stored.find(({ id }) => id === question.questionId);
@@ -359,11 +364,13 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean): Turn 
   // The messages before a resolution are not the context of the new question.
   const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage).reverse();
   const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
-  const history = [...(question.earlier ?? []), ...before];
+  // Earlier messages may have been stored before the workspace had anything masked.
+  const stored = redaction ? before.map(({ role, text }) => ({ role, text: redaction.storedText(text) })) : before;
+  const history = [...(question.earlier ?? []), ...stored];
   const answering = withVersion(agent, state.stored[0]?.version ?? null);
   const hours = businessHoursOf(state.stored[0]?.businessHours ?? {});
   const team = { hours, hasContact: Boolean(asked?.hasContact), nowMs: Date.now() };
-  return { plan, asked, conversation, agent: withSettings(answering, question.settings), history, topics, team };
+  return { plan, asked, conversation, agent: withSettings(answering, question.settings), history, redaction, topics, team };
 }
 
 /** Whether humans have the conversation, or it waits for them and the agent may not answer until then. */

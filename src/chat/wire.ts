@@ -5,6 +5,7 @@ import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
 import { MAX_TOOL_CALLS, MAX_TOOLS } from "../models/limits.ts";
 import { personName, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+import { REDACTED } from "../redaction/fields.ts";
 
 /** A user of the integrator. */
 export const endUserSchema = z
@@ -14,7 +15,10 @@ export const endUserSchema = z
       .min(1)
       .max(128)
       .meta({ description: "Your stable id for the person. It groups the person's conversations.", example: "customer-4711" }),
-    name: personName().nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
+    name: personName()
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "Their name.", example: "Ann Lee" }),
     email: z.email().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");
@@ -22,7 +26,11 @@ export const endUserSchema = z
 export const streamField = () => z.boolean().default(false).meta({ description: "Whether the answer is streamed as Server-Sent Events." });
 
 export const chatFields = z.object({
-  message: z.string().min(1).max(2000).meta({ description: "The question." }),
+  message: z
+    .string()
+    .min(1)
+    .max(2000)
+    .meta({ ...REDACTED, description: "The question." }),
   conversation_id: uuid()
     .nullable()
     .optional()
@@ -94,13 +102,13 @@ export const toolResultSchema = z
       .string()
       .max(MAX_RESULT_LENGTH)
       .optional()
-      .meta({ description: "The result as text or JSON, as the model reads it.", example: '{"cancelled":true}' }),
+      .meta({ ...REDACTED, description: "The result as text or JSON, as the model reads it.", example: '{"cancelled":true}' }),
     error: z
       .string()
       .min(1)
       .max(MAX_RESULT_LENGTH)
       .optional()
-      .meta({ description: "Why there is no result. The model then tries again or does without it." }),
+      .meta({ ...REDACTED, description: "Why there is no result. The model then tries again or does without it." }),
   })
   .refine(({ content, error }) => (content === undefined) !== (error === undefined), valueErrorParams("send either content or error"))
   .openapi("ToolResult");

@@ -3,6 +3,7 @@ import { APPROVAL_OUTCOMES, APPROVAL_STATUSES } from "../platform/db/columns.ts"
 import type { approvals } from "../platform/db/schema.ts";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
+import { REDACTED } from "../redaction/fields.ts";
 import { memberSchema } from "./wire.ts";
 
 /** The most characters of a reason, which a model reads. */
@@ -53,14 +54,18 @@ export const approveInSchema = z
       .record(z.string(), z.unknown())
       .nullable()
       .optional()
-      .meta({ description: "Replaces the arguments. They must fit the tool's parameters." }),
+      .meta({ ...REDACTED, description: "Replaces the arguments. They must fit the tool's parameters." }),
     author: author(),
   })
   .openapi("ApproveIn", { example: { author: { id: "grace", name: "Grace Hopper" } } });
 
 export const declineInSchema = z
   .object({
-    reason: z.string().min(1).max(MAX_REASON_LENGTH).meta({ description: "Why the call is not made. The model reads it." }),
+    reason: z
+      .string()
+      .min(1)
+      .max(MAX_REASON_LENGTH)
+      .meta({ ...REDACTED, description: "Why the call is not made. The model reads it." }),
     author: author(),
   })
   .openapi("DeclineIn", { example: { reason: "The order is older than 30 days.", author: { id: "grace", name: "Grace Hopper" } } });

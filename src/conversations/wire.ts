@@ -18,6 +18,7 @@ import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { REDACTED } from "../redaction/fields.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 import { openingFields } from "../workspaces/business-hours-wire.ts";
 
@@ -107,7 +108,12 @@ export const csatSchema = z
 export const feedbackInSchema = z
   .object({
     rating: z.enum(RATINGS).meta({ description: "Whether the answer helped." }),
-    comment: z.string().max(2000).nullable().optional().meta({ description: "A comment on the rating." }),
+    comment: z
+      .string()
+      .max(2000)
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "A comment on the rating." }),
   })
   .openapi("FeedbackIn", { example: { rating: "down", comment: "It does not say how long a refund takes." } });
 
@@ -307,7 +313,7 @@ const author = () =>
 
 export const replyInSchema = z
   .object({
-    content: filledText(8000).meta({ description: "The text that the visitor reads." }),
+    content: filledText(8000).meta({ ...REDACTED, description: "The text that the visitor reads." }),
     resolve: z.boolean().default(false).meta({ description: "Whether the reply resolves the conversation." }),
     author: author(),
   })
@@ -315,7 +321,7 @@ export const replyInSchema = z
 
 export const noteInSchema = z
   .object({
-    content: filledText(8000).meta({ description: "The text that your team reads." }),
+    content: filledText(8000).meta({ ...REDACTED, description: "The text that your team reads." }),
     author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes." }),
   })
   .openapi("NoteIn", {

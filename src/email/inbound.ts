@@ -11,6 +11,8 @@ import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
+import type { RedactionSettings } from "../platform/db/columns.ts";
+import { redactionOf } from "../redaction/redaction.ts";
 import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
 import {
   ALL_SENDERS,
@@ -119,7 +121,9 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   const { agentId } = incoming.mailbox;
   const from = normalizeEmail(sender.address);
   // The key includes the sender, since others may know the id of a mail, and some programs give every mail the same id.
-  const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
+  // The subject, which may hold what is masked, is left out of the hash, since a number could be found by trying them all.
+  const headers = mail.headers.filter(({ key }) => key !== "subject");
+  const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(headers)}`);
   // The hash is keyed, since these rows are kept for days after the sender's data is erased.
   const hashOf = (name: string) => keyedHash(secretValues(env.KEY_SECRET)[0], name);
   const [senderKey, group] = await Promise.all([
@@ -136,10 +140,27 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   ]);
   if (!recorded) return { outcome: "ignored", reason: "too_many" };
   const result = agent
-    ? await askInTime(incoming, { mailKey, atMs: recorded.createdAt, limits: limitsOf(agent.plan, agent.overrides), group, sent })
+    ? await askInTime(await redacted(incoming, agent.redaction), {
+        mailKey,
+        atMs: recorded.createdAt,
+        limits: limitsOf(agent.plan, agent.overrides),
+        group,
+        sent,
+      })
     : refusal("no_agent");
   if (result.outcome === "refused") await db.batch([deleteInboundEmail(db, workspaceId, mailKey)]);
   return result;
+}
+
+/** A mail of a workspace that may have texts masked. */
+interface RedactedMail extends IncomingMail {
+  redact: ((text: string) => string) | undefined;
+}
+
+async function redacted({ sender, ...incoming }: IncomingMail, settings: Partial<RedactionSettings>): Promise<RedactedMail> {
+  const { env, workspaceId } = incoming.op;
+  const redact = (await redactionOf(env, workspaceId, settings))?.text;
+  return { ...incoming, sender: { ...sender, name: sender.name && (redact?.(sender.name) ?? sender.name) }, redact };
 }
 
 /** A mail as it was recorded, and the limits of its workspace. */
@@ -155,7 +176,7 @@ interface RecordedMail {
 }
 
 /** Asks the agent, unless the day's messages are used up. */
-async function askInTime(incoming: IncomingMail, { mailKey, atMs, limits, group, sent }: RecordedMail): Promise<MailResult> {
+async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group, sent }: RecordedMail): Promise<MailResult> {
   const { workspaceId, nowMs } = incoming.op;
   const messageLimit: VisitorLimit = { ...visitorLimitOf(limits, "messages", group), isGroup: true };
   // What is sent is counted where it is stored. A flood of mails ends here, before it costs more. A repeated delivery may be counted already.
@@ -181,14 +202,14 @@ interface AskOptions {
 
 /** Asks the agent the question of a mail. @param continued the id of the conversation that the mail continues. */
 async function askAgent(
-  { op, mailbox, mail, sender }: IncomingMail,
+  { op, mailbox, mail, sender, redact }: RedactedMail,
   { ids, limits, messageLimit }: AskOptions,
   continued?: string,
 ): Promise<MailResult> {
   const { env, meter, db, workspaceId, nowMs } = op;
   const { agentId } = mailbox;
   const conversationId = continued ?? ids.conversationId;
-  const subject = subjectOf(mail);
+  const subject = subjectOf(mail, redact);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
   // The thread is stored before the answer, since a message is sent as mail only if its conversation has a thread.
   await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
@@ -200,7 +221,7 @@ async function askAgent(
     isNew: continued === undefined,
     channel: "email",
     subject,
-    message: questionOf(mail),
+    message: questionOf(mail, redact),
     visitor: visitorOf(sender),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,

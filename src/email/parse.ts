@@ -1,7 +1,10 @@
 import { Parser } from "htmlparser2";
 import PostalMime, { addressParser, type Email } from "postal-mime";
 import { joinedBytes } from "../platform/read-stream.ts";
-import { truncate, toSingleLine } from "../platform/text.ts";
+import { toSingleLine } from "../platform/text.ts";
+import { redactBeginning } from "../redaction/redaction.ts";
+
+type Redact = (text: string) => string;
 
 const PARSER_LIMITS = {
   maxNestingDepth: 20,
@@ -88,16 +91,17 @@ const MAX_FILE_NAME_LENGTH = 100;
 const NO_SUBJECT = "(no subject)";
 
 /** The question of a mail: its new text, and the names of its attachments, which are not stored. */
-export function questionOf(mail: Email): string {
+export function questionOf(mail: Email, redact?: Redact): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
-  const text = truncate(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
+  const text = redactBeginning(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH, redact);
   const files = mail.attachments.filter(({ related }) => !related).slice(0, MAX_NAMED_ATTACHMENTS);
   const names = files.map(({ filename, mimeType }) => `[Attachment: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
-  return [text === "" ? subjectOf(mail) : text, ...names].join("\n");
+  const named = names.map((name) => redact?.(name) ?? name);
+  return [text === "" ? subjectOf(mail, redact) : text, ...named].join("\n");
 }
 
-export function subjectOf(mail: Email): string {
-  return toSingleLine(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
+export function subjectOf({ subject = "" }: Email, redact?: Redact): string {
+  return redactBeginning(toSingleLine(subject, subject.length), MAX_SUBJECT_LENGTH, redact) || NO_SUBJECT;
 }
 
 /** Lines with which common mail programs start the history below a reply. */

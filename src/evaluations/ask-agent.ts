@@ -1,3 +1,4 @@
+import type { Redact } from "../agents/tool-call.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Answer, makeAnswer } from "../chat/answer.ts";
 import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
@@ -17,6 +18,8 @@ export interface Tried {
   op: Operation;
   model: Model;
   agent: AgentRow;
+  /** Masks the results of tools. */
+  redact: Redact;
 }
 
 interface Reply {

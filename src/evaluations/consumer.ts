@@ -10,6 +10,8 @@ import type { evaluations } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { redactionOf } from "../redaction/redaction.ts";
+import { findRedaction } from "../redaction/store.ts";
 import { runCase } from "./run-case.ts";
 import {
   claimEvaluation,
@@ -79,15 +81,17 @@ async function runStep({ op, model, key, evaluation, leaseId }: Step): Promise<O
   const { db } = op;
   const { agentId, version: number } = evaluation;
   const { workspaceId } = key;
-  const [[published], cases, [version]] = await db.batch([
+  const [[published], [settings], cases, [version]] = await db.batch([
     findAgent(db, workspaceId, agentId),
+    findRedaction(db, workspaceId),
     listNextCases(db, key, CASES_PER_STEP),
     findVersion(db, { workspaceId, agentId }, { number: number ?? NO_VERSION }),
   ]);
   // The agent has been deleted, and its evaluations with it.
   if (!published) return "nothing_to_do";
   const agent = withVersion(published, version ?? null);
-  const results = await Promise.all(cases.map((one) => runCase(op, model, agent, one)));
+  const redact = (await redactionOf(op.env, workspaceId, settings?.redaction ?? {}))?.text;
+  const results = await Promise.all(cases.map((one) => runCase({ op, model, agent, redact }, one)));
   const nowMs = Date.now();
   const { writes, end } = recordResults(db, key, results, leaseOf(leaseId, nowMs), nowMs);
   const { after } = await transact(db, { writes, after: [end] });

@@ -1,7 +1,5 @@
 import { agentTools } from "../agents/tools.ts";
-import type { AgentRow } from "../agents/wire.ts";
-import type { HistoryMessage, Model, Tool } from "../models/model.ts";
-import type { Operation } from "../platform/db/client.ts";
+import type { HistoryMessage, Tool } from "../models/model.ts";
 import { truncate } from "../platform/text.ts";
 import { askAgent, MAX_TRACE_BYTES, NO_CONVERSATION, type Tried } from "./ask-agent.ts";
 import { checksOf, verdictOf } from "./expectations.ts";
@@ -11,8 +9,7 @@ import { boundedChecks, MAX_ANSWER_LENGTH } from "./results.ts";
 import type { CaseResult, StoredCase } from "./store.ts";
 
 /** Runs a case, or the next turn of a case of several turns: its result has no verdict until the last one. */
-export function runCase(op: Operation, model: Model, agent: AgentRow, one: StoredCase): Promise<CaseResult> {
-  const tried = { op, model, agent };
+export function runCase(tried: Tried, one: StoredCase): Promise<CaseResult> {
   return one.expect.rehearsal ? continueRehearsal(tried, one, one.expect.rehearsal) : runQuestion(tried, one);
 }
 
@@ -37,7 +34,8 @@ async function runQuestion(tried: Tried, { position, question, previous, expect 
 }
 
 /** The agent's own tools that only read. A case has no conversation, so tools that name one or a visitor are not offered. */
-function readingAgentTools({ op, agent }: Tried): Tool[] {
+function readingAgentTools({ op, agent, redact }: Tried): Tool[] {
   const journal = { once: async () => ({ isKnown: false }) as const };
-  return agentTools({ op, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null, readsOnly: true }, agent);
+  const context = { op, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null, redact, readsOnly: true };
+  return agentTools(context, agent);
 }

@@ -8,6 +8,7 @@ import { parseJson } from "../platform/http/body.ts";
 import { filledText, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+import { REDACTED } from "../redaction/fields.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/response.ts";
@@ -318,7 +319,11 @@ export const draftAcceptSchema = z
 
 export const searchSchema = z
   .object({
-    query: z.string().min(1).max(2000).meta({ description: "What to look for, in words or as a question." }),
+    query: z
+      .string()
+      .min(1)
+      .max(2000)
+      .meta({ ...REDACTED, description: "What to look for, in words or as a question." }),
     limit: z.int().gte(1).lte(50).default(10).meta({ description: "How many passages to return at most." }),
     filter: filterSchema,
   })

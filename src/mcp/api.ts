@@ -20,7 +20,7 @@ export type Api = <Answer>(request: ApiRequest) => Promise<Answer>;
 export class Refusal extends Error {}
 
 /** The context variables that a tool's request takes over from the admitted request to `/mcp`. */
-const CARRIED = ["caller", "agentIdOf", "meter", "newIdIn", "requestId", "startedAtMs", "logFields"] as const;
+const CARRIED = ["caller", "redaction", "agentIdOf", "meter", "newIdIn", "requestId", "startedAtMs", "logFields"] as const;
 
 /** The request to `/mcp` that caused each request of a tool. */
 const admitted = new WeakMap<Request, AppContext>();

@@ -16,6 +16,9 @@ export const MAX_ALL_INSTRUCTIONS = 500;
  */
 const MAX_STEPS = 10_000_000;
 
+/** A text that would be more than twice as long, and these characters, is masked as a whole. */
+const MAX_GROWTH = 200;
+
 /** What was masked, by kind: `card`, `iban`, or the name of a pattern. */
 export type RedactionCounts = Map<string, number>;
 
@@ -90,7 +93,10 @@ export class Redactor {
       at = end;
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
     }
-    return { text: text + original.slice(at), counts };
+    text += original.slice(at);
+    // Masks are longer than what a careless pattern matches. Texts have bounds, and stay near them.
+    const isTooLong = text.length > 2 * original.length + MAX_GROWTH;
+    return { text: isTooLong ? maskOf(spans[0]!.kind) : text, counts };
   }
 
   private find(text: string): NamedSpan[] {

@@ -41,6 +41,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations"], load: async () => (await import("../evaluations/conversation-routes.ts")).conversationCaseRoutes },
   { at: ["agents/gaps", "analytics"], load: async () => (await import("../analytics/routes.ts")).analyticsRoutes },
   { at: ["privacy"], load: async () => (await import("../privacy/routes.ts")).privacyRoutes },
+  { at: ["privacy"], load: async () => (await import("../privacy/redaction-routes.ts")).redactionRoutes },
   { at: ["webhooks"], load: async () => (await import("../webhooks/routes.ts")).webhookRoutes },
   { at: ["webhooks"], load: async () => (await import("../webhooks/delivery-routes.ts")).deliveryRoutes },
   { at: ["events"], load: async () => (await import("../webhooks/event-routes.ts")).eventRoutes },

@@ -1,3 +1,4 @@
+import type { z } from "@hono/zod-openapi";
 import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
@@ -13,6 +14,7 @@ import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
+import { redactionOf } from "../redaction/redaction.ts";
 import { flowLimited, operationOf } from "../workspaces/checks.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { limitsOf } from "../workspaces/plans.ts";
@@ -103,22 +105,38 @@ type FoundAgent = Awaited<ReturnType<typeof findAgentWithPlan>>[number];
  */
 export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
   if (!found) throw agentNotFound();
-  const { plan, overrides, businessHours, ...agent } = found;
+  const { plan, overrides, redaction, businessHours, ...agent } = found;
   checkOrigin(c, agent.allowedOrigins);
   c.set("logFields", { workspaceId: agent.workspaceId });
   const op = operationOf(c, agent.workspaceId);
-  return { agent, op, limits: limitsOf(plan, overrides), hours: businessHoursOf(businessHours) };
+  return { agent, op, limits: limitsOf(plan, overrides), redaction, hours: businessHoursOf(businessHours) };
+}
+
+/** The input of a request with its schema. */
+interface Input {
+  schema: z.ZodType;
+  body: unknown;
 }
 
 /**
- * Checks a request that sends something. It reads the agent of the path, the visitor of the body's token, if there is one, and a
- * further query in one trip to D1.
+ * Masks the texts of an input in place. Requests with an API key do this when they are validated; here the workspace is known only once the
+ * agent was read. Until then nothing uses the texts.
+ */
+export async function redactInput({ op, redaction: stored }: ReturnType<typeof requireAgent>, { schema, body }: Input) {
+  const redaction = await redactionOf(op.env, op.workspaceId, stored);
+  redaction?.fields(schema, body);
+  return redaction;
+}
+
+/**
+ * Checks a request that sends something, and masks its texts. It reads the agent of the path, the visitor of the body's token, if there is
+ * one, and a further query in one trip to D1.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
 export async function openAgent<Query extends Statement>(
   c: AppContext,
   agentId: string,
-  { token, flow }: { token: string | null | undefined; flow: VisitorFlow },
+  { token, flow, input }: { token: string | null | undefined; flow: VisitorFlow; input: Input },
   query: (db: Database, claim: VisitorClaim) => Query,
 ) {
   const nowMs = Date.now();
@@ -136,7 +154,7 @@ export async function openAgent<Query extends Statement>(
   // What visitors send is counted when it is stored. This check stops a flood beyond the day's limit after one trip.
   const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
   if (full) throw flowLimited(full, nowMs);
-  return { ...opened, claim, visitor, read: before[0] };
+  return { ...opened, claim, visitor, read: before[0], redaction: await redactInput(opened, input) };
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Refusal, refusalError } from "../chat/refusals.ts";
 import type { Question, QuestionVisitor } from "../chat/question.ts";
 import { type AnswerKey, resumedAnswer, streamedAnswer, streamedContinued, wholeAnswer, wholeContinued } from "../chat/responses.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
-import type { ToolResult } from "../chat/wire.ts";
+import { type ToolResult, toolResultsInSchema } from "../chat/wire.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -12,11 +12,11 @@ import { ApiError } from "../platform/http/errors.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { conversationNotFound, openAgent, openConversation, requireChallenge, unauthorized } from "./access.ts";
+import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
-import type { MessageIn, VisitorAnswer } from "./wire.ts";
+import { type MessageIn, messageInSchema, type VisitorAnswer } from "./wire.ts";
 
 /** A 429 must have a Retry-After, although a full conversation does not accept a message later either. */
 const FULL_RETRY_SECONDS = "3600";
@@ -52,12 +52,11 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
 
 /** Reads an answer in a conversation that the visitor's token gives access to. @throws ApiError not_found, origin_not_allowed. */
 async function findForVisitor(c: AppContext, key: AnswerKey) {
-  const { op, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
-    findVisitorAnswer(db, claim, key),
-  ]);
+  const opened = await openConversation(c, key.conversation_id, (db, claim) => [findVisitorAnswer(db, claim, key)]);
+  const { op, conversation, claim, visitor, read } = opened;
   const [[stored]] = read;
   const named = { ...claim, anonId: visitor.anonId, issuedAtMs: issuedAt(claim, visitor, Date.now()) };
-  return { op, workspaceId: op.workspaceId, status: conversation.status, stored, visitor: named };
+  return { op, workspaceId: op.workspaceId, status: conversation.status, stored, visitor: named, opened };
 }
 
 /**
@@ -77,7 +76,8 @@ export async function streamContinuedForVisitor(c: AppContext, key: AnswerKey, r
 }
 
 async function toVisitorResults(c: AppContext, key: AnswerKey, results: ToolResult[]) {
-  const { op, visitor } = await findForVisitor(c, key);
+  const { op, visitor, opened } = await findForVisitor(c, key);
+  await redactInput(opened, { schema: toolResultsInSchema.shape.results, body: results });
   return { sent: { op, key, results, runsIn: "browser" as const, find: () => findForVisitor(c, key) }, visitor };
 }
 
@@ -85,13 +85,18 @@ async function toVisitorResults(c: AppContext, key: AnswerKey, results: ToolResu
 async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Promise<{ question: Question; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
-  const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "messages" }, (db) =>
-    findVisitorConversation(db, agentId, conversationId ?? ""),
+  const opened = await openAgent(
+    c,
+    agentId,
+    { token: body.visitor_token, flow: "messages", input: { schema: messageInSchema, body } },
+    (db) => findVisitorConversation(db, agentId, conversationId ?? ""),
   );
-  const { agent, limits, claim, visitor: bearer } = opened;
+  const { agent, limits, claim, visitor: bearer, redaction } = opened;
   const { workspaceId } = opened.op;
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
+  // The name in a signed token is not a field of the body.
+  if (identity?.name && redaction) identity.name = redaction.text(identity.name);
   const made = await newIds(c, { agentId, visitorId: bearer?.id, body, nowMs });
   const visitor = toQuestionVisitor(identity, bearer, made.anonId);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();

@@ -19,8 +19,8 @@ import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
-import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
-import type { LeadIn } from "./wire.ts";
+import { addHandoffNotice, addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
+import { type LeadIn, leadInSchema } from "./wire.ts";
 
 /**
  * Stores a lead that a visitor left in a contact form.
@@ -28,8 +28,11 @@ import type { LeadIn } from "./wire.ts";
  */
 export async function createVisitorLead(c: AppContext, agentId: string, body: LeadIn) {
   const conversationId = body.conversation_id ?? null;
-  const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "leads" }, (db, claim) =>
-    findOwnConversation(db, claim, conversationId ?? ""),
+  const opened = await openAgent(
+    c,
+    agentId,
+    { token: body.visitor_token, flow: "leads", input: { schema: leadInSchema, body } },
+    (db, claim) => findOwnConversation(db, claim, conversationId ?? ""),
   );
   const { agent, op, limits, visitor, read } = opened;
   if (conversationId !== null && read.length === 0) throw conversationNotFound();

@@ -14,7 +14,7 @@ import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, strea
 import { createRouter } from "../platform/http/router.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { requireConfig } from "../workspaces/checks.ts";
-import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, requireAgent, requireVisitor } from "./access.ts";
+import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, redactInput, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, continueForVisitor, resumeForVisitor, streamContinuedForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
@@ -250,8 +250,11 @@ const rateAnswer = createRoute({
 
 widgetRoutes.openapi(rateAnswer, async (c) => {
   const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
-  const { rating, comment = null } = c.req.valid("json");
-  const { db, workspaceId, nowMs, newId } = (await openConversation(c, conversationId)).op;
+  const body = c.req.valid("json");
+  const opened = await openConversation(c, conversationId);
+  await redactInput(opened, { schema: feedbackInSchema, body });
+  const { rating, comment = null } = body;
+  const { db, workspaceId, nowMs, newId } = opened.op;
   const given = { id: newId(), messageId, author: BY_VISITOR, rating, comment };
   const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, nowMs)]);
   if (!rated) throw notFound("message");
@@ -271,8 +274,11 @@ const rate = createRoute({
 
 widgetRoutes.openapi(rate, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { score, comment = null } = c.req.valid("json");
-  const { claim, op } = await openConversation(c, conversationId);
+  const body = c.req.valid("json");
+  const opened = await openConversation(c, conversationId);
+  await redactInput(opened, { schema: csatInSchema, body });
+  const { score, comment = null } = body;
+  const { claim, op } = opened;
   await op.db.batch([setCsat(op.db, claim, conversationId, { score, comment }, op.nowMs)]);
   return c.json({ score, comment }, 200);
 });

@@ -17,6 +17,7 @@ import type { messages } from "../platform/db/schema.ts";
 import { personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { openingFields, toOpening } from "../workspaces/business-hours-wire.ts";
+import { REDACTED } from "../redaction/fields.ts";
 
 const MAX_TOKEN_LENGTH = 200;
 /** A signed identity has a few hundred characters. */
@@ -92,7 +93,11 @@ export function toSettings(agent: AgentRow, hours: BusinessHours, nowMs: number)
 
 export const messageInSchema = z
   .object({
-    message: z.string().min(1).max(2000).meta({ description: "The question." }),
+    message: z
+      .string()
+      .min(1)
+      .max(2000)
+      .meta({ ...REDACTED, description: "The question." }),
     conversation_id: uuid().nullable().optional().meta({ description: "Continues a conversation; omit to start a new one." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
@@ -194,7 +199,12 @@ export const handoffAnswerSchema = z
 export const csatInSchema = z
   .object({
     score: z.int().gte(1).lte(5).meta({ description: "The score from 1 to 5. 5 is the best." }),
-    comment: z.string().max(2000).nullable().optional().meta({ description: "The visitor's comment." }),
+    comment: z
+      .string()
+      .max(2000)
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "The visitor's comment." }),
   })
   .openapi("CsatIn", { example: { score: 5, comment: "Quick and clear." } });
 
@@ -229,7 +239,10 @@ const isWebUrl = (value: string) => URL.canParse(value) && ["https:", "http:"].i
 
 export const leadInSchema = z
   .object({
-    name: personName().nullable().optional().meta({ description: "Their name." }),
+    name: personName()
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "Their name." }),
     email: z.email().max(320).nullable().optional().meta({ description: "Their email address." }),
     phone: z
       .string()
@@ -240,9 +253,17 @@ export const leadInSchema = z
       )
       .nullable()
       .optional()
-      .meta({ description: "Their phone number." }),
-    message: z.string().max(4000).nullable().optional().meta({ description: "Their message." }),
-    custom_fields: customFieldsSchema.nullable().optional().meta({ description: "Further fields of your form, by name." }),
+      .meta({ ...REDACTED, description: "Their phone number." }),
+    message: z
+      .string()
+      .max(4000)
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "Their message." }),
+    custom_fields: customFieldsSchema
+      .nullable()
+      .optional()
+      .meta({ ...REDACTED, description: "Further fields of your form, by name." }),
     conversation_id: uuid().nullable().optional().meta({ description: "The conversation in which it is left." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
@@ -252,7 +273,7 @@ export const leadInSchema = z
       .refine(isWebUrl, valueErrorParams("use an http or https URL"))
       .nullable()
       .optional()
-      .meta({ description: "The URL of the page on which it is left." }),
+      .meta({ ...REDACTED, description: "The URL of the page on which it is left." }),
   })
   .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"))
   .openapi("LeadIn", { example: { name: "Ann Lee", email: "ann@example.com", message: "Please call me about the team plan." } });

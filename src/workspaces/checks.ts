@@ -8,6 +8,7 @@ import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.t
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type AuditedOperation, OPERATOR_ACTOR } from "./audit-store.ts";
+import { redactionOf } from "../redaction/redaction.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace } from "./directory.ts";
 import { type Admission, gateOf, type KnownCaller } from "./gate.ts";
@@ -107,6 +108,7 @@ async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
   setRateHeaders(c, window);
   if (!window.accepted) throw rateLimited(window, "The rate limit, which all keys of the workspace share, is exceeded.");
   c.set("caller", { workspace, key: callerKey, window });
+  c.set("redaction", await redactionOf(c.env, workspace.id, workspace.redaction));
 }
 
 function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, refusal: Refusal): ApiError {

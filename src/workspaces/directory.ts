@@ -1,5 +1,5 @@
 import { newOperation } from "../platform/db/client.ts";
-import type { MemberRole, Plan } from "../platform/db/columns.ts";
+import type { MemberRole, Plan, RedactionSettings } from "../platform/db/columns.ts";
 import { databaseOf } from "../platform/db/shard-map.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { movedError } from "../platform/db/database-errors.ts";
@@ -17,6 +17,7 @@ export interface CallerWorkspace {
   slug: string;
   plan: Plan;
   limits: Limits;
+  redaction: Partial<RedactionSettings>;
 }
 
 /** An API key or, for a member, the session: its id, and the member's name. */
@@ -81,7 +82,7 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
     const key = { id: row.sessionId, name: row.name, prefix: SESSION_PREFIX, ...granted, member };
     return [row.hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: row.expiresAt }];
   });
-  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits) };
+  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction };
   return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn]) };
 }
 

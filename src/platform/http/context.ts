@@ -1,3 +1,4 @@
+import type { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Meter } from "../telemetry/meter.ts";
 import type { ApiError } from "./errors.ts";
@@ -5,6 +6,14 @@ import type { ApiError } from "./errors.ts";
 /** The variables that authentication adds to a request. @public */
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/checks.ts declares its members, since http imports no feature
 export interface CallerVariables {}
+
+/** Masks texts of people before the service uses them. */
+export interface InputRedaction {
+  /** Whether a text has something that is masked. */
+  finds(text: string): boolean;
+  /** Masks the fields of a valid input that its schema marks, in place. @returns whether anything was masked. */
+  fields(schema: z.ZodType, input: unknown): boolean;
+}
 
 /** The environment of every handler. */
 export interface AppEnv {
@@ -28,6 +37,8 @@ export interface AppEnv {
      * @throws ApiError not_found.
      */
     agentIdOf: ((named: string) => Promise<string>) | undefined;
+    /** Masks texts of people in the input; undefined if the caller's workspace has nothing masked. */
+    redaction: InputRedaction | undefined;
     /** A digest of the request, by which idempotency compares requests. */
     requestHash: string | undefined;
     /** The conversation that the response is about. A response that is kept for replays is erased with its conversation. */

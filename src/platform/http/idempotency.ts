@@ -1,6 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { sha256OfPieces } from "../crypto/hashes.ts";
+import { secretValues } from "../config.ts";
+import { keyedHash, sha256OfPieces } from "../crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import { type Database, newOperation } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
@@ -39,9 +40,10 @@ export const IDEMPOTENCY_PARAMETER = {
  * key, so that a request that was interrupted, or whose response is not kept, can run again without creating anything twice.
  */
 export async function answerOnce(c: AppContext, run: () => Promise<Response>): Promise<Response> {
-  const key = c.req.header(HEADER);
-  if (key === undefined || !c.get("caller")) return run();
-  if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidKey(key);
+  const given = c.req.header(HEADER);
+  if (given === undefined || !c.get("caller")) return run();
+  if (given.length === 0 || given.length > MAX_KEY_LENGTH) throw invalidKey(given);
+  const key = await storedKeyOf(c, given);
   const { id: workspaceId } = c.get("caller").workspace;
   const { db, nowMs } = newOperation(c.env, c.get("meter"), workspaceId);
   const requestHash = c.get("requestHash") ?? (await hashRequest(c));
@@ -68,6 +70,12 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   return response;
 }
 
+/** The key as it is stored: one with a text that is masked is stored as a keyed hash, since two keys must not become one. */
+async function storedKeyOf(c: AppContext, key: string): Promise<string> {
+  if (!c.get("redaction")?.finds(key)) return key;
+  return `redacted:${await keyedHash(secretValues(c.env.KEY_SECRET)[0], `idempotency-key/${key}`)}`;
+}
+
 /** Returns the response, or the error as a response, since refusals are replayed too. */
 async function responseOrError(c: AppContext, run: () => Promise<Response>): Promise<Response> {
   try {
@@ -78,11 +86,11 @@ async function responseOrError(c: AppContext, run: () => Promise<Response>): Pro
 }
 
 /** Sets the hash by which the request is compared with others that have its key, so that its body need not be kept. */
-export async function hashBody(c: AppContext, body: Uint8Array<ArrayBuffer>): Promise<void> {
+export async function hashBody(c: AppContext, body: Uint8Array): Promise<void> {
   if (c.req.header(HEADER) !== undefined) c.set("requestHash", await hashRequest(c, body));
 }
 
-function hashRequest(c: AppContext, body = new Uint8Array()): Promise<string> {
+function hashRequest(c: AppContext, body: Uint8Array = new Uint8Array()): Promise<string> {
   const encoder = new TextEncoder();
   const keyId = c.get("isBoundToApiKey") ? `\n${c.get("caller").key.id}` : "";
   return sha256OfPieces([encoder.encode(`${c.req.method} ${c.req.path}\n`), body, encoder.encode(keyId)]);

@@ -7,11 +7,12 @@ import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
 import { BusinessHoursPage } from "./business-hours.tsx";
 import { KeyList } from "./key-list.tsx";
+import { PrivacyPage } from "./privacy.tsx";
 import { SavedReplies } from "./saved-replies.tsx";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** The settings of a workspace: agents, business hours, saved replies, keys and usage. */
+/** The settings of a workspace: agents, business hours, saved replies, keys, privacy and usage. */
 export function Settings() {
   const [path] = useLocation();
   const tabs = [
@@ -19,6 +20,7 @@ export function Settings() {
     ...(hasScope("conversations:read") ? [["/hours", "Business hours"]] : []),
     ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
     ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
+    ...(hasScope("privacy:read") ? [["/privacy", "Privacy"]] : []),
     ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
   ] as [string, string][];
   return (
@@ -42,6 +44,9 @@ export function Settings() {
         </Route>
         <Route path="/keys">
           <OwnKeys />
+        </Route>
+        <Route path="/privacy">
+          <PrivacyPage />
         </Route>
         <Route path="/usage">
           <UsagePage />
