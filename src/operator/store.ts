@@ -4,6 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { agents, apiKeys, members, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { redactionsSum } from "../workspaces/store.ts";
 import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
 
 type NewWorkspace = typeof workspaces.$inferInsert;
@@ -56,7 +57,7 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
   const { flow, sender, startsAt, count } = visitorCounts;
   return [
     db
-      .select({ workspaceId: usagePeriods.workspaceId, messages: usagePeriods.messages })
+      .select({ workspaceId: usagePeriods.workspaceId, messages: usagePeriods.messages, redactions: redactionsSum.as("redactions") })
       .from(usagePeriods)
       .where(and(sql`${usagePeriods.workspaceId} IN ${ids}`, eq(usagePeriods.period, period))),
     db

@@ -7,6 +7,9 @@ import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../pl
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
+/** SQL: how often text was masked in a period, of `usage_periods`. */
+export const redactionsSum = sql<number>`(SELECT coalesce(sum(value), 0) FROM json_each(${usagePeriods.redactions}))`;
+
 /** The number of a workspace's records of each kind, and of its questions in a period. */
 export const findUsage = compiled((db, workspaceId: string, period: string) => {
   const sums = db
@@ -18,11 +21,13 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
     .where(eq(agents.workspaceId, workspaceId))
     .as("sums");
   const asked = sql`SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
+  const redacted = sql`SELECT ${redactionsSum} FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
   const active = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`;
   const team = sql`SELECT count(*) FROM ${members} WHERE workspace_id = ${workspaceId} AND status <> 'removed'`;
   return db
     .select({
       messages: sql<number>`coalesce((${asked}), 0)`.as("messages"),
+      redactions: sql<number>`coalesce((${redacted}), 0)`.as("redactions"),
       agents: workspaces.agentsCount,
       sources: workspaces.sourcesCount,
       pages: workspaces.pagesCount,

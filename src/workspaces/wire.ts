@@ -85,6 +85,7 @@ export const usageSchema = z
     usage: z
       .object({
         messages: z.int().meta({ description: "Questions that agents were asked to answer in the period." }),
+        redactions: z.int().meta({ description: "How often text was masked in the period." }),
         visitor_messages_today: z.int().meta({ description: "Visitors' messages on this UTC day." }),
         leads_today: z.int().meta({ description: "Leads on this UTC day." }),
         team_messages_today: z.int().meta({ description: "Messages that your team wrote on this UTC day." }),
@@ -115,16 +116,20 @@ type Usage = z.infer<typeof usageSchema>;
 
 /** Usage as queries find it. A count that is not found is 0. */
 type FoundUsage = Partial<
-  Record<"messages" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "members" | "deliveryLogBytes", number>
+  Record<
+    "messages" | "redactions" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "members" | "deliveryLogBytes",
+    number
+  >
 >;
 
 /** @param sent what was sent today, by flow. */
 export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
-  const { messages = 0, agents = 0, sources = 0, pages = 0, answers = 0, mostTextBytes = 0, deliveryLogBytes = 0 } = found;
-  const { keys = 0, members = 0 } = found;
+  const { messages = 0, redactions = 0, agents = 0, sources = 0, pages = 0, answers = 0 } = found;
+  const { mostTextBytes = 0, keys = 0, members = 0, deliveryLogBytes = 0 } = found;
   const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
   return {
     messages,
+    redactions,
     visitor_messages_today: sentToday("messages"),
     leads_today: sentToday("leads"),
     team_messages_today: sentToday("team_messages"),

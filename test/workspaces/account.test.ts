@@ -60,6 +60,7 @@ function planOf(numbers: number[], webhooks: boolean) {
 
 const NOTHING_USED = {
   messages: 0,
+  redactions: 0,
   visitor_messages_today: 0,
   leads_today: 0,
   team_messages_today: 0,
