@@ -806,6 +806,8 @@ export interface Schemas {
     usage: {
       /** Questions that agents were asked to answer in the period. */
       messages: number;
+      /** How often text was masked in the period. */
+      redactions: number;
       /** Visitors' messages on this UTC day. */
       visitor_messages_today: number;
       /** Leads on this UTC day. */
