@@ -40,7 +40,7 @@ interface CompiledPattern {
 export const NO_REDACTION: RedactionSettings = { card: false, iban: false, patterns: [] };
 
 /** Returns the mask of a kind. */
-export function maskOf(kind: string): string {
+function maskOf(kind: string): string {
   return `[redacted: ${kind}]`;
 }
 

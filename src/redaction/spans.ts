@@ -4,9 +4,6 @@ export interface Span {
   end: number;
 }
 
-/** Finds parts of a plain text. They are in order and do not overlap. */
-export type Finder = (text: string) => Span[];
-
 export const isDigit = (character: string | undefined) => character !== undefined && character >= "0" && character <= "9";
 
 export const isLetter = (character: string | undefined) => character !== undefined && /^[A-Za-z]$/.test(character);

@@ -8,7 +8,7 @@ import type { ApiError } from "./errors.ts";
 export interface CallerVariables {}
 
 /** Masks texts of people before the service uses them. */
-export interface InputRedaction {
+interface InputRedaction {
   /** Whether a text has something that is masked. */
   finds(text: string): boolean;
   /** Masks the fields of a valid input that its schema marks, in place. @returns whether anything was masked. */

@@ -75,8 +75,8 @@ function RedactionForm({ settings, onChange, onSaved }: FormProps) {
         <>
           <p class="hint">
             What you switch on is masked in everything that visitors, your team and tools write, before it is stored or sent to a model, a
-            tool or a webhook. It cannot be restored, and earlier texts do not change. If nobody needs card numbers to answer, switch them
-            on.
+            tool or a webhook. It cannot be restored, and earlier texts do not change. If nobody needs the numbers of cards to answer, mask
+            them.
           </p>
           <fieldset>
             <legend>Masked in texts</legend>
@@ -173,8 +173,8 @@ function Preview({ settings }: { settings: Settings }) {
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
       <div class="field">
-        <span id="masked-text">What is stored</span>
-        <output class="masked" aria-labelledby="masked-text">
+        <label for="masked-text">What is stored</label>
+        <output class="masked" id="masked-text">
           {masked}
         </output>
       </div>
