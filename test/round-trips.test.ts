@@ -590,6 +590,16 @@ const OPERATIONS: [
     },
   ],
   [
+    "a question of a workspace with redaction: the setting is read with what a question reads anyway",
+    200,
+    3,
+    2,
+    async ({ workspace, path }) => {
+      await workspace.call("PATCH", "/privacy/redaction", { card: true, patterns: [{ name: "number", pattern: "KD-[0-9]+" }] });
+      return () => workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" });
+    },
+  ],
+  [
     "a question that opens a resolved conversation: the search knew the turns before it",
     200,
     4,
