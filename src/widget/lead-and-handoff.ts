@@ -6,11 +6,11 @@ import type { ConversationOperation } from "../conversations/conversations.ts";
 import { isForHumans, transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
-import { IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
+import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { flowLimited } from "../workspaces/checks.ts";
@@ -19,7 +19,7 @@ import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces
 import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
-import { addHandoffNotice, addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
+import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
 import { type LeadIn, leadInSchema } from "./wire.ts";
 
 /**

@@ -6,7 +6,7 @@ import { HANDOFF_SUMMARY_LENGTH, HUMAN_STATUSES } from "../conversations/status.
 import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, leads, messages, visitors } from "../platform/db/schema.ts";
-import { exists, findOwn, IF_CHANGED, insertWhere, isOwn } from "../platform/db/sql.ts";
+import { exists, findOwn, insertWhere, isOwn } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
