@@ -68,6 +68,8 @@ const service = async () => ({
         // A second database, so that everything is tried with more than one: the shards 0 and 1 have one each, and there are no others.
         // SPARE has no shard: tests that need a third database bind it as DB_2.
         d1Databases: { DB: "database-0", DB_1: "database-1", SPARE: "database-2" },
+        // A bucket, which tests bind as ATTACHMENTS.
+        r2Buckets: ["TEST_BUCKET"],
         // A stand-in answers the service's requests to other hosts: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves.

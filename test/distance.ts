@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 
-const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "LIVE"] as const;
+const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "FILES", "LIVE"] as const;
 const DATABASES = ["DB", "DB_1"] as const;
 
 type Call = (...args: never[]) => unknown;

@@ -7,6 +7,8 @@ declare global {
       DB_1: D1Database;
       /** An empty database, that a test may add as a shard. */
       SPARE: D1Database;
+      /** A bucket, that a test may bind as ATTACHMENTS. */
+      TEST_BUCKET: R2Bucket;
     }
   }
 

@@ -45,6 +45,9 @@ export function fileForm(content: string | Uint8Array<ArrayBuffer>, fields: Reco
   return form;
 }
 
+/** The first bytes of a PNG image, which decide its type. */
+export const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
+
 /** A unique client address, since requests without a valid key are rate limited by address. */
 export function newAddress(): Record<string, string> {
   return { "CF-Connecting-IP": crypto.randomUUID() };

@@ -94,7 +94,7 @@ test("a slug is unique across regions", async () => {
 test("every object of a workspace is created in its region, from the first request to its erasure", async () => {
   setRegions(ONE_REGION);
   const hints = new Set<unknown>();
-  const names = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "LIVE", "ENTRY"] as const;
+  const names = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "FILES", "LIVE", "ENTRY"] as const;
   for (const name of names) {
     const real = env[name] as DurableObjectNamespace;
     const getByName = (object: string, options?: DurableObjectNamespaceGetDurableObjectOptions) => {

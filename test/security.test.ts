@@ -33,6 +33,7 @@ interface Records {
   delivery_id: string;
   approval_id: string;
   saved_reply_id: string;
+  attachment_id: string;
   key_id: string;
   tool_name: string;
   version: string;
@@ -41,6 +42,8 @@ interface Records {
 interface Entry {
   /** The scope that it requires; null if any valid key is accepted. */
   scope: (typeof SCOPES)[number] | null;
+  /** Another scope that it accepts instead. */
+  or?: (typeof SCOPES)[number];
   /** The scopes that it also requires, for the events that it sends. */
   reads?: (typeof SCOPES)[number][];
   /** Its status for a key with these scopes alone, with records of its own workspace. */
@@ -124,6 +127,8 @@ const ENTRIES: Record<string, Entry> = {
   getConversationCase: { scope: "conversations:read", status: 200 },
   getBusinessHours: { scope: "conversations:read", status: 200 },
   updateBusinessHours: { scope: "conversations:write", status: 200, body: () => ({ time_zone: "Europe/Vienna" }) },
+  uploadAttachment: { scope: "conversations:write", or: "chat:write", status: 201, body: () => fileForm("A text") },
+  getAttachment: { scope: "conversations:read", status: 200 },
   listApprovals: { scope: "conversations:read", status: 200 },
   approveToolCall: { scope: "conversations:write", status: 200, body: () => ({}) },
   // The call is approved already.
@@ -195,9 +200,11 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const of = { agentId: agent.id, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   const approval_id = await addApproval(workspace, "approved", of);
   const saved = await workspace.call("POST", "/saved-replies", { name: "MARK-saved", content: "MARK-saved: hello." });
+  const attachment = await workspace.call("POST", "/attachments", fileForm("MARK-file"));
   const records = {
     approval_id,
     saved_reply_id: saved.body.id,
+    attachment_id: attachment.body.id,
     agent_id: agent.id,
     source_id: source.id,
     source_key: "parcels",
@@ -244,6 +251,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "handoffs",
     "approvals",
     "saved_replies",
+    "attachments",
     "visitors",
     "usage_periods",
     "api_keys",
@@ -282,7 +290,7 @@ test("every operation documents its key and scope", async () => {
 });
 
 describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
-  const { scope, reads = [], status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
+  const { scope, or, reads = [], status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
 
   /** A workspace whose records the operation may change, and its neighbour: for reads they are shared. */
@@ -321,7 +329,7 @@ describe.each(OPERATIONS)("$operationId ($method $path)", (operation) => {
     const { workspace, records } = kept;
     const others = await createKey(
       workspace,
-      SCOPES.filter((name) => name !== scope),
+      SCOPES.filter((name) => name !== scope && name !== or),
     );
     const before = await stateOf(workspace, records);
     const answer = await call(operation, records, others.key);

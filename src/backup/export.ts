@@ -1,9 +1,11 @@
 import { getTableName } from "drizzle-orm";
+import { PART_BYTES, readPart as readFilePart } from "../attachments/contents.ts";
+import { listAttachmentsAfter, listOwnAttachments } from "../attachments/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { apiKeySecrets, secretValues } from "../platform/config.ts";
 import { keyIdsOf } from "../platform/crypto/secrets.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { KNOWLEDGE, PARTS, type RowsPart, WORKSPACE } from "./parts.ts";
+import { FILE, KNOWLEDGE, PARTS, type RowsPart, WORKSPACE } from "./parts.ts";
 import { schemaVersion } from "./records.ts";
 import { findAgentAfter, findWorkspaceRow, listRows, type StoredRow } from "./store.ts";
 import { createProgress, type End, FORMAT, type Header, type Position, type Progress, toCursor } from "./wire.ts";
@@ -80,6 +82,7 @@ export async function readPage(
 
 function readPart(op: Operation, part: (typeof PARTS)[number], after: Position | null, workspace?: StoredRow): Promise<Page> {
   if (part.kind === "knowledge") return readKnowledge(op, after);
+  if (part.kind === "files") return readFile(op, after);
   return part.kind === "workspace" ? readWorkspace(op, workspace) : readRows(op, part, after);
 }
 
@@ -103,6 +106,23 @@ async function readKnowledge(op: Operation, after: Position | null): Promise<Pag
   const { rows, next } = await indexOf(op, agent.id).readDump(dumpPosition);
   const records = rows.map((row) => ({ type: KNOWLEDGE, record: { agent_id: agent.id, ...row } }));
   return { records, next: [agent.id, ...(next ?? [])] };
+}
+
+/** Reads one part of an attachment's bytes. The position is the attachment and, if it has further parts, the number of the next one. */
+async function readFile(op: Operation, after: Position | null): Promise<Page> {
+  const { db, workspaceId } = op;
+  const [lastId = "", part = 0] = after ?? [];
+  const isUnfinished = after?.length === 2;
+  const find = isUnfinished
+    ? listOwnAttachments(db, workspaceId, [String(lastId)])
+    : listAttachmentsAfter(db, workspaceId, String(lastId), 1);
+  const [[file]] = await db.batch([find]);
+  // The attachment was deleted in the meantime.
+  if (!file) return { records: [], next: isUnfinished ? [lastId] : null };
+  const bytes = await readFilePart(op, file.id, Number(part));
+  const record = bytes && { attachment_id: file.id, part: Number(part), bytes: bytes.toBase64() };
+  const isLast = (Number(part) + 1) * PART_BYTES >= file.size;
+  return { records: record ? [{ type: FILE, record }] : [], next: isLast ? [file.id] : [file.id, Number(part) + 1] };
 }
 
 async function readWorkspace({ db, workspaceId }: Operation, workspace?: StoredRow): Promise<Page> {

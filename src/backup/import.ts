@@ -1,6 +1,8 @@
 import { getTableName } from "drizzle-orm";
 import { claimMailAddress } from "../administration/agents.ts";
 import { type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
+import { putPart } from "../attachments/contents.ts";
+import { listOwnAttachments } from "../attachments/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
@@ -16,10 +18,11 @@ import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { ownKeyIds, readPage } from "./export.ts";
-import { columnsOf, KNOWLEDGE } from "./parts.ts";
+import { columnsOf, FILE, KNOWLEDGE } from "./parts.ts";
 import {
   type CheckedRecords,
   checkRecords,
+  type FileRecord,
   ImportError,
   type ImportRecord,
   type KnowledgeRecord,
@@ -65,6 +68,7 @@ export async function importRecords(op: OperatorOperation, header: Header, sent:
   const leadIds = rowsOf(getTableName(leads)).map(({ id }) => String(id));
   if (leadIds.length > 0) await restoreLeads(op, leadIds);
   await addKnowledge(op, records.knowledge);
+  await addFiles(op, records.files);
   // A comparison that has started would miss the new records.
   const changes = { checked: null, ...(records.workspace && { workspace: JSON.stringify(records.workspace) }) };
   if (records.workspace || row.checked !== null) await db.batch([updateImport(db, key, changes)]);
@@ -116,6 +120,18 @@ async function addKnowledge(op: Operation, records: readonly KnowledgeRecord[]):
     const dumped = rows.map(({ table, row }) => ({ table, row }));
     const problem = await indexOf(op, agentId).putDump(dumped);
     if (problem !== undefined) throw new ImportError("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
+  }
+}
+
+/** Stores bytes of attachments in the workspace's object. */
+async function addFiles(op: Operation, records: readonly FileRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  const ids = new Set(records.map(({ attachment_id: id }) => id));
+  const [own] = await op.db.batch([listOwnAttachments(op.db, op.workspaceId, [...ids])]);
+  for (const { attachment_id: id, part, bytes } of records) {
+    if (!own.some((one) => one.id === id))
+      throw new ImportError("invalid", `There is no attachment ${id}, which a record of the type ${FILE} refers to.`);
+    await putPart(op, id, part, Uint8Array.fromBase64(bytes));
   }
 }
 

@@ -15,8 +15,8 @@ export interface RowsPart {
   only?: SQL;
 }
 
-/** A part of an export: rows of a table, the content of the agents' knowledge objects, or the workspace's own row. */
-export type Part = RowsPart | { kind: "knowledge" } | { kind: "workspace" };
+/** A part of an export: rows of a table, the content of the agents' knowledge objects, the bytes of attachments, or the workspace's own row. */
+export type Part = RowsPart | { kind: "knowledge" } | { kind: "files" } | { kind: "workspace" };
 
 const rows = <Table extends TableOf>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) => partOfTable("rows", table, key);
 /** Counts that triggers update. They include deleted rows, so an import replaces what was counted while it added rows. */
@@ -38,6 +38,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.deliveries, "webhookId", "id"),
   rows(schema.events, "id"),
   rows(schema.messages, "conversationId", "createdAt", "id"),
+  rows(schema.attachments, "id"),
   rows(schema.notes, "conversationId", "createdAt", "id"),
   rows(schema.messageFeedback, "conversationId", "messageId", "author"),
   rows(schema.handoffs, "conversationId", "id"),
@@ -58,6 +59,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.agentVersions, "agentId", "number"),
   rows(schema.agents, "id"),
   { kind: "knowledge" },
+  { kind: "files" },
   rows(schema.auditLog, "id"),
   rows(schema.webhookErasures, "id"),
   rows(schema.privacyErasures, "id"),
@@ -95,6 +97,8 @@ export const NOT_EXPORTED: Record<string, string> = {
 
 /** The record type of a row in an agent's knowledge object. */
 export const KNOWLEDGE = "knowledge";
+/** The record type of a part of an attachment's bytes. */
+export const FILE = "attachment_file";
 /** The record type of the workspace's own row. */
 export const WORKSPACE = getTableName(schema.workspaces);
 

@@ -1,10 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { PART_BYTES } from "../attachments/contents.ts";
+import { MAX_FILE_BYTES } from "../attachments/wire.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { isUuid, shardOf } from "../platform/db/ids.ts";
 import { workspaces } from "../platform/db/schema.ts";
-import { columnsOf, isIdentifier, KNOWLEDGE, partOf, ROWS_PARTS, type RowsPart, WITH_SECRETS, WORKSPACE } from "./parts.ts";
+import { columnsOf, FILE, isIdentifier, KNOWLEDGE, partOf, ROWS_PARTS, type RowsPart, WITH_SECRETS, WORKSPACE } from "./parts.ts";
 import type { StoredRow, Values } from "./store.ts";
 import type { Header } from "./wire.ts";
 
@@ -18,6 +20,7 @@ export interface ImportRecord {
 export interface CheckedRecords {
   tables: { type: string; part: RowsPart; rows: StoredRow[]; values: Values[] }[];
   knowledge: KnowledgeRecord[];
+  files: FileRecord[];
   workspace: StoredRow | undefined;
 }
 
@@ -39,7 +42,8 @@ export function checkRecords(header: Header, sent: readonly ImportRecord[]): Che
     return [{ type, part, rows, values: rows.map((row) => columnsOf(part.table).map(({ name }) => row[name]!)) }];
   });
   const knowledge = (byType.get(KNOWLEDGE) ?? []).map(({ record }) => record as KnowledgeRecord);
-  return { tables, knowledge, workspace: byType.get(WORKSPACE)?.at(-1)?.record as StoredRow | undefined };
+  const files = (byType.get(FILE) ?? []).map(({ record }) => record as FileRecord);
+  return { tables, knowledge, files, workspace: byType.get(WORKSPACE)?.at(-1)?.record as StoredRow | undefined };
 }
 
 function problemsOf({ workspace_id: workspaceId, slug }: Header, { type, record }: ImportRecord): RecordProblem[] {
@@ -54,7 +58,7 @@ function problemsOf({ workspace_id: workspaceId, slug }: Header, { type, record 
     if (record["slug"] !== slug) return problem("slug", "is not the slug of the header");
     return record["deleted_at"] === null ? [] : problem("deleted_at", "must be null");
   }
-  if (type === KNOWLEDGE) return [];
+  if (type === KNOWLEDGE || type === FILE) return [];
   if (record["workspace_id"] !== workspaceId) return problem("workspace_id", "is not the workspace of the header");
   // A lookup queries the shard that the identifier names. Counts of all agents have an empty agent id.
   const isOfAnotherShard = ([column, value]: [string, unknown]) =>
@@ -79,7 +83,21 @@ const knowledge = z.strictObject({
 
 export type KnowledgeRecord = z.infer<typeof knowledge>;
 
-const schemas = new Map<string, z.ZodType>([[KNOWLEDGE, knowledge]]);
+const file = z.strictObject({
+  attachment_id: uuid,
+  part: z
+    .int()
+    .gte(0)
+    .lt(MAX_FILE_BYTES / PART_BYTES),
+  bytes: z.base64().max(Math.ceil(PART_BYTES / 3) * 4),
+});
+
+export type FileRecord = z.infer<typeof file>;
+
+const schemas = new Map<string, z.ZodType>([
+  [KNOWLEDGE, knowledge],
+  [FILE, file],
+]);
 
 /** Returns the schema of a type's records: every column of its table, and nothing else. It is undefined for an unknown type. */
 function schemaOf(type: string): z.ZodType | undefined {

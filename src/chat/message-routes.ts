@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { withAddresses } from "../attachments/links.ts";
 import { countNotes } from "../conversations/note-store.ts";
 import { findMessageCount, listTranscript, listTranscriptAfter } from "../conversations/store.ts";
 import { messagePageSchema, messageQuery, toMessage } from "../conversations/wire.ts";
@@ -57,7 +58,8 @@ messageRoutes.openapi(listMessages, async (c) => {
   }
   const positionOf = ({ createdAt: atMs, id }: (typeof found.rows)[number]) => ({ atMs, id });
   const page = toCursorPage(found.rows, found.total, { limit, offset: 0 }, positionOf, toMessage);
-  return c.json(after === undefined ? { ...page, data: page.data.reverse() } : page, 200);
+  const data = await withAddresses(c, after === undefined ? page.data.reverse() : page.data);
+  return c.json({ ...page, data }, 200);
 
   async function follow(): Promise<ConversationFollower> {
     const follower = await followConversation(sessionOf(op, key.conversationId));

@@ -1,3 +1,4 @@
+import type { TakenFiles } from "../attachments/store.ts";
 import type { ClientTools } from "../agents/tools.ts";
 import type { AnswerSettings } from "../agents/settings-wire.ts";
 import type { MetadataFilter } from "../knowledge/search-wire.ts";
@@ -39,6 +40,8 @@ export interface Question {
   subject?: string;
   channel: Channel;
   message: string;
+  /** The uploaded files that the message carries; undefined if it carries none. */
+  files?: TakenFiles;
   visitor: QuestionVisitor | null;
   /** Messages before a new conversation, as the caller reports them, oldest first. The model reads them; they are not stored. */
   earlier?: HistoryMessage[];

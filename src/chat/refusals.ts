@@ -1,5 +1,6 @@
 import { isForHumans } from "../conversations/status.ts";
-import { ApiError, type ErrorCode, notFound } from "../platform/http/errors.ts";
+import { ApiError, type ErrorCode, invalid, notFound } from "../platform/http/errors.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { flowLimited } from "../workspaces/checks.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import type { Question } from "./question.ts";
@@ -10,7 +11,10 @@ import type { TurnState } from "./store.ts";
  * (workspaces/checks.ts), of a visitor's token, origin and rate (widget/access.ts), and of mail that gets no answer
  * (email/inbound.ts). In answer.ts it is decided whether an agent answers or hands the question over.
  */
-export type Refusal = { outcome: "rate_limited"; full: VisitorWindow } | { outcome: SimpleRefusal };
+export type Refusal =
+  | { outcome: "rate_limited"; full: VisitorWindow }
+  | { outcome: "unknown_files"; positions: number[] }
+  | { outcome: SimpleRefusal };
 
 type SimpleRefusal =
   | "agent_not_found"
@@ -28,7 +32,8 @@ type SimpleRefusal =
  * store.ts. If several of them fail, the first one is reported, in this order: existence, state, limits of visitors, quota.
  * @param ignoresLimits whether the batch ignored the limits.
  */
-export function refusalOf(question: Question, { agent, continued, full, stored }: TurnState, ignoresLimits: boolean): Refusal | undefined {
+export function refusalOf(question: Question, state: TurnState, ignoresLimits: boolean): Refusal | undefined {
+  const { agent, continued, full, stored, unknownFiles: positions } = state;
   if (stored.length > 0) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
   if (!question.isNew) {
@@ -40,6 +45,7 @@ export function refusalOf(question: Question, { agent, continued, full, stored }
   }
   // The only other condition is that the visitor was not erased.
   if (ignoresLimits) return { outcome: "conversation_not_found" };
+  if (positions.length > 0) return { outcome: "unknown_files", positions };
   // The quota and the agent matter only to questions for the agent.
   if (full && continued && isForHumans(continued.status)) return { outcome: "rate_limited", full };
   if (agent.status === "paused") return { outcome: "agent_paused" };
@@ -48,7 +54,7 @@ export function refusalOf(question: Question, { agent, continued, full, stored }
 
 /** Whether a limit or a pause of the agent is the reason, so that the question may be stored nevertheless. */
 export function isByLimit({ outcome }: Refusal): boolean {
-  return ["conversation_full", "agent_paused", "rate_limited", "quota_exceeded"].includes(outcome);
+  return ["conversation_full", "agent_paused", "rate_limited", "quota_exceeded", "unknown_files"].includes(outcome);
 }
 
 const START_NEW = "Leave conversation_id out to start a new one.";
@@ -75,7 +81,14 @@ const ERRORS: Record<Exclude<SimpleRefusal, `${string}_not_found`>, [code: Error
 /** Returns a refusal as the error of the API. */
 export function refusalError(refusal: Refusal): ApiError {
   if (refusal.outcome === "rate_limited") return flowLimited(refusal.full, Date.now());
+  if (refusal.outcome === "unknown_files") return unknownFiles(refusal.positions)!;
   if (refusal.outcome === "agent_not_found") return notFound("agent");
   if (refusal.outcome === "conversation_not_found") return notFound("conversation");
   return new ApiError(...ERRORS[refusal.outcome]);
+}
+
+/** Returns the 422 error for files that a message cannot take, by their positions; undefined if there are none. */
+export function unknownFiles(positions: readonly number[]): ApiError | undefined {
+  const problem = valueError("no uploaded file with this id that a message can take: upload it again, and send the new id");
+  return positions.length > 0 ? invalid(positions.map((at) => ({ loc: ["body", "attachments", at], ...problem }))) : undefined;
 }

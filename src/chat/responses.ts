@@ -1,3 +1,4 @@
+import { API_OWNER } from "../attachments/store.ts";
 import { findConversation, findMessage } from "../conversations/store.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
@@ -20,7 +21,7 @@ import { type Asked, LAST_EVENT_ID, type ToolResult } from "./wire.ts";
 
 /** Makes the question of an integrator's request. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
-  const { message, conversation_id: continued, user, filter, settings, version, channel = "api", client_tools: names } = asked;
+  const { message, conversation_id: continued, user, filter, settings, version, channel = "api", client_tools: names, attachments } = asked;
   const { limits } = c.get("caller").workspace;
   const { workspaceId, nowMs, newId } = operationOf(c);
   return {
@@ -30,6 +31,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     isNew: (continued ?? null) === null,
     channel,
     message,
+    ...(attachments?.length && { files: { ids: attachments, owners: [API_OWNER] } }),
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
     ...(settings && { settings }),

@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { areTakable, listTakable, missingFiles, takeFiles, takenFiles } from "../attachments/store.ts";
 import { findAgent } from "../agents/store.ts";
 import { answeringVersion, versionAtStart } from "../agents/version-store.ts";
 import { type AnsweringVersion, bucketOf, DRAFT } from "../agents/versions.ts";
@@ -82,6 +83,7 @@ export async function beginTurn(
     history: found.history ?? [],
     topics: (found.topics ?? []).map(({ name }) => name),
     full: fullWindow(windows, found.sent ?? []),
+    unknownFiles: missingFiles(question.files, found.takable),
     stored,
     written: ran.written,
   };
@@ -121,6 +123,7 @@ function buildBegin(db: Database, { question, windows, emailKey, bucket, eventId
       redaction: findRedaction(db, workspaceId),
       // A new conversation has no history, and its state is read after the writes.
       ...(!isNew && { continued: findConversationState(db, question), history: listHistory(db, question) }),
+      ...(question.files && { takable: listTakable(db, takingOf(question, question.files)) }),
     },
     writes: [
       ...(visitor ? upsertVisitor(db, question, { ...visitor, emailKey }, admitted) : []),
@@ -133,9 +136,15 @@ function buildBegin(db: Database, { question, windows, emailKey, bucket, eventId
         question.messageLimit?.onlyOutsideQuota ? sql`${IF_CHANGED} AND ${isOutsideQuota(question)}` : IF_CHANGED,
       ),
       ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
+      ...(question.files ? [takeFiles(db, { ...takingOf(question, question.files), conversationId })] : []),
     ],
     after: { stored: listTurnMessages(db, question) },
   };
+}
+
+/** The files that a question takes. */
+function takingOf({ workspaceId, questionId: messageId, nowMs }: Question, files: NonNullable<Question["files"]>) {
+  return { ...files, workspaceId, messageId, nowMs };
 }
 
 /**
@@ -254,6 +263,7 @@ function addQuestion(db: Database, question: Question, isAdmitted: SQL) {
     authorId: visitorIdOf(question),
     authorName: visitor?.name ?? null,
     content: question.message,
+    ...(question.files && { attachments: takenFiles(takingOf(question, question.files)) }),
     quotaPeriod: sql`CASE WHEN ${usesQuota(question)} THEN ${question.quota.period} END`,
     createdAt: question.isNew ? nowMs : messageTime(question, nowMs),
   };
@@ -413,7 +423,9 @@ function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]
   const isSent = mayBeSent(workspaceId, windows);
   const { onlyOutsideQuota } = question.messageLimit ?? {};
   const hasRoomToday = onlyOutsideQuota ? sql`(c.status NOT IN ${HUMAN_STATUSES} OR ${usesQuota(question)} OR ${isSent})` : isSent;
-  const isWithin = sql`${question.ignoresLimits ? sql`TRUE` : question.isNew ? isSent : hasRoomToday} AND ${isNotErased(question)}`;
+  const hasFiles = question.files && !question.ignoresLimits ? areTakable(takingOf(question, question.files)) : sql`TRUE`;
+  const hasRoomNow = question.ignoresLimits ? sql`TRUE` : question.isNew ? isSent : hasRoomToday;
+  const isWithin = sql`${hasRoomNow} AND ${hasFiles} AND ${isNotErased(question)}`;
   const mayBeAsked = question.ignoresLimits ? sql`TRUE` : mayBeAnswered(question);
   if (question.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id

@@ -1,4 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { withAddresses } from "../attachments/links.ts";
+import { API_OWNER } from "../attachments/store.ts";
 import { changeConversation, replyAsHuman, toTeamText } from "../conversations/conversations.ts";
 import {
   conversationSchema,
@@ -22,6 +24,7 @@ import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { apiVisitor } from "./question.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
+import { unknownFiles } from "./refusals.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
 import { endUserSchema } from "./wire.ts";
 
@@ -151,13 +154,16 @@ const replyToConversation = createRoute({
 
 teamRoutes.openapi(replyToConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { resolve, content, author } = c.req.valid("json");
-  const reply = { ...toTeamText({ content, author: authorOf(c, author) }, c.get("caller").workspace.limits), resolve };
+  const { resolve, attachments, content, author } = c.req.valid("json");
+  const files = attachments?.length ? { ids: attachments, owners: [API_OWNER] } : undefined;
+  const text = toTeamText({ content, author: authorOf(c, author) }, c.get("caller").workspace.limits);
+  const reply = { ...text, resolve, files };
   const replied = await replyAsHuman({ ...operationOf(c), conversationId }, reply);
   if (!replied) throw notFound("conversation");
   const { message, conversation } = replied;
-  if (!message) throw noRoomFor("messages", replied.full);
+  if (!message) throw unknownFiles(replied.unknownFiles) ?? noRoomFor("messages", replied.full);
   notifyVisitor(c.env, conversation);
   c.set("conversationId", conversationId);
-  return c.json({ ...toMessage(message), conversation_status: conversation.status }, 201);
+  const [sent] = await withAddresses(c, [toMessage(message)]);
+  return c.json({ ...sent!, conversation_status: conversation.status }, 201);
 });

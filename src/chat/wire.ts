@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { attachmentIds } from "../attachments/wire.ts";
 import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
@@ -41,6 +42,7 @@ export const chatFields = z.object({
       "The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap.",
   }),
   filter: filterSchema,
+  attachments: attachmentIds(),
 });
 
 /** @param whenNull what it means to leave the field out. */

@@ -1,3 +1,4 @@
+import { listTakable, missingFiles, takeFiles, type TakenFiles } from "../attachments/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
@@ -78,13 +79,17 @@ export function toTeamText({ content, author }: { content: string; author: Membe
 
 /**
  * Adds a human's reply. The conversation is then handled by humans, or resolved.
- * @returns undefined if the workspace has no such conversation. The message is undefined if the day's limit is reached, which `full`
- * shows, or if the conversation has no room.
+ * @returns undefined if the workspace has no such conversation. The message is undefined if it cannot take some of its files, whose
+ * positions are `unknownFiles`, if the day's limit is reached, which `full` shows, or if the conversation has no room.
  */
-export async function replyAsHuman(op: ConversationOperation, { resolve, perDay, ...reply }: TeamText & { resolve: boolean }) {
+export async function replyAsHuman(
+  op: ConversationOperation,
+  { resolve, perDay, ...reply }: TeamText & { resolve: boolean; files?: TakenFiles | undefined },
+) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const messageId = op.newId();
   const windows = [dayWindow("team_messages", perDay, nowMs)];
+  const taking = reply.files && { ...reply.files, workspaceId, messageId, nowMs };
   const writes = [
     createReply(db, op, { id: messageId, nowMs, ...reply }, windows),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
@@ -92,9 +97,10 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
     recordHumanReply(db, op, messageId, nowMs),
     createDraft(db, workspaceId, conversationId, messageId),
     ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
+    ...(taking ? [takeFiles(db, { ...taking, conversationId })] : []),
   ];
   const { before, written, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
+    before: { sent: listSent(db, workspaceId, windows), ...(taking && { takable: listTakable(db, taking) }) },
     writes,
     after: [
       findMessage(db, workspaceId, messageId),
@@ -110,7 +116,8 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
     if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
     await matchDraftQuestion(db, { workspaceId, conversationId, messageId, content: message.content }, questions);
   }
-  return { message, conversation, full: fullWindow(windows, before[0]) };
+  const unknownFiles = missingFiles(reply.files, before.takable);
+  return { message, conversation, unknownFiles, full: fullWindow(windows, before.sent) };
 }
 
 /**

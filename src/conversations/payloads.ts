@@ -37,8 +37,12 @@ const CONVERSATION_JSON = recordJson(
 const MESSAGE_JSON = recordJson(
   messages,
   "m",
-  "id, conversation_id, role, author, content, citations, confidence, needs_human, agent_version, created_at",
-  { author: sql`json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name)` },
+  "id, conversation_id, role, author, content, citations, attachments, confidence, needs_human, agent_version, created_at",
+  {
+    author: sql`json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name)`,
+    // A signed address would end before the event is read.
+    attachments: sql`json((SELECT json_group_array(json_set(value, '$.url', NULL, '$.expires_at', NULL)) FROM json_each(m.attachments)))`,
+  },
 );
 
 /** Returns a subquery for a conversation's wire record, which `appendEvent` stores. */

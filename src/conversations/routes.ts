@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { withAddresses } from "../attachments/links.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -103,7 +104,7 @@ conversationRoutes.openapi(getConversation, async (c) => {
     findBusinessHours(db, workspaceId),
   ]);
   if (!found) throw notFound("conversation");
-  const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
+  const messages = await withAddresses(c, latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse());
   const hasMore = latest.length > LATEST_MESSAGES;
   const opening = toOpening(businessHoursOf(hours?.stored ?? {}), nowMs);
   return c.json({ ...found.record, messages, has_more_messages: hasMore, ...opening }, 200);

@@ -1,5 +1,6 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { appendEvent } from "../events/outbox.ts";
+import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -60,6 +61,7 @@ const noteAsMessage = {
   role: sql`'note'`,
   authorType: sql`'member'`,
   citations: sql`'[]'`,
+  attachments: sql`'[]'`,
   confidence: sql`NULL`,
   needsHuman: sql`0`,
   quotaPeriod: sql`NULL`,
@@ -157,15 +159,17 @@ export const updateByTeam = compiled((db, workspaceId: string, conversationId: s
     .where(isOwn(conversations, workspaceId, conversationId));
 });
 
-/** Adds a human's message if the conversation exists and has room, and each rate-limit window has room. */
+/** Adds a human's message if the conversation exists and has room, each rate-limit window has room, and it may take its files. */
 export function createReply(
   db: Database,
   key: ConversationKey,
-  reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number },
+  reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number; files?: TakenFiles | undefined },
   windows: readonly VisitorWindow[],
 ) {
   const { workspaceId, conversationId } = key;
   const hasRoom = exists(conversations, isConversation(key), lt(conversations.messageCount, reply.maxMessages));
+  const taking = reply.files && { ...reply.files, workspaceId, messageId: reply.id, nowMs: reply.nowMs };
+  const isAdmitted = sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)} AND ${taking ? areTakable(taking) : sql`TRUE`}`;
   const row = {
     id: reply.id,
     workspaceId,
@@ -175,9 +179,10 @@ export function createReply(
     authorId: reply.author?.id ?? null,
     authorName: reply.author?.name ?? null,
     content: reply.content,
+    ...(taking && { attachments: takenFiles(taking) }),
     createdAt: messageTime(key, reply.nowMs),
   };
-  return insertWhere(db, messages, row, sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing();
+  return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
 /** SQL condition: since a time, a person with one of these hashes, or with a visitor of these hashes, was erased. See persons.ts. */

@@ -1,3 +1,4 @@
+import { attachmentIds, attachmentSchema, MAX_FILES, toAttachment } from "../attachments/wire.ts";
 import type { CsvColumns } from "../platform/http/csv.ts";
 import { z } from "@hono/zod-openapi";
 import {
@@ -85,6 +86,7 @@ export const messageSchema = z
       .meta({ description: "The author of the message." }),
     content: z.string().meta({ description: "The text.", example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema).meta({ description: "The sources of an answer." }),
+    attachments: z.array(attachmentSchema).meta({ description: `The files of the message, at most ${MAX_FILES}.` }),
     confidence: z
       .number()
       .nullable()
@@ -316,6 +318,7 @@ export const replyInSchema = z
     content: filledText(8000).meta({ ...REDACTED, description: "The text that the visitor reads." }),
     resolve: z.boolean().default(false).meta({ description: "Whether the reply resolves the conversation." }),
     author: author(),
+    attachments: attachmentIds(),
   })
   .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
 
@@ -401,12 +404,13 @@ export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
   return toRecord(messageSchema, row, {
     author: { type: row.authorType, id: row.authorId, name: row.authorName },
     citations: row.citations as Citation[],
+    attachments: row.attachments.map(toAttachment),
   });
 }
 
 /** Returns the wire record of a note. */
 export function toNote(row: typeof notes.$inferSelect): z.infer<typeof messageSchema> {
-  const empty = { citations: [], confidence: null, needsHuman: false, quotaPeriod: null, agentVersion: null };
+  const empty = { citations: [], attachments: [], confidence: null, needsHuman: false, quotaPeriod: null, agentVersion: null };
   return toMessage({ ...row, role: "note", authorType: "member", ...empty });
 }
 

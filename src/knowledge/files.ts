@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import type { sources } from "../platform/db/schema.ts";
-import { joinedBytes } from "../platform/read-stream.ts";
+import { partsOf } from "../platform/read-stream.ts";
 import { pacer, withTimeout } from "../platform/time.ts";
 import type { FileProblem, FileReading } from "./file-reader.ts";
 import type { KnowledgeIndex } from "./index.ts";
@@ -20,7 +20,7 @@ const MAX_READ_MS = 90_000;
 export async function stageFile(index: Index, sourceId: string, pieces: Uint8Array[]): Promise<boolean> {
   const pause = pacer();
   let part = 0;
-  for (const bytes of partsOf(pieces)) {
+  for (const bytes of partsOf(pieces, PART_BYTES)) {
     if (await index.putFilePart(sourceId, part++, bytes)) await pause();
     else {
       await index.removeFile(sourceId, sourceId);
@@ -28,24 +28,6 @@ export async function stageFile(index: Index, sourceId: string, pieces: Uint8Arr
     }
   }
   return true;
-}
-
-/** Splits the bytes of a file into parts of equal size. */
-function* partsOf(pieces: Uint8Array[]): Generator<Uint8Array> {
-  let held: Uint8Array[] = [];
-  let length = 0;
-  for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
-    for (let at = 0; at < piece.length;) {
-      const taken = piece.subarray(at, at + PART_BYTES - length);
-      held.push(taken);
-      at += taken.length;
-      length += taken.length;
-      if (length < PART_BYTES) continue;
-      yield joinedBytes(held);
-      [held, length] = [[], 0];
-    }
-  }
-  if (length > 0) yield joinedBytes(held);
 }
 
 /** The outcome for a file: its text is stored in its place, there is no file, or the file cannot be used. */

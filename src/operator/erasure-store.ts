@@ -20,6 +20,7 @@ export const WORKSPACE_TABLES = [
   schema.emailOutbox,
   schema.emailThreads,
   schema.messages,
+  schema.attachments,
   schema.notes,
   schema.messageFeedback,
   schema.feedbackDays,

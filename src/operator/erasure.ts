@@ -1,3 +1,4 @@
+import { eraseContents } from "../attachments/contents.ts";
 import { releaseAddresses } from "../agents/store.ts";
 import { sessionOf } from "../chat/session.ts";
 import { conversationIndexOf } from "../conversations/conversation-index.ts";
@@ -40,7 +41,8 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     if (await eraseStep(op)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
-    // The indexes are erased after the rows, so that nothing writes to them again.
+    // The indexes and the files are erased after the rows, so that nothing writes to them again.
+    await eraseContents(op);
     await leadIndexOf(op).erase();
     await conversationIndexOf(op).erase();
     await gateOf(op).erase();

@@ -69,8 +69,9 @@ async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: str
   const members = pages.flatMap(([, , , , own]) => own);
   return rows.map((workspace) => {
     const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
-    const { agentsCount: agents, sourcesCount: sources, pagesCount: pages, deliveryLogBytes } = workspace;
-    const found = { ...questions.find(isOwn), agents, sources, pages, deliveryLogBytes, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
+    const { agentsCount: agents, sourcesCount: sources, pagesCount: pages, deliveryLogBytes, attachmentBytes } = workspace;
+    const ofWorkspace = { agents, sources, pages, deliveryLogBytes, attachmentBytes };
+    const found = { ...questions.find(isOwn), ...ofWorkspace, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
     const usage = usageCounts({ ...found, ...members.find(isOwn) }, sent.filter(isOwn));
     return { workspace, usage };
   });

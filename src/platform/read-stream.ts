@@ -71,6 +71,24 @@ export function joinedBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return all;
 }
 
+/** Splits the bytes of pieces into parts of equal size. @param pieces are removed while they are split, so that their memory is free. */
+export function* partsOf(pieces: Uint8Array[], partBytes: number): Generator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
+    for (let at = 0; at < piece.length;) {
+      const taken = piece.subarray(at, at + partBytes - length);
+      held.push(taken);
+      at += taken.length;
+      length += taken.length;
+      if (length < partBytes) continue;
+      yield joinedBytes(held);
+      [held, length] = [[], 0];
+    }
+  }
+  if (length > 0) yield joinedBytes(held);
+}
+
 function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {
   if (length <= buffer.byteLength) return buffer;
   const larger = new Uint8Array(Math.min(Math.max(length, 2 * buffer.byteLength), maxBytes));

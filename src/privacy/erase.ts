@@ -1,3 +1,5 @@
+import { removeContents } from "../attachments/contents.ts";
+import { eraseAttachments, listOfConversations } from "../attachments/store.ts";
 import type { BatchItem } from "drizzle-orm/batch";
 import { sessionOf } from "../chat/session.ts";
 import { type PersonIdentifier, subjectHashOf } from "../conversations/persons.ts";
@@ -14,6 +16,7 @@ import { dayWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import {
   createErasure,
   type DeletedCounts,
+  erasableIds,
   eraseConversationRows,
   eraseLeadEvents,
   eraseThreadsWith,
@@ -27,6 +30,8 @@ import { eraseRemovedMember, eraseVisitors, listConversations, listLeads, listLe
 export const RECORDS_PER_STEP = 50;
 /** How many rows of each kind one step deletes: well below the limits of a D1 query. */
 const ROWS_PER_STEP = 2_000;
+/** How many attachments one step deletes, each with its bytes. */
+const FILES_PER_STEP = 500;
 
 /** How long the record of an erasure is kept that found nothing to delete. */
 const EMPTY_RECORD_MS = 30 * DAY_MS;
@@ -36,6 +41,7 @@ const KINDS = [
   "visitors",
   "conversations",
   "messages",
+  "attachments",
   "notes",
   "message_feedback",
   "answer_drafts",
@@ -185,8 +191,13 @@ export async function eraseConversations(
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
   if (erased.length > 0) await conversationIndexOf(op).remove(erased);
+  const [files] = await db.batch([listOfConversations(db, workspaceId, erasableIds(erased, inactiveSinceMs), FILES_PER_STEP)]);
+  const fileIds = files.map(({ id }) => id);
+  await removeContents(op, fileIds);
+  const attachments = eraseAttachments(db, workspaceId, fileIds);
+  // A conversation that has attachments left keeps its row.
   const rows = eraseConversationRows(db, workspaceId, erased, ROWS_PER_STEP, inactiveSinceMs);
-  const { delivery_attempts, ...others } = { ...rows, ...further };
+  const { delivery_attempts, ...others } = { attachments, ...rows, ...further };
   const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);
   return countRows(["delivery_attempts", ...Object.keys(others)], results);
 }

@@ -3,6 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
   approvals,
+  attachments,
   auditLog,
   conversations,
   deliveries,
@@ -86,7 +87,7 @@ export function eraseConversationRows(
   limit: number,
   inactiveSinceMs?: number,
 ) {
-  const ids = inactiveSinceMs === undefined ? jsonIds(conversationIds) : inactiveIds(conversationIds, inactiveSinceMs);
+  const ids = erasableIds(conversationIds, inactiveSinceMs);
   const isOfConversation = sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
   const eventIds = sql`SELECT id FROM ${events} WHERE ${isOfConversation}`;
   return {
@@ -132,9 +133,18 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
 }
 
 function hasNoRecords(workspaceId: string): SQL {
-  const none = [messages, notes, messageFeedback, answerDrafts, approvals, events, handoffs, emailOutbox, idempotencyRecords].map(
-    (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
-  );
+  const none = [
+    messages,
+    attachments,
+    notes,
+    messageFeedback,
+    answerDrafts,
+    approvals,
+    events,
+    handoffs,
+    emailOutbox,
+    idempotencyRecords,
+  ].map((table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`);
   return sql.join(none, sql` AND `);
 }
 
@@ -143,6 +153,8 @@ function eraseFirst(db: Database, table: TableOf, condition: SQL, limit: number)
   return deleteSome(db, table, condition, limit).returning({ workspaceId: table.workspaceId });
 }
 
-function inactiveIds(ids: readonly string[], sinceMs: number): SQL {
-  return sql`(SELECT id FROM ${conversations} WHERE id IN ${jsonIds(ids)} AND updated_at < ${sinceMs})`;
+/** SQL: the ids of those of the conversations that have no activity at or after a time, or of all if it is undefined. */
+export function erasableIds(ids: readonly string[], inactiveSinceMs: number | undefined): SQL {
+  if (inactiveSinceMs === undefined) return jsonIds(ids);
+  return sql`(SELECT id FROM ${conversations} WHERE id IN ${jsonIds(ids)} AND updated_at < ${inactiveSinceMs})`;
 }

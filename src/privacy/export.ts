@@ -33,7 +33,11 @@ const TRACES_PER_PAGE = 100;
 const FIRST_MESSAGES = 20;
 
 /** Yields the wire records of all data about a person, as the pieces of one JSON document, and records the export in the audit log. */
-export async function* exportPerson(op: AuditedOperation, person: PersonIdentifier): AsyncGenerator<string> {
+export async function* exportPerson(
+  op: AuditedOperation,
+  person: PersonIdentifier,
+  addAddresses: AddAddresses = async (messages) => [...messages],
+): AsyncGenerator<string> {
   const { db, workspaceId, nowMs } = op;
   const [visitors, members] = await db.batch([
     listVisitors(db, workspaceId, person),
@@ -43,10 +47,19 @@ export async function* exportPerson(op: AuditedOperation, person: PersonIdentifi
   const exportedAt = new Date(nowMs).toISOString();
   const head = { identifier: person, exported_at: exportedAt, members: members.map(toPersonAsMember), visitors: visitors.map(toVisitor) };
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
-  yield* separated(exportConversations(op, person, new Set(visitors.map(({ id }) => id))));
+  yield* separated(exportConversations(op, person, new Set(visitors.map(({ id }) => id)), addAddresses));
   yield `],"leads":[`;
   yield* separated(exportLeads(op, person));
   yield "]}";
+}
+
+type MessageRecord = ReturnType<typeof toMessage>;
+
+/** Adds the signed addresses of the files of messages. */
+type AddAddresses = (messages: readonly MessageRecord[]) => Promise<MessageRecord[]>;
+
+async function* withAddressesOf(rows: AsyncIterable<MessageRow>, addAddresses: AddAddresses): AsyncGenerator<MessageRecord> {
+  for await (const row of rows) yield* await addAddresses([toMessage(row)]);
 }
 
 type ConversationRow = { id: string; record: ConversationRecord };
@@ -57,7 +70,7 @@ type NoteRow = Parameters<typeof toNote>[0];
 
 type LeadRow = Parameters<typeof toLead>[0];
 
-async function* exportConversations(op: Operation, person: PersonIdentifier, visitorIds: ReadonlySet<string>) {
+async function* exportConversations(op: Operation, person: PersonIdentifier, visitorIds: ReadonlySet<string>, addAddresses: AddAddresses) {
   const { db, workspaceId } = op;
   const pages = pagesOf<ConversationRow>(CONVERSATIONS_PER_PAGE, (last, limit) =>
     db.batch([listConversations(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
@@ -90,19 +103,20 @@ async function* exportConversations(op: Operation, person: PersonIdentifier, vis
         drafts: (draftsOf.get(id) ?? []).map(toStoredDraft),
         approvals: (approvalsOf.get(id) ?? []).map(toApproval),
       });
-      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(id) ?? []), notesOf(id), tracesOf(op, record));
+      const transcript = withAddressesOf(transcriptOf(db, messagesOf.get(id) ?? []), addAddresses);
+      yield () => exportTranscript(head, transcript, notesOf(id), tracesOf(op, record));
     }
   }
 }
 
 async function* exportTranscript(
   head: string,
-  messages: AsyncIterable<MessageRow>,
+  messages: AsyncIterable<object>,
   notes: AsyncIterable<NoteRow>,
   traces: AsyncIterable<Trace>,
 ): AsyncGenerator<string> {
   yield `${head.slice(0, -1)},"messages":[`;
-  yield* listOf(messages, toMessage);
+  yield* listOf(messages, (message) => message);
   yield `],"notes":[`;
   yield* listOf(notes, toNote);
   yield `],"traces":[`;

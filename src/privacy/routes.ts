@@ -1,4 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
+import { withAddresses } from "../attachments/links.ts";
 import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
@@ -68,7 +69,7 @@ const exportRoute = createRoute({
 });
 
 privacyRoutes.openapi(exportRoute, (c) => {
-  const pieces = exportPerson(operationOf(c), toIdentifier(c.req.valid("query")));
+  const pieces = exportPerson(operationOf(c), toIdentifier(c.req.valid("query")), (messages) => withAddresses(c, messages));
   c.header("Content-Type", "application/json");
   c.header("Content-Disposition", 'attachment; filename="export.json"');
   // The type of the response does not allow a stream. A test parses the stream with the schema.

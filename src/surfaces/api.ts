@@ -28,6 +28,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations"], load: async () => (await import("../chat/message-routes.ts")).messageRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/suggestion-routes.ts")).suggestionRoutes },
+  { at: ["attachments"], load: async () => (await import("../attachments/routes.ts")).attachmentRoutes },
   { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },
   { at: ["saved-replies"], load: async () => (await import("../conversations/saved-reply-routes.ts")).savedReplyRoutes },
   { at: ["business-hours"], load: async () => (await import("../workspaces/business-hours-routes.ts")).businessHoursRoutes },

@@ -1,3 +1,5 @@
+import { listUnusedFiles } from "../attachments/store.ts";
+import { removeFiles } from "../attachments/uploads.ts";
 import { pruneAudit } from "../administration/audit-store.ts";
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
@@ -91,6 +93,15 @@ export function listTasks(run: Run): Task[] {
     task("leads", listUnindexedLeads(db, beforeMs, nowMs, MAX_LEADS_PER_RUN), (leads) => {
       const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
       return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads(operationOn(workspaceId), rows) }));
+    }),
+    task("attachments", listUnusedFiles(db, nowMs, MAX_PER_RUN), (files) => {
+      const byWorkspace = Map.groupBy(files, ({ workspaceId }) => workspaceId);
+      const remove = (workspaceId: string, unused: typeof files) =>
+        removeFiles(
+          operationOn(workspaceId),
+          unused.map(({ id }) => id),
+        );
+      return [...byWorkspace].map(([workspaceId, unused]) => ({ key: workspaceId, done: remove(workspaceId, unused) }));
     }),
     task("erasures", listUnfinishedErasures(db, nowMs - ERASURE_TIMEOUT_MS, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure(operationOn(erasure.workspaceId), erasure) })),

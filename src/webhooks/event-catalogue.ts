@@ -61,6 +61,7 @@ const aiReply: z.infer<typeof messageSchema> = {
       score: 0.92,
     },
   ],
+  attachments: [],
   confidence: 0.92,
   needs_human: false,
   agent_version: 1,

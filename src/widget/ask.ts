@@ -1,3 +1,4 @@
+import { agentOwner, visitorOwner } from "../attachments/store.ts";
 import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
@@ -113,6 +114,7 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     // A conversation stays on the channel that it started on.
     channel: conversation?.channel ?? body.channel,
     message: body.message,
+    ...(body.attachments?.length && { files: { ids: body.attachments, owners: ownersOf(agentId, bearer) } }),
     visitor,
     ...(body.client_tools?.length && { clientTools: { runsIn: "browser" as const, names: body.client_tools } }),
     quota: { period: periodOf(nowMs), limit: limits.messages },
@@ -125,6 +127,11 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
   const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);
   const issuedAtMs = identity || !claim || !bearer ? nowMs : issuedAt(claim, bearer, nowMs);
   return { question, visitor: { agentId, visitorId, anonId: visitor.anonId, issuedAtMs } };
+}
+
+/** Returns the owners of the files that a visitor may send. Files that were uploaded without a token are known only to who uploaded them. */
+function ownersOf(agentId: string, bearer: VisitorRow | undefined): string[] {
+  return [agentOwner(agentId), ...(bearer ? [visitorOwner(bearer.id)] : [])];
 }
 
 /** Returns the time of issue of a visitor's next token. An answer does not renew the token of a verified visitor. */
@@ -174,7 +181,7 @@ async function newIds(
   if (!(Math.abs(nowMs - keyMs) < MAX_KEY_SKEW_MS)) {
     return { anonId: toAnonId(crypto.getRandomValues(new Uint8Array(ANON_ID_BYTES))), nextId: (shard: number) => newId(shard, nowMs) };
   }
-  const seed = JSON.stringify([agentId, visitorId ?? null, body.conversation_id ?? null, key, body.message]);
+  const seed = JSON.stringify([agentId, visitorId ?? null, body.conversation_id ?? null, key, body.message, ...(body.attachments ?? [])]);
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`anon/${seed}`));
   return { anonId: toAnonId(new Uint8Array(hash, 0, ANON_ID_BYTES)), nextId: await seededIds(seed, keyMs) };
 }

@@ -1,4 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { withAddresses } from "../attachments/links.ts";
+import { attachmentSchema, MAX_FILE_BYTES } from "../attachments/wire.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { acceptedFormat } from "../chat/responses.ts";
 import { chatEventsSchema, resumeHeaders, toolResultsInSchema } from "../chat/wire.ts";
@@ -9,18 +11,21 @@ import { jsonBody } from "../platform/http/body.ts";
 import { checking } from "../platform/http/checks.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { formBody } from "../platform/http/multipart.ts";
 import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { requireConfig } from "../workspaces/checks.ts";
 import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, redactInput, requireAgent, requireVisitor } from "./access.ts";
+import { serveFile, uploadForVisitor } from "./attachments.ts";
 import { askForVisitor, continueForVisitor, resumeForVisitor, streamContinuedForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
 import { createVisitorLead, declineHandoff, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
 import { findVisitorLead, listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
+  attachmentInSchema,
   csatInSchema,
   handoffAnswerSchema,
   leadInSchema,
@@ -80,6 +85,40 @@ widgetRoutes.openapi(sendMessage, async (c) => {
   if (body.stream || acceptedFormat(c)) return streamForVisitor(c, agentId, body);
   return c.json(await askForVisitor(c, agentId, body), 200);
 });
+
+const uploadAttachment = createRoute({
+  operationId: "uploadVisitorAttachment",
+  method: "post",
+  path: "/agents/{agent_id}/attachments",
+  summary: "Upload a file for a message",
+  description:
+    "Send it as multipart/form-data, then name its id in the `attachments` of a message. Send the `visitor_token` if you have one: the file is then the visitor's alone. A file that no message takes within an hour is deleted.",
+  request: { params: agentParams, body: formBody(attachmentInSchema) },
+  responses: { 201: jsonResponse(attachmentSchema, "The file."), ...errorResponses(403, 404, 422) },
+  "x-max-file-bytes": MAX_FILE_BYTES,
+});
+
+widgetRoutes.openapi(uploadAttachment, async (c) => {
+  return c.json(await uploadForVisitor(c, c.req.valid("param").agent_id, c.req.valid("form")), 201);
+});
+
+const getFile = createRoute({
+  operationId: "getAttachmentFile",
+  method: "get",
+  path: "/attachments/{token}",
+  summary: "Read a file by its signed address",
+  description: "The `url` of an attachment. Images are shown in place; other files are downloaded.",
+  request: {
+    params: z.object({ token: z.string().max(100).meta({ description: "The signature.", example: "at_AZqfDjwbfUKKVW8dLjxLAAGanw48" }) }),
+  },
+  responses: {
+    200: { description: "The file.", content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } } },
+    ...errorResponses(404, 422),
+  },
+});
+
+// The OpenAPI document describes the file as a string.
+widgetRoutes.openapi(getFile, async (c) => (await serveFile(c, c.req.valid("param").token)) as never);
 
 const resumeAnswer = createRoute({
   operationId: "resumeVisitorAnswer",
@@ -167,7 +206,8 @@ widgetRoutes.openapi(poll, async (c) => {
   const { conversation, read, hours, op } = await openConversation(c, conversationId, (db, claim) => [
     listNewMessages(db, claim, conversationId, after),
   ]);
-  return c.json({ data: read[0].map(toVisitorMessage), status: conversation.status, ...toOpening(hours, op.nowMs) }, 200);
+  const data = await withAddresses(c, read[0].map(toVisitorMessage));
+  return c.json({ data, status: conversation.status, ...toOpening(hours, op.nowMs) }, 200);
 });
 
 const follow = createRoute({

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { attachmentIds, uploadSchema } from "../attachments/wire.ts";
 import {
   AGENT_STATUSES,
   type BusinessHours,
@@ -116,6 +117,7 @@ export const messageInSchema = z
     user: endUserSchema.nullable().meta({ description: "The visitor, whose id `user_hash` proves." }).optional(),
     channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "The channel on which the visitor writes." }),
     client_tools: clientToolsField("By default none."),
+    attachments: attachmentIds(),
     stream: streamField(),
   })
   .superRefine((body, ctx) => {
@@ -129,6 +131,12 @@ export const messageInSchema = z
   .openapi("VisitorMessageIn", { example: { message: "How long do refunds take?" } });
 
 export type MessageIn = z.output<typeof messageInSchema>;
+
+export const attachmentInSchema = uploadSchema
+  .extend({ visitor_token: visitorToken(), turnstile_token: turnstileToken() })
+  .openapi("VisitorAttachmentUpload", { example: { file: "receipt.png" } });
+
+export type AttachmentIn = z.output<typeof attachmentInSchema>;
 
 export const visitorAnswerSchema = chatAnswerSchema
   .extend({

@@ -157,6 +157,14 @@ export function needsScope(scope: Scope, ...checks: Check[]) {
   return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }
 
+/** Like `needsScope`, for a route that either of two scopes opens. The OpenAPI document has the first one. */
+export function needsOneOf(scope: Scope, other: Scope) {
+  const check: Check = (c) => {
+    if (!c.get("caller").key.scopes.includes(other)) requireScope(c, scope);
+  };
+  return { "x-scope": scope, checks: [check] };
+}
+
 /** Checks a scope that a request needs. @throws ApiError insufficient_scope. */
 export function requireScope(c: AppContext, scope: Scope): void {
   if (c.get("caller").key.scopes.includes(scope)) return;
@@ -214,6 +222,7 @@ export function rateLimited(window: WindowState, reason: string): ApiError<"rate
 const FULL_REASONS = {
   messages: { all: "No more messages can be taken today.", one: "You have sent many messages." },
   leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
+  attachments: { all: "No more files can be taken today.", one: "You have sent many files." },
   evaluation_cases: { all: "That would be more evaluation cases than the plan allows in a day.", one: "" },
   deliveries: { all: "The workspace has made as many webhook deliveries as the plan allows in a day.", one: "" },
   team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },

@@ -11,6 +11,8 @@ export interface Limits {
   visitor_messages_per_day: number;
   /** Leads of all agents in a UTC day. */
   leads_per_day: number;
+  /** Files that visitors upload in a UTC day. */
+  visitor_attachments_per_day: number;
   /** Messages of the team, over the API and the console, in a UTC day. */
   team_messages_per_day: number;
   /** Cases of evaluations in a UTC day. */
@@ -37,6 +39,8 @@ export interface Limits {
   deliveries_per_day: number;
   /** Megabytes of the delivery log. */
   delivery_log_mb: number;
+  /** Megabytes of the files that messages carry. */
+  attachments_mb: number;
 }
 
 const PLANS = {
@@ -46,6 +50,7 @@ const PLANS = {
     messages_per_conversation: 500,
     visitor_messages_per_day: 50,
     leads_per_day: 50,
+    visitor_attachments_per_day: 50,
     team_messages_per_day: 50,
     evaluation_cases_per_day: 50,
     erasures_per_day: 50,
@@ -60,6 +65,7 @@ const PLANS = {
     webhooks: false,
     deliveries_per_day: 1_000,
     delivery_log_mb: 10,
+    attachments_mb: 100,
   },
   starter: {
     requests_per_minute: 120,
@@ -67,6 +73,7 @@ const PLANS = {
     messages_per_conversation: 1_000,
     visitor_messages_per_day: 500,
     leads_per_day: 500,
+    visitor_attachments_per_day: 500,
     team_messages_per_day: 500,
     evaluation_cases_per_day: 500,
     erasures_per_day: 500,
@@ -81,6 +88,7 @@ const PLANS = {
     webhooks: false,
     deliveries_per_day: 2_000,
     delivery_log_mb: 20,
+    attachments_mb: 1_000,
   },
   pro: {
     requests_per_minute: 300,
@@ -88,6 +96,7 @@ const PLANS = {
     messages_per_conversation: 2_000,
     visitor_messages_per_day: 3_000,
     leads_per_day: 5_000,
+    visitor_attachments_per_day: 3_000,
     team_messages_per_day: 3_000,
     evaluation_cases_per_day: 2_000,
     erasures_per_day: 2_000,
@@ -102,6 +111,7 @@ const PLANS = {
     webhooks: true,
     deliveries_per_day: 10_000,
     delivery_log_mb: 100,
+    attachments_mb: 4_000,
   },
   enterprise: {
     requests_per_minute: 1_200,
@@ -109,6 +119,7 @@ const PLANS = {
     messages_per_conversation: 2_000,
     visitor_messages_per_day: 30_000,
     leads_per_day: 50_000,
+    visitor_attachments_per_day: 30_000,
     team_messages_per_day: 30_000,
     evaluation_cases_per_day: 10_000,
     erasures_per_day: 10_000,
@@ -123,6 +134,7 @@ const PLANS = {
     webhooks: true,
     deliveries_per_day: 50_000,
     delivery_log_mb: 1_000,
+    attachments_mb: 8_000,
   },
 } as const satisfies Record<Plan, Limits>;
 

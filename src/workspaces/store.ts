@@ -36,6 +36,7 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
       keys: sql<number>`(${active})`.as("keys"),
       members: sql<number>`(${team})`.as("members"),
       deliveryLogBytes: workspaces.deliveryLogBytes,
+      attachmentBytes: workspaces.attachmentBytes,
     })
     .from(workspaces)
     .innerJoin(sums, sql`TRUE`)

@@ -3,17 +3,30 @@ import type { Limits } from "./plans.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** What visitors send: messages on every channel but the API, and leads. */
-export type VisitorFlow = "messages" | "leads";
+/** What visitors send: messages on every channel but the API, leads, and files. */
+export type VisitorFlow = "messages" | "leads" | "attachments";
 
-/** What is counted by the day. The last five are counted for the whole workspace, not for each sender. */
-export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "syncs", "deliveries"] as const;
+/** What is counted by the day. All but the first three are counted for the whole workspace, not for each sender. */
+export const DAILY_FLOWS = [
+  "messages",
+  "leads",
+  "attachments",
+  "team_messages",
+  "evaluation_cases",
+  "erasures",
+  "syncs",
+  "deliveries",
+] as const;
 export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
-const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
+const LIMIT_OF = {
+  messages: "visitor_messages_per_day",
+  leads: "leads_per_day",
+  attachments: "visitor_attachments_per_day",
+} as const satisfies Record<VisitorFlow, keyof Limits>;
 
 /** The smallest hourly limit of one sender, which is more than a person sends. */
-const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10 };
+const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10, attachments: 20 };
 /** On larger plans a sender may use this share of a day's limit in an hour: many people may share an address. */
 const SENDER_SHARE = 1 / 10;
 

@@ -50,6 +50,7 @@ export const limitsSchema = z
       description: "Messages of visitors in a UTC day. Over the API, only those count that do not use the quota, such as those to a human.",
     }),
     leads_per_day: z.int().meta({ description: "Leads of all agents in a UTC day." }),
+    visitor_attachments_per_day: z.int().meta({ description: "Files that visitors upload in a UTC day." }),
     team_messages_per_day: z.int().meta({ description: "Messages that your team writes in a UTC day." }),
     evaluation_cases_per_day: z.int().meta({ description: "Cases of evaluations in a UTC day." }),
     erasures_per_day: z.int().meta({ description: "Erasures of persons that are started in a UTC day." }),
@@ -69,6 +70,9 @@ export const limitsSchema = z
       .int()
       .meta({ description: "Deliveries to webhook endpoints in a UTC day, with tests and redeliveries. Retries do not count." }),
     delivery_log_mb: z.int().meta({ description: "Megabytes of the delivery log." }),
+    attachments_mb: z.int().meta({
+      description: "Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them.",
+    }),
   })
   .openapi("Limits");
 
@@ -88,6 +92,7 @@ export const usageSchema = z
         redactions: z.int().meta({ description: "How often text was masked in the period." }),
         visitor_messages_today: z.int().meta({ description: "Visitors' messages on this UTC day." }),
         leads_today: z.int().meta({ description: "Leads on this UTC day." }),
+        visitor_attachments_today: z.int().meta({ description: "Files that visitors uploaded on this UTC day." }),
         team_messages_today: z.int().meta({ description: "Messages that your team wrote on this UTC day." }),
         evaluation_cases_today: z.int().meta({ description: "Cases of the evaluations that were started on this UTC day." }),
         erasures_today: z.int().meta({ description: "Erasures of persons that were started on this UTC day." }),
@@ -104,6 +109,7 @@ export const usageSchema = z
         }),
         deliveries_today: z.int().meta({ description: "Deliveries of events to webhook endpoints on this UTC day." }),
         delivery_log_mb: z.number().meta({ description: "Megabytes of the delivery log now.", example: 0.75 }),
+        attachments_mb: z.number().meta({ description: "Megabytes of attachments now.", example: 12.5 }),
       })
       .meta({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z
@@ -117,7 +123,17 @@ type Usage = z.infer<typeof usageSchema>;
 /** Usage as queries find it. A count that is not found is 0. */
 type FoundUsage = Partial<
   Record<
-    "messages" | "redactions" | "agents" | "sources" | "pages" | "answers" | "mostTextBytes" | "keys" | "members" | "deliveryLogBytes",
+    | "messages"
+    | "redactions"
+    | "agents"
+    | "sources"
+    | "pages"
+    | "answers"
+    | "mostTextBytes"
+    | "keys"
+    | "members"
+    | "deliveryLogBytes"
+    | "attachmentBytes",
     number
   >
 >;
@@ -125,13 +141,14 @@ type FoundUsage = Partial<
 /** @param sent what was sent today, by flow. */
 export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
   const { messages = 0, redactions = 0, agents = 0, sources = 0, pages = 0, answers = 0 } = found;
-  const { mostTextBytes = 0, keys = 0, members = 0, deliveryLogBytes = 0 } = found;
+  const { mostTextBytes = 0, keys = 0, members = 0, deliveryLogBytes = 0, attachmentBytes = 0 } = found;
   const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
   return {
     messages,
     redactions,
     visitor_messages_today: sentToday("messages"),
     leads_today: sentToday("leads"),
+    visitor_attachments_today: sentToday("attachments"),
     team_messages_today: sentToday("team_messages"),
     evaluation_cases_today: sentToday("evaluation_cases"),
     erasures_today: sentToday("erasures"),
@@ -145,6 +162,7 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     knowledge_mb_per_agent: toMegabytes(mostTextBytes),
     deliveries_today: sentToday("deliveries"),
     delivery_log_mb: toMegabytes(deliveryLogBytes),
+    attachments_mb: toMegabytes(attachmentBytes),
   };
 }
 

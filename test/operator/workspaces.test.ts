@@ -12,6 +12,7 @@ const FREE = {
   messages_per_conversation: 500,
   visitor_messages_per_day: 50,
   leads_per_day: 50,
+  visitor_attachments_per_day: 50,
   team_messages_per_day: 50,
   evaluation_cases_per_day: 50,
   erasures_per_day: 50,
@@ -25,6 +26,7 @@ const FREE = {
   webhooks: false,
   deliveries_per_day: 1_000,
   delivery_log_mb: 10,
+  attachments_mb: 100,
 };
 
 /** The operator's call, whatever its answer. */

@@ -28,6 +28,7 @@ const NUMBERS = [
   "messages_per_conversation",
   "visitor_messages_per_day",
   "leads_per_day",
+  "visitor_attachments_per_day",
   "team_messages_per_day",
   "evaluation_cases_per_day",
   "erasures_per_day",
@@ -40,15 +41,22 @@ const NUMBERS = [
   "knowledge_mb_per_agent",
   "deliveries_per_day",
   "delivery_log_mb",
+  "attachments_mb",
 ] as const;
 
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10, 1_000, 10], false),
-  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100, 2_000, 20], false),
-  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 2_000, 2_000, 5_000, 10, 50, 100, 5_000, 2_000, 500, 10_000, 100], true),
+  free: planOf([60, 100, 500, 50, 50, 50, 50, 50, 50, 50, 1, 10, 5, 100, 50, 10, 1_000, 10, 100], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 500, 500, 500, 500, 3, 20, 20, 1_000, 500, 100, 2_000, 20, 1_000], false),
+  pro: planOf(
+    [300, 10_000, 2_000, 3_000, 5_000, 3_000, 3_000, 2_000, 2_000, 5_000, 10, 50, 100, 5_000, 2_000, 500, 10_000, 100, 4_000],
+    true,
+  ),
   enterprise: planOf(
-    [1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 10_000, 10_000, 100_000, 50, 200, 1_000, 10_000, 5_000, 2_000, 50_000, 1_000],
+    [
+      1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 30_000, 10_000, 10_000, 100_000, 50, 200, 1_000, 10_000, 5_000, 2_000, 50_000, 1_000,
+      8_000,
+    ],
     true,
   ),
 };
@@ -63,6 +71,7 @@ const NOTHING_USED = {
   redactions: 0,
   visitor_messages_today: 0,
   leads_today: 0,
+  visitor_attachments_today: 0,
   team_messages_today: 0,
   evaluation_cases_today: 0,
   erasures_today: 0,
@@ -75,6 +84,7 @@ const NOTHING_USED = {
   knowledge_mb_per_agent: 0,
   deliveries_today: 0,
   delivery_log_mb: 0,
+  attachments_mb: 0,
 };
 /** The usage of a text of some sentences. */
 const A_LITTLE = { knowledge_mb_per_agent: 0.01 };

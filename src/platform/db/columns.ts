@@ -36,6 +36,18 @@ export type MessageRole = (typeof MESSAGE_ROLES)[number];
 export const TRANSCRIPT_ROLES = [...MESSAGE_ROLES, "note"] as const;
 export const AUTHOR_TYPES = ["visitor", "agent", "member", "system"] as const;
 
+/** The types of files that messages carry, each recognized by its first bytes. */
+export const ATTACHMENT_TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif", "application/pdf", "text/plain"] as const;
+export type AttachmentType = (typeof ATTACHMENT_TYPES)[number];
+
+/** A file of a message, in `messages.attachments`. */
+export interface MessageAttachment {
+  id: string;
+  name: string;
+  type: AttachmentType;
+  size: number;
+}
+
 /** Why an agent handed a conversation to a human. */
 export const HANDOFF_REASONS = [
   "customer_request",

@@ -6,6 +6,7 @@ import {
   AGENT_STATUSES,
   AVAILABILITIES,
   type Appearance,
+  ATTACHMENT_TYPES,
   AUTHOR_TYPES,
   type BusinessHours,
   type CaseExpectation,
@@ -24,6 +25,7 @@ import {
   MEMBER_ROLES,
   MEMBER_STATUSES,
   MESSAGE_ROLES,
+  type MessageAttachment,
   type Metadata,
   PLAN_NAMES,
   RATINGS,
@@ -188,6 +190,8 @@ export const workspaces = sqliteTable(
     deliveryLogBytes: count("delivery_log_bytes"),
     /** The entries in `audit_log`. */
     auditEntriesCount: count("audit_entries_count"),
+    /** The bytes of the files in `attachments`, and 512 for each. */
+    attachmentBytes: count("attachment_bytes"),
     /** When its events were last read over the API, to the hour. They are recorded for some days after that. */
     eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
@@ -315,14 +319,16 @@ export const usagePeriods = sqliteTable(
 );
 
 /**
- * Counts for the limits of workspaces/visitor-limits.ts: what all visitors together sent in a UTC day, what each sender sent in an hour,
+ * Counts for the limits of workspaces/visitor-limits.ts: what all visitors together sent and uploaded in a UTC day, what each sender sent in an hour,
  * and what the team wrote, evaluated and erased in a day. The sweep deletes old counts.
  */
 export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases", "erasures", "syncs", "deliveries"] }).notNull(),
+    flow: text("flow", {
+      enum: ["messages", "leads", "attachments", "team_messages", "evaluation_cases", "erasures", "syncs", "deliveries"],
+    }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
@@ -777,6 +783,8 @@ export const messages = sqliteTable(
     authorName: text("author_name"),
     content: text("content").notNull(),
     citations: json<Record<string, unknown>[]>("citations", "[]"),
+    /** The files that it carries, as the rows of `attachments` were when it was stored. */
+    attachments: json<MessageAttachment[]>("attachments", "[]"),
     confidence: real("confidence"),
     needsHuman: flag("needs_human").default(false),
     /** The month whose quota the question used, or null. Clearing it gives the quota back. */
@@ -786,6 +794,31 @@ export const messages = sqliteTable(
     createdAt: createdAt(),
   },
   (t) => [index("messages_transcript").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
+);
+
+/** Files that were uploaded for messages. attachments/contents.ts says where their bytes are. */
+export const attachments = sqliteTable(
+  "attachments",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    /** The conversation and the message that carry it; null until a message takes it. */
+    conversationId: text("conversation_id"),
+    messageId: text("message_id"),
+    /** Whose messages may take it, see attachments/store.ts. */
+    owner: text("owner").notNull(),
+    name: text("name").notNull(),
+    type: text("type", { enum: ATTACHMENT_TYPES }).notNull(),
+    size: integer("size").notNull(),
+    createdAt: createdAt(),
+    /** When it is deleted; null once a message carries it. */
+    expiresAt: integer("expires_at"),
+  },
+  (t) => [
+    index("attachments_workspace").on(t.workspaceId, t.id),
+    partialIndex("attachments_conversation", [t.workspaceId, t.conversationId, t.id], sql`conversation_id IS NOT NULL`),
+    partialIndex("attachments_unused", [t.workspaceId, t.expiresAt], sql`expires_at IS NOT NULL`),
+  ],
 );
 
 /** The team's internal notes. They are not messages, so that nothing that a visitor or a model reads can include them. */

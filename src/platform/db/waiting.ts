@@ -22,6 +22,7 @@ export interface WaitingRows {
 
 const {
   answers,
+  attachments,
   conversations,
   deliveries,
   emailOutbox,
@@ -37,6 +38,7 @@ const {
 /** What the cron works on. */
 export const WAITING = {
   answers: waiting(answers, answers.createdAt, "answers_unindexed", sql`indexed_at IS NULL`),
+  attachments: waiting(attachments, attachments.expiresAt, "attachments_unused", sql`expires_at IS NOT NULL`),
   deliveries: waiting(deliveries, deliveries.nextAttemptAt, "deliveries_due", sql`status = 'pending'`),
   evaluations: waiting(evaluations, evaluations.updatedAt, "evaluations_unfinished", sql`status IN ('pending', 'running')`),
   idleConversations: waiting(conversations, conversations.idleAt, "conversations_idle", sql`status = 'ai_handled'`),

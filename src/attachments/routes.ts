@@ -1,0 +1,73 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { formBody } from "../platform/http/multipart.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { flowLimited, needsOneOf, needsScope, operationOf } from "../workspaces/checks.ts";
+import { withAddress } from "./links.ts";
+import { API_OWNER, findAttachment } from "./store.ts";
+import { upload, type UploadResult } from "./uploads.ts";
+import { type Attachment, attachmentSchema, MAX_FILE_BYTES, toAttachment, uploadSchema } from "./wire.ts";
+
+export const attachmentRoutes = createRouter("Conversations");
+
+const uploadRoute = createRoute({
+  operationId: "uploadAttachment",
+  method: "post",
+  path: "/attachments",
+  summary: "Upload a file for a message",
+  description:
+    "Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`.",
+  ...needsOneOf("conversations:write", "chat:write"),
+  request: { body: formBody(uploadSchema) },
+  responses: { 201: jsonResponse(attachmentSchema, "The file."), ...errorResponses(403, 422) },
+  "x-max-file-bytes": MAX_FILE_BYTES,
+});
+
+attachmentRoutes.openapi(uploadRoute, async (c) => {
+  const op = operationOf(c);
+  const uploader = { owner: API_OWNER, expiresAtMs: op.nowMs + DAY_MS };
+  const uploaded = await upload(op, c.req.valid("form").file, uploader, c.get("caller").workspace.limits);
+  return c.json(await toUploaded(c, uploaded, op.nowMs), 201);
+});
+
+const getAttachment = createRoute({
+  operationId: "getAttachment",
+  method: "get",
+  path: "/attachments/{attachment_id}",
+  summary: "Get an uploaded file's address",
+  description: "Returns a new signed address, such as for an attachment in an event.",
+  ...needsScope("conversations:read"),
+  request: { params: z.object({ attachment_id: uuid() }) },
+  responses: { 200: jsonResponse(attachmentSchema, "The file."), ...errorResponses(403, 404, 422) },
+});
+
+attachmentRoutes.openapi(getAttachment, async (c) => {
+  const { db, workspaceId } = operationOf(c);
+  const [[found]] = await db.batch([findAttachment(db, workspaceId, c.req.valid("param").attachment_id)]);
+  if (!found) throw notFound("attachment");
+  return c.json(await withAddress(c, toAttachment(found)), 200);
+});
+
+/** Returns the wire record of an uploaded file. @throws ApiError if it was not stored. */
+export async function toUploaded(c: AppContext, uploaded: UploadResult, nowMs: number): Promise<Attachment> {
+  switch (uploaded.outcome) {
+    case "uploaded":
+      return withAddress(c, toAttachment(uploaded.attachment));
+    case "unsupported_type": {
+      const problem = valueError("send a JPEG, PNG, WebP or GIF image, a PDF, or a plain text in UTF-8 that does not begin with markup");
+      throw invalid([{ loc: ["body", "file"], ...problem, input: null }]);
+    }
+    case "rate_limited":
+      throw flowLimited(uploaded.full, nowMs);
+    case "no_space":
+      throw new ApiError(
+        "plan_required",
+        "The files of all messages take as much space as the plan allows. Erase old conversations, or ask the operator for a larger plan.",
+      );
+  }
+}
