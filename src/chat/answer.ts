@@ -12,6 +12,7 @@ import {
   type Model,
   type ModelObserver,
   type ModelReply,
+  type SentFile,
   type Tool,
   type ToolRound,
   TurnSuspendedError,
@@ -66,6 +67,8 @@ export interface AnswerRequest {
   tools: Tool[];
   /** The earlier rounds of a turn that waited for the results of tools. */
   rounds?: readonly ToolRound[] | undefined;
+  /** The files of the question. */
+  files?: readonly SentFile[];
   /** The names of some of the agent's sources. */
   topics: string[];
   /** Without it, the team is there. */
@@ -105,11 +108,11 @@ export function failureAnswer(request: HandoffRequest, failure?: string): Answer
 
 /** Asks the model. A failure is returned and not thrown, because the visitor then gets a human and not an error. */
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
-  const { question, agent, history, retrieval, tools, rounds, topics, observer } = request;
+  const { question, files = [], agent, history, retrieval, tools, rounds, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
   const settings = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "" };
   try {
-    return await model.answer({ ...settings, topics, question: question.message, history, retrieval, tools, rounds, observer });
+    return await model.answer({ ...settings, topics, question: question.message, files, history, retrieval, tools, rounds, observer });
   } catch (error) {
     if (error instanceof TurnSuspendedError) throw error;
     return { outcome: "failed", failure: logFailure(question, error) };

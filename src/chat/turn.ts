@@ -22,6 +22,7 @@ import { type Answer, failureAnswer, handOff, makeAnswer, type Team } from "./an
 import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
+import { filesForModel } from "./question-files.ts";
 import type { Question } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { beginTurn, finishTurn, refundQuota, toChatAnswer, type TurnState } from "./store.ts";
@@ -281,7 +282,8 @@ export class TurnRunner {
       ...this.toolsOf(turn, attempt),
     ];
     const rounds = await this.rounds(attempt, tools);
-    const request = { question, agent, history, retrieval: search.retrieval, tools, rounds, topics, team, observer: trace };
+    const files = asked?.attachments.length ? await filesForModel(op, asked.attachments, this.model.seesImages === true) : [];
+    const request = { question, files, agent, history, retrieval: search.retrieval, tools, rounds, topics, team, observer: trace };
     const answer = await makeAnswer(this.model, request, (text) => listener.onText(text));
     signal.throwIfAborted();
     return answer;

@@ -26,6 +26,7 @@ import {
 } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { filesIn, type StoredFiles, storeFiles } from "./attachments.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 import { groupOf } from "./domains.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
@@ -53,6 +54,8 @@ interface IncomingMail {
   mailbox: Mailbox;
   recipient: Recipient;
   mail: Email;
+  /** The bytes of the mail. */
+  raw: Uint8Array<ArrayBuffer>;
   sender: { address: string; name: string | null };
 }
 
@@ -97,9 +100,10 @@ async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter,
 }
 
 /** Receives a mail at a mailbox that exists. */
-async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
+async function receiveAt(target: Omit<IncomingMail, "mail" | "raw" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
-  const mail = await parseMail(message.raw);
+  const raw = new Uint8Array(await new Response(message.raw).arrayBuffer());
+  const mail = await parseMail(raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
   const ignored = ignoreReason(mail, message.from, target.mailbox.address);
   if (ignored) return { outcome: "ignored", reason: ignored };
@@ -109,7 +113,7 @@ async function receiveAt(target: Omit<IncomingMail, "mail" | "sender">, message:
   const authentication = isMailAddress(message.from) ? authenticationOf(mail, sender.address) : "fail";
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
   if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
-  const result = await acceptMail({ ...target, mail, sender });
+  const result = await acceptMail({ ...target, mail, raw, sender });
   if (result.outcome === "refused") refuse(message, result.reason === "too_many_of_sender" ? MANY_TODAY : UNAVAILABLE, result.reason!);
   return { ...result, authentication };
 }
@@ -183,9 +187,12 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
   const full = atMs === nowMs ? fullWindow(windowsOf(messageLimit, nowMs), sent) : undefined;
   if (full) return refusal(full);
   const ids = await questionIds(workspaceId, mailKey, atMs);
-  const result = await askAgent(incoming, { ids, limits, messageLimit }, await findConversation(incoming));
+  const limit: VisitorLimit = { ...visitorLimitOf(limits, "attachments", group), isGroup: true };
+  const sentFiles = await filesIn(incoming.raw);
+  const stored = await storeFiles(incoming.op, sentFiles, { questionId: ids.questionId, limits, limit });
+  const result = await askAgent(incoming, { ids, limits, messageLimit, stored }, await findConversation(incoming));
   // If the conversation is full, the mail starts another one.
-  return result.reason === "conversation_full" ? askAgent(incoming, { ids, limits, messageLimit }) : result;
+  return result.reason === "conversation_full" ? askAgent(incoming, { ids, limits, messageLimit, stored }) : result;
 }
 
 /** The result for a mail that is not accepted. @param reason a reason, or the window that is full. */
@@ -198,12 +205,13 @@ interface AskOptions {
   ids: Awaited<ReturnType<typeof questionIds>>;
   limits: Limits;
   messageLimit: VisitorLimit;
+  stored: StoredFiles;
 }
 
 /** Asks the agent the question of a mail. @param continued the id of the conversation that the mail continues. */
 async function askAgent(
   { op, mailbox, mail, sender, redact }: RedactedMail,
-  { ids, limits, messageLimit }: AskOptions,
+  { ids, limits, messageLimit, stored }: AskOptions,
   continued?: string,
 ): Promise<MailResult> {
   const { env, meter, db, workspaceId, nowMs } = op;
@@ -221,7 +229,8 @@ async function askAgent(
     isNew: continued === undefined,
     channel: "email",
     subject,
-    message: questionOf(mail, redact),
+    message: questionOf(mail, stored.names, redact),
+    ...(stored.files && { files: stored.files }),
     visitor: visitorOf(sender),
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,

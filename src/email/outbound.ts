@@ -1,5 +1,7 @@
+import { readContent } from "../attachments/contents.ts";
 import type { EmailMessage } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
+import type { MessageAttachment } from "../platform/db/columns.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -51,7 +53,8 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
     return "given_up";
   }
   const token = await mintThreadToken(parts.conversationId, secretValues(env.KEY_SECRET)[0]);
-  const error = await trySend(env, composeMail({ ...parts, mailbox: parts.mailbox, token }));
+  const files = await filesOf({ env, meter, workspaceId: claimed.workspaceId }, parts.attachments);
+  const error = await trySend(env, composeMail({ ...parts, ...files, mailbox: parts.mailbox, token }));
   if (error === undefined) {
     await record({ status: "sent", error: null });
     return "sent";
@@ -80,6 +83,23 @@ async function trySend(env: Env, mail: EmailMessageBuilder): Promise<string | un
   }
 }
 
+/** The most bytes of files that a mail carries. Mail servers refuse larger mails, and base64 adds a third. */
+const MAX_FILES_BYTES = 15 * 1024 * 1024;
+
+/** Reads the files of a message that fit into a mail, and lists the names of the others. */
+async function filesOf(owner: Parameters<typeof readContent>[0], attachments: readonly MessageAttachment[]) {
+  const files: EmailAttachment[] = [];
+  const leftOut: string[] = [];
+  let left = MAX_FILES_BYTES;
+  for (const { id, name: filename, type, size } of attachments) {
+    const content = size <= left ? await readContent(owner, id) : null;
+    if (content) files.push({ disposition: "attachment", filename, type, content });
+    else leftOut.push(filename);
+    if (content) left -= size;
+  }
+  return { files, leftOut };
+}
+
 export interface MailParts {
   role: string;
   content: string;
@@ -92,6 +112,9 @@ export interface MailParts {
   earlierIds: readonly string[];
   isReply: number;
   token: string;
+  files?: EmailAttachment[];
+  /** The names of files that the mail does not carry. */
+  leftOut?: readonly string[];
 }
 
 const MAX_NAME_LENGTH = 120;
@@ -112,6 +135,7 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     ...(replyTo && { replyTo: { email: replyTo, name } }),
     subject: !parts.isReply || REPLY_PREFIX.test(subject) ? subject : `Re: ${subject}`,
     text: textOf(parts),
+    ...(parts.files?.length && { attachments: parts.files }),
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),
       References: referencesOf(threadId(mailbox, token), [...earlierIds, ...(lastMessageId ? [lastMessageId] : [])]),
@@ -136,7 +160,8 @@ function referencesOf(thread: string, others: readonly string[]): string {
   return [thread, ...latest].join(" ");
 }
 
-function textOf({ content, citations }: MailParts): string {
+function textOf({ content: written, citations, leftOut = [] }: MailParts): string {
+  const content = [written, ...leftOut.map((name) => `[Attachment left out: ${name}]`)].join("\n");
   const pages = new Map(citations.flatMap(({ url, title }) => (typeof url === "string" ? [[url, String(title)] as const] : [])));
   if (pages.size === 0) return `${content}\n`;
   const list = [...pages].map(([url, title]) => `- ${title}: ${url}`);

@@ -3,6 +3,7 @@ import PostalMime, { addressParser, type Email } from "postal-mime";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { redactBeginning } from "../redaction/redaction.ts";
+import { nextDashedLine } from "./attachments.ts";
 
 type Redact = (text: string) => string;
 
@@ -28,11 +29,10 @@ const MAX_DASHED_LINES = 10_000;
 
 const LINE_FEED = 0x0a;
 const LINE_END = new Uint8Array([LINE_FEED]);
-const DASH = 0x2d;
 
 /** Parses a mail; undefined if it cannot be parsed, or only at great cost. */
-export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
-  const bytes = shorten(new Uint8Array(await new Response(raw).arrayBuffer()));
+export async function parseMail(raw: Uint8Array<ArrayBuffer>): Promise<Email | undefined> {
+  const bytes = shorten(raw);
   if (!bytes || hasTooManyLines(bytes)) return undefined;
   try {
     return await PostalMime.parse(bytes, PARSER_LIMITS);
@@ -67,14 +67,6 @@ function shorten(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | unde
   return joinedBytes(pieces);
 }
 
-/** The position of the next line after `start` that begins with `--`, or the end. */
-function nextDashedLine(bytes: Uint8Array, start: number): number {
-  for (let at = bytes.indexOf(LINE_FEED, start); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
-    if (bytes[at + 1] === DASH && bytes[at + 2] === DASH) return at + 1;
-  }
-  return bytes.length;
-}
-
 function hasTooManyLines(bytes: Uint8Array): boolean {
   let lines = 0;
   for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) if (++lines > MAX_LINES) return true;
@@ -90,12 +82,12 @@ const MAX_NAMED_ATTACHMENTS = 10;
 const MAX_FILE_NAME_LENGTH = 100;
 const NO_SUBJECT = "(no subject)";
 
-/** The question of a mail: its new text, and the names of its attachments, which are not stored. */
-export function questionOf(mail: Email, redact?: Redact): string {
+/** The question of a mail: its new text, and the names of the files that the conversation does not have. @param kept the names of those that it has. */
+export function questionOf(mail: Email, kept: readonly (string | null)[] = [], redact?: Redact): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
   const text = redactBeginning(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH, redact);
-  const files = mail.attachments.filter(({ related }) => !related).slice(0, MAX_NAMED_ATTACHMENTS);
-  const names = files.map(({ filename, mimeType }) => `[Attachment: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
+  const files = mail.attachments.filter(({ related, filename }) => !related && !kept.includes(filename)).slice(0, MAX_NAMED_ATTACHMENTS);
+  const names = files.map(({ filename, mimeType }) => `[Attachment left out: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
   const named = names.map((name) => redact?.(name) ?? name);
   return [text === "" ? subjectOf(mail, redact) : text, ...named].join("\n");
 }

@@ -116,6 +116,7 @@ export function findMail(db: Database, messageId: string) {
       role: messages.role,
       content: messages.content,
       citations: messages.citations,
+      attachments: messages.attachments,
       agentName: sql<string>`${agents.name}`.as("agent_name"),
       mailbox: agents.emailAddress,
       address: emailThreads.address,

@@ -24,7 +24,7 @@ export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {})
   if (server) {
     const isLocal = LOOPBACK_HOST.test(new URL(server.baseUrl).hostname);
     const modelByName = (name: string | null) => openAiModel(server, name ?? server.model, send);
-    return new LanguageModelEngine(modelByName, limits ?? (isLocal ? LOCAL_MODEL_LIMITS : MODEL_LIMITS));
+    return new LanguageModelEngine(modelByName, limits ?? (isLocal ? LOCAL_MODEL_LIMITS : MODEL_LIMITS), server.seesImages);
   }
   if (!ai) return new ExtractiveEngine();
   const modelByName = (name: string | null) => workersAiModel(ai, name ?? WORKERS_AI_MODELS.language, aiGateway(env));
@@ -42,6 +42,7 @@ class LanguageModelEngine implements Model {
   constructor(
     private readonly modelByName: (name: string | null) => ChatModel,
     private readonly limits: ModelLimits,
+    readonly seesImages = false,
   ) {}
 
   async answer(request: ModelRequest): Promise<ModelReply> {

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../models/chat-model.ts";
+import type { ChatMessage, PromptImage } from "../models/chat-model.ts";
 import { type Evidence, estimateTokens } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
 import { HISTORY_TOKENS } from "../models/limits.ts";
@@ -49,15 +49,29 @@ export function promptOf(request: ModelRequest, evidence: Evidence): Prompt {
   const { question, retrieval, history, instructions } = request;
   const passages = evidence.addPassages({ question, retrieval }) || "No passage was found.";
   const earlier = trimHistory(history, HISTORY_TOKENS).map((message) => withQuoted(message, evidence));
-  const last: HistoryMessage = { role: "visitor", text: `${passages}\n\n${evidence.quote("visitor", question)}` };
+  const asked = [passages, evidence.quote("visitor", question), ...filesPart(request, evidence)];
+  const last: HistoryMessage = { role: "visitor", text: asked.join("\n\n") };
   const system = [RULES, agentPart(request), `The mark of this turn's quotations is ${evidence.mark}.`].join("\n\n");
+  const images = imagesOf(request);
+  const messages = alternating([...earlier, last]).map(toPromptMessage);
   return {
-    messages: [{ role: "system", text: system }, ...alternating([...earlier, last]).map(toPromptMessage)],
+    messages: [{ role: "system", text: system }, ...messages.slice(0, -1), { ...messages.at(-1)!, ...(images.length > 0 && { images }) }],
     secrets: [
       { text: RULES, maxWords: MAX_RULE_WORDS },
       { text: instructions ?? "", maxWords: MAX_INSTRUCTION_WORDS },
     ],
   };
+}
+
+/** Tells which files the visitor sent, and which of them the model does not see. The names are the visitor's, so they are quoted. */
+function filesPart({ files = [] }: ModelRequest, evidence: Evidence): string[] {
+  if (files.length === 0) return [];
+  const list = files.map(({ name, type, image }) => `${name} (${type}${image ? "" : ", not shown to you"})`);
+  return [`The visitor sent files with this message:\n${evidence.quote("files", list.join("\n"))}`];
+}
+
+function imagesOf({ files = [] }: ModelRequest): PromptImage[] {
+  return files.flatMap(({ type, image: bytes }) => (bytes ? [{ type, bytes }] : []));
 }
 
 function agentPart({ agentName, language, instructions }: ModelRequest): string {
@@ -83,7 +97,7 @@ function alternating(messages: readonly HistoryMessage[]): HistoryMessage[] {
   return joined;
 }
 
-function toPromptMessage({ role, text }: HistoryMessage): ChatMessage {
+function toPromptMessage({ role, text }: HistoryMessage): ChatMessage & { role: "user" | "assistant" } {
   return { role: role === "visitor" ? "user" : "assistant", text };
 }
 

@@ -26,9 +26,15 @@ export interface ReasoningFields {
 }
 
 export type ChatMessage =
-  | { role: "system" | "user"; text: string }
+  | { role: "system" | "user"; text: string; images?: readonly PromptImage[] }
   | { role: "assistant"; text: string; reasoning?: string; toolCalls?: readonly ToolCall[] }
   | { role: "tool"; call: ToolCall; text: string };
+
+/** An image that the model sees beside a text. */
+export interface PromptImage {
+  type: string;
+  bytes: Uint8Array;
+}
 
 /** A JSON Schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

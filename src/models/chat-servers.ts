@@ -74,11 +74,18 @@ function inputsOf(call: Omit<ModelCall, "abortSignal">, toMessage: (message: Cha
 
 function openAiMessage(message: ChatMessage): object {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.call.id, content: message.text };
-  if (message.role !== "assistant") return { role: message.role, content: message.text };
+  if (message.role !== "assistant") return { role: message.role, content: contentOf(message) };
   const { text, reasoning, toolCalls } = message;
   const calls = toolCalls?.map((call) => ({ ...toolCall(call), ...(call.extra !== undefined && { extra_content: call.extra }) }));
   // Some servers refuse an empty text beside tool calls.
   return { role: "assistant", content: calls ? text || null : text, ...(reasoning && { reasoning_content: reasoning }), tool_calls: calls };
+}
+
+/** Returns a text, or a text and images as their data. */
+function contentOf({ text, images = [] }: Extract<ChatMessage, { role: "system" | "user" }>): string | object[] {
+  if (images.length === 0) return text;
+  const parts = images.map(({ type, bytes }) => ({ type: "image_url", image_url: { url: `data:${type};base64,${bytes.toBase64()}` } }));
+  return [{ type: "text", text }, ...parts];
 }
 
 function workersAiMessage(message: ChatMessage): object {

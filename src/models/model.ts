@@ -13,6 +13,8 @@ import type { Passage, Retrieval } from "./retrieval.ts";
 
 /** Answers a question from the passages that retrieval found, or says that it cannot. */
 export interface Model {
+  /** Whether it sees the images of a question. */
+  readonly seesImages?: boolean;
   /** @throws TurnSuspendedError if the turn waits for tools; any other error if the model fails before the first token of its answer. */
   answer(request: ModelRequest): Promise<ModelReply>;
   /** Writes a text of its own, without knowledge and tools. Only language models can. @throws Error if the model fails. */
@@ -29,8 +31,17 @@ export interface WritingTask {
   modelName: string | null;
 }
 
+/** A file of a question. The model is told its name and type, and sees the image if there is one. */
+export interface SentFile {
+  name: string;
+  type: string;
+  image?: Uint8Array;
+}
+
 export interface ModelRequest {
   question: string;
+  /** The files that the visitor sent with the question. */
+  files?: readonly SentFile[];
   retrieval: Retrieval;
   history: HistoryMessage[];
   agentName: string;

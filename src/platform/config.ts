@@ -19,6 +19,7 @@ interface Variables {
   readonly ENCRYPTION_KEY?: string;
   readonly OPENAI_BASE_URL?: string;
   readonly OPENAI_MODEL?: string;
+  readonly OPENAI_MODEL_SEES_IMAGES?: string;
   readonly OPENAI_API_KEY?: string;
   readonly OPENAI_EMBEDDING_MODEL?: string;
   readonly OPENAI_EMBEDDING_DIMENSIONS?: string;
@@ -81,6 +82,7 @@ const CHECKS: Record<keyof Variables, Check> = {
     value === "" && all.OPENAI_BASE_URL && !all.OPENAI_EMBEDDING_MODEL
       ? "is not set: name a model of the server at OPENAI_BASE_URL."
       : undefined,
+  OPENAI_MODEL_SEES_IMAGES: (value) => (value === "" ? undefined : oneOf("true", "false")(value, {})),
   OPENAI_API_KEY: (value) =>
     /^[\x21-\x7e]*$/.test(value) ? undefined : "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
   OPENAI_EMBEDDING_MODEL: (value, all) =>
@@ -167,9 +169,10 @@ export function isConfigured(env: object): boolean {
  * The server of the OpenAI chat completions protocol that writes the deployment's answers, with the model for agents that set none;
  * undefined if no server is configured, or only one for embeddings.
  */
-export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey }: Variables) {
+export function languageServer(env: Variables) {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = env;
   if (!baseUrl || !model) return undefined;
-  return { baseUrl, model, apiKey: apiKey || undefined };
+  return { baseUrl, model, apiKey: apiKey || undefined, seesImages: env.OPENAI_MODEL_SEES_IMAGES === "true" };
 }
 
 /** Whether a language model writes the deployment's answers. Otherwise they quote the knowledge. */

@@ -115,7 +115,7 @@ test.each([
   ["RIFF of another kind", new TextEncoder().encode("RIFFxxxxWAVE\0"), undefined],
 ])("the bytes of a file decide its type: %s", async (_, bytes, type) => {
   const workspace = await createWorkspace();
-  const { status, body } = await workspace.call("POST", "/attachments", fileForm(bytes, {}, "photo.png"));
+  const { status, body } = await workspace.call("POST", "/attachments", fileForm(Uint8Array.from(bytes), {}, "photo.png"));
   expect([status, body.type]).toEqual(type ? [201, type] : [422, undefined]);
   if (!type) expect(body.detail[0].loc).toEqual(["body", "file"]);
 });
