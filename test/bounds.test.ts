@@ -272,6 +272,11 @@ const WRITES: Record<string, Bound | Bound[]> = {
     fixture.call("POST", `/webhooks/deliveries/${await once(fixture, addDelivery)}/redeliver`),
   ),
 
+  "POST /api/v1/attachments": upTo("attachments_mb", 1, ({ call }) => call("POST", "/attachments", fileForm("x".repeat(700_000)))),
+
+  "POST /widget/v1/agents/:agent_id/attachments": upTo("visitor_attachments_per_day", 2, ({ agentId }) =>
+    visit(`/agents/${agentId}/attachments`, fileForm("A text")),
+  ),
   "POST /widget/v1/agents/:agent_id/messages": upTo("visitor_messages_per_day", 2, ({ agentId }) =>
     visit(`/agents/${agentId}/messages`, { message: "Hello" }),
   ),

@@ -116,6 +116,7 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   saved_reply_id: "The saved reply.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
+  attachment_id: "The uploaded file.",
   approval_id: "The tool call that needs an approval.",
   event_id: "The event.",
   key_id: "The API key.",

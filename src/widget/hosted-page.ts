@@ -54,7 +54,7 @@ function policyFor(agent: AgentRow | undefined): string {
   const own = [
     "default-src 'none'",
     "connect-src 'self'",
-    "img-src data:",
+    "img-src 'self' data:",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -6,6 +6,7 @@ import {
   createKey,
   createWorkspaceOn,
   deliver,
+  fileForm,
   learn,
   listen,
   newAddress,
@@ -78,7 +79,10 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
   const path = `/agents/${agentId}/messages`;
   const user = { id: "ann", name: "Ann", email: "ann@example.com" };
   const ask = async (message: string, more: object = {}) => (await workspace.call("POST", path, { message, ...more })).body.conversation_id;
-  await ask("When are refunds paid?", { user });
+  const upload = async (content: string) => (await workspace.call("POST", "/attachments", fileForm(content))).body.id;
+  await ask("When are refunds paid?", { user, attachments: [await upload("A text of the person")] });
+  // A file of two parts, which no message has taken yet.
+  await upload("x".repeat(600_000));
   const handed = await ask("How is bread baked\u0000 in the Alps?", { user });
   await workspace.call("POST", `/conversations/${handed}/messages`, { content: "Ask a baker.", resolve: true });
   await workspace.call("POST", `/conversations/${handed}/notes`, { content: "She bakes." });

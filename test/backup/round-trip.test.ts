@@ -41,7 +41,7 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
     const neighbour = await createNeighbour(workspace);
     const file = await exportWorkspace(workspace.id, 3);
     expect(file.answers).toBeGreaterThan(5);
-    expect(Object.keys(file.end["counts"]).toSorted()).toEqual([...EXPORTED, "knowledge", "workspaces"].toSorted());
+    expect(Object.keys(file.end["counts"]).toSorted()).toEqual([...EXPORTED, "attachment_file", "knowledge", "workspaces"].toSorted());
     const [answers, rows, others] = [await answersOf(workspace), await rowsOf(workspace.id), await rowsOf(neighbour.id)];
     await eraseWhole(workspace.id);
     expect((await workspace.call("GET", "/me", undefined, newAddress())).status).toBe(401);

@@ -20,6 +20,8 @@ const MAX_SENDS = 5;
 /** A question, with proof of who asks. */
 export interface Question {
   message: string;
+  /** The ids of its uploaded files. */
+  attachments: readonly string[];
   /** The idempotency key, which is the same for each attempt. */
   key: string;
   identity: string | undefined;

@@ -39,10 +39,11 @@ export class Api {
   ) {}
 
   /** Asks the agent. The response is a stream of events. */
-  ask({ message, key, identity, turnstile, tools }: Question, signal: AbortSignal) {
+  ask({ message, attachments, key, identity, turnstile, tools }: Question, signal: AbortSignal) {
     const { token, conversation } = this.memory.value;
     const body = {
       message,
+      ...(attachments.length > 0 && { attachments }),
       stream: true,
       channel: this.channel,
       conversation_id: token ? conversation : undefined,
@@ -52,6 +53,12 @@ export class Api {
       client_tools: Object.keys(tools),
     };
     return this.send("POST", `agents/${this.agentId}/messages`, { body, headers: { "Idempotency-Key": key }, signal });
+  }
+
+  /** The address for uploads, and the fields that say who uploads. */
+  get uploadTarget(): { url: string; fields: Record<string, string> } {
+    const { token } = this.memory.value;
+    return { url: `${this.service}/widget/v1/agents/${this.agentId}/attachments`, fields: token ? { visitor_token: token } : {} };
   }
 
   /** Resumes the stream of an answer after the last event that was read. */

@@ -4,6 +4,8 @@ import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
 import { Api, type ApiAnswer, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
+import { type Attachment, textOfFiles } from "../shared/attachments.ts";
+import type { Uploads } from "../shared/uploads.ts";
 import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./identity.ts";
 import { Memory } from "./memory.ts";
 import { Poller } from "./poller.ts";
@@ -17,6 +19,7 @@ export interface Message {
   role: "user" | "assistant" | "human" | "system";
   content: string;
   citations: Citation[];
+  attachments: readonly Attachment[];
   author: string | null;
   /** False for messages of others than the agent, and for an answer that hands over to a human. */
   canRate: boolean;
@@ -84,6 +87,8 @@ export class Chat {
 
   readonly memory: Memory;
   readonly api: Api;
+  /** The files of the message that the visitor is writing; undefined until the parts for files are loaded. */
+  readonly uploads = signal<Uploads | undefined>(undefined);
   private readonly poller: Poller;
   /** Ends when the questions before have been answered: they are asked one at a time. */
   private queue: Promise<void> = Promise.resolve();
@@ -188,6 +193,7 @@ export class Chat {
     this.problem.value = undefined;
     this.isReconnecting.value = false;
     this.unread.value = 0;
+    this.uploads.value?.take();
     this.readMemory();
   }
 
@@ -198,9 +204,14 @@ export class Chat {
 
   // --- Asking ----------------------------------------------------------------------------------------------------------
 
-  /** Sends a message once the earlier ones have been answered. */
-  send(text: string): Promise<void> {
-    const message = this.addLocal(text);
+  /** Whether the visitor may add files. The proof that somebody is human is asked for with the first message only. */
+  get mayAttach(): boolean {
+    return !this.options.settings.turnstile_site_key || this.memory.value.token !== undefined;
+  }
+
+  /** Sends a message once the earlier ones have been answered. Without a text, it has the names of its files. */
+  send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    const message = this.addLocal(text || textOfFiles(attachments), attachments);
     this.options.emit("message_sent", { conversation_id: this.memory.value.conversation ?? null });
     return this.enqueue(message);
   }
@@ -220,7 +231,14 @@ export class Chat {
 
   /** @param mayRenew whether a new identity token may be asked for, if the service refuses this one. */
   private async ask(message: Message, epoch: number, mayRenew = true): Promise<void> {
-    const question: Question = { message: message.content, key: message.key, identity: undefined, turnstile: undefined, tools: this.tools };
+    const question: Question = {
+      message: message.content,
+      attachments: message.attachments.map(({ id }) => id),
+      key: message.key,
+      identity: undefined,
+      turnstile: undefined,
+      tools: this.tools,
+    };
     const draft = { key: `answer-${message.key}`, text: "" };
     this.poller.pause();
     this.problem.value = undefined;
@@ -470,8 +488,8 @@ export class Chat {
 
   // --- The list of messages ----------------------------------------------------------------------------------------------
 
-  private addLocal(content: string): Message {
-    const message: Message = { ...localMessage(newQuestionKey(), "user", content), state: "sending" };
+  private addLocal(content: string, attachments: readonly Attachment[]): Message {
+    const message: Message = { ...localMessage(newQuestionKey(), "user", content), attachments, state: "sending" };
     this.add(message);
     return message;
   }
@@ -491,10 +509,10 @@ function isIdentityRefused(error: unknown): error is Error {
 }
 
 function localMessage(key: string, role: Message["role"], content: string): Message {
-  return { key, id: null, role, content, citations: [], author: null, canRate: false, atMs: Date.now() };
+  return { key, id: null, role, content, citations: [], attachments: [], author: null, canRate: false, atMs: Date.now() };
 }
 
-function toMessage({ id, role, content, citations, author, needs_human: isHandOff, created_at: at }: ApiMessage): Message {
+function toMessage({ id, role, content, citations, attachments, author, needs_human: isHandOff, created_at: at }: ApiMessage): Message {
   const canRate = role === "assistant" && !isHandOff;
-  return { key: id, id, role, content, citations, author: author.name, canRate, atMs: Date.parse(at) };
+  return { key: id, id, role, content, citations, attachments, author: author.name, canRate, atMs: Date.parse(at) };
 }

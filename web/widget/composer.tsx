@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { AttachButton, type FileWords, PendingFiles } from "../shared/files.tsx";
 import { Icon } from "../shared/icons.tsx";
-import { useUi } from "./ui.ts";
+import { type Ui, useUi } from "./ui.ts";
 
 /** The longest message that the service accepts, in characters. */
 const MAX_LENGTH = 2000;
@@ -16,16 +17,21 @@ export function Composer(): VNode {
   const field = useGrowing(text.value);
   const left = MAX_LENGTH - Array.from(text.value).length;
   const isClosed = settings.status === "paused" || chat.problem.value?.kind === "paused";
-  const canSend = text.value.trim() !== "" && left >= 0 && !isClosed;
+  const uploads = chat.mayAttach && !isClosed ? chat.uploads.value : undefined;
+  const isEmpty = text.value.trim() === "" && !uploads?.ready.length;
+  const canSend = !isEmpty && left >= 0 && !isClosed && !uploads?.isBusy;
+  const files = uploads && { uploads, words: fileWords(t) };
   const send = (event: Event) => {
     event.preventDefault();
     if (!canSend) return;
-    void chat.send(text.value.trim());
+    void chat.send(text.value.trim(), uploads?.take());
     text.value = "";
     field.current?.focus();
   };
   return (
-    <form class="composer" onSubmit={send}>
+    <form class="composer" onSubmit={send} {...(files && files.uploads.handlers)}>
+      {files && <PendingFiles {...files} />}
+      {files && <AttachButton {...files} class="attach" />}
       <textarea
         ref={field}
         rows={1}
@@ -51,6 +57,21 @@ export function Composer(): VNode {
       </button>
     </form>
   );
+}
+
+function fileWords(t: Ui["t"]): FileWords {
+  return {
+    attach: t("attach"),
+    files: t("files"),
+    remove: (name) => t("remove_file", { name }),
+    uploading: (name) => t("uploading", { name }),
+    problems: {
+      too_large: (name) => t("file_too_large", { name }),
+      unsupported: (name) => t("file_unsupported", { name }),
+      too_many: (name) => t("too_many_files", { name }),
+      failed: (name) => t("file_failed", { name }),
+    },
+  };
 }
 
 /** Makes a field as high as its text. */

@@ -1,6 +1,8 @@
 import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { textOfFiles } from "../shared/attachments.ts";
+import { Files } from "../shared/files.tsx";
 import { Icon } from "../shared/icons.tsx";
 import type { lex } from "../shared/lexer.ts";
 import { ExternalLink, Markdown } from "../shared/markdown.tsx";
@@ -135,7 +137,8 @@ function MessageItem({ message, before }: { message: Message; before: Message | 
       {isNewDay && <p class="day">{nameOfDay(ui, atMs)}</p>}
       <article class={`message ${role} ${isNewGroup ? "first" : ""}`} title={exactTime(atMs, language)}>
         <Author message={message} isShown={isNewGroup} />
-        <Content message={message} />
+        {message.content !== textOfFiles(message.attachments) && <Content message={message} />}
+        <Files attachments={message.attachments} label={ui.t("files")} />
         {role === "assistant" && <Sources citations={message.citations} />}
         {message.canRate && <AnswerRating message={message} />}
         {message.state && <SendState message={message} />}

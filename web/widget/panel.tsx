@@ -61,6 +61,7 @@ export async function mount(host: Host): Promise<Panel> {
   // At most one window is open.
   if (mode === "floating") addEventListener("support-agent:opened", ({ target }) => target !== element && ui.close());
   loadLexer();
+  void loadFiles(element, ui);
   void ui.chat.restore();
   if (ui.isOpen.value) ui.chat.setShown(true);
   emit(host, "ready");
@@ -70,6 +71,23 @@ export async function mount(host: Host): Promise<Panel> {
     resume: () => ui.chat.setShown(ui.isOpen.value),
     pause: () => ui.chat.pause(),
   };
+}
+
+/** Loads what uploads files. Without it, visitors send no files. */
+async function loadFiles(element: HTMLElement, { chat }: Ui): Promise<void> {
+  try {
+    const files = await import("./files.ts");
+    adopt(element.shadowRoot!, files.css);
+    chat.uploads.value = files.createUploads(signal([]), chat.api);
+  } catch {
+    // The page's policy or the network forbids it.
+  }
+}
+
+function adopt(root: ShadowRoot, text: string): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
 }
 
 function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
@@ -89,9 +107,7 @@ function emit({ element, settings, calls }: Host, event: EventName, detail: Reco
 
 function applyAppearance({ element, settings }: Host): void {
   const root = element.shadowRoot!;
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  adopt(root, css);
   const { accent, theme } = settings.appearance;
   const colours = {
     "--accent": accent,

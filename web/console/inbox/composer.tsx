@@ -1,6 +1,12 @@
 import { author } from "../session.ts";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { findGap } from "../../../src/conversations/reply-variables.ts";
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { ApiError } from "../../../client/transport.ts";
+import { type Attachment, textOfFiles } from "../../shared/attachments.ts";
+import type { FileWords } from "../../shared/files.tsx";
+import type { Uploads } from "../../shared/uploads.ts";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
@@ -10,12 +16,16 @@ import { useModule } from "../ui/lazy.ts";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
+import { fileTools, loadFileTools } from "./file-tools.ts";
+
+loadFileTools().catch(() => undefined);
 
 /** A message that is being sent. */
 export interface Sending {
   key: number;
   content: string;
   isNote: boolean;
+  attachments: readonly Attachment[];
 }
 
 interface Props {
@@ -37,6 +47,8 @@ export function Composer(props: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [draft, setDraft] = useState(() => readDraft(id));
   const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
+  const tools = fileTools.value;
+  const uploads = useMemo(() => tools && createUploads(tools), [id, tools]);
   const startedAt = useRef<string | undefined>(undefined);
   const write = (next: typeof draft) => {
     setDraft(next);
@@ -56,19 +68,23 @@ export function Composer(props: Props) {
   useShortcuts({ r: () => focus(false), n: () => focus(true), g: suggest });
 
   const submit = async (resolve: boolean) => {
-    const content = draft.text.trim();
-    if (content === "") return;
     const { isNote } = draft;
+    const text = draft.text.trim();
+    const attachments = (!isNote && uploads?.ready) || [];
+    const content = text || textOfFiles(attachments);
+    if (content === "" || (!isNote && uploads?.isBusy)) return;
     write({ text: "", isNote });
-    const one = props.begin({ content, isNote });
-    lastSent = attempt(() => send(id, { content, isNote, resolve }));
+    if (!isNote) uploads?.take();
+    const one = props.begin({ content, isNote, attachments });
+    lastSent = attempt(() => send(id, { content, isNote, resolve, attachments }));
     if (await lastSent) {
       props.reload();
       // The reply, which cannot be undone, has taken the conversation.
       if (resolve) props.onResolved("human_active");
     } else {
       lastSent = Promise.resolve(true);
-      write({ text: content, isNote });
+      write({ text, isNote });
+      uploads?.restore(attachments);
     }
     props.end(one);
   };
@@ -79,6 +95,8 @@ export function Composer(props: Props) {
     else void submit(resolve);
     return undefined;
   };
+  const isEmpty = draft.text.trim() === "" && (draft.isNote || !uploads?.ready.length);
+  const files = !draft.isNote && uploads ? { uploads, words: FILE_WORDS } : undefined;
   return (
     <form
       class={draft.isNote ? "composer is-note" : "composer"}
@@ -86,6 +104,7 @@ export function Composer(props: Props) {
         event.preventDefault();
         submitOrConfirm(false);
       }}
+      {...(files && files.uploads.handlers)}
     >
       <KindTabs isNote={draft.isNote} onChange={focus} onSuggest={suggest} />
       {isSuggesting && (
@@ -118,7 +137,13 @@ export function Composer(props: Props) {
       />
       {saved && <saved.SavedReplies {...{ field, conversation }} text={draft.text} write={(text) => write({ ...draft, text })} />}
       <Gap placeholder={gap?.placeholder} />
-      <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => submitOrConfirm(true)} />
+      {tools && files && <tools.PendingFiles {...files} />}
+      <Actions
+        isNote={draft.isNote}
+        isEmpty={isEmpty || (!draft.isNote && uploads?.isBusy === true)}
+        attach={tools && files && <tools.AttachButton {...files} class="icon-button" />}
+        onSendAndResolve={() => submitOrConfirm(true)}
+      />
       {isAsking && (
         <SendAnyway
           onClose={() => setAsking(undefined)}
@@ -179,9 +204,18 @@ function KindTabs({ isNote, onChange, onSuggest }: KindTabsProps) {
   );
 }
 
-function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmpty: boolean; onSendAndResolve: () => void }) {
+interface ActionsProps {
+  isNote: boolean;
+  isEmpty: boolean;
+  /** The button that adds files. */
+  attach: ComponentChildren;
+  onSendAndResolve: () => void;
+}
+
+function Actions({ isNote, isEmpty, attach, onSendAndResolve }: ActionsProps) {
   return (
     <div class="actions">
+      {attach}
       <span class="hint">
         <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isNote ? "adds it" : "sends"} · <kbd>/</kbd> saved reply
       </span>
@@ -197,9 +231,33 @@ function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmp
   );
 }
 
-function send(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
+function send(id: string, { content, isNote, resolve, attachments }: Omit<Sending, "key"> & { resolve: boolean }) {
   if (isNote) return api.addNote({ conversation_id: id, body: { content, author: author() } });
-  return api.replyToConversation({ conversation_id: id, body: { content, resolve, author: author() } });
+  const files = attachments.length > 0 && { attachments: attachments.map((file) => file.id) };
+  return api.replyToConversation({ conversation_id: id, body: { content, resolve, author: author(), ...files } });
+}
+
+const FILE_WORDS: FileWords = {
+  attach: "Add files",
+  files: "Files",
+  remove: (name) => `Remove ${name}`,
+  uploading: (name) => `Uploading ${name}`,
+  problems: {
+    too_large: (name) => `${name} is larger than 10 MB.`,
+    unsupported: (name) => `${name} is not an image, a PDF or a plain text.`,
+    too_many: (name) => `A message has at most five files: ${name} is left out.`,
+    failed: (name) => `${name} could not be uploaded. Remove it and try again.`,
+  },
+};
+
+function createUploads({ Uploads, UploadError, problemOfStatus }: NonNullable<typeof fileTools.value>): Uploads {
+  return new Uploads(signal([]), async (file, _onProgress, signal) => {
+    try {
+      return await api.uploadAttachment({ body: { file } }, { signal });
+    } catch (error) {
+      throw new UploadError(error instanceof ApiError ? problemOfStatus(error.status) : "failed");
+    }
+  });
 }
 
 function isAnyoneReplying(): boolean {

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Attachment, textOfFiles } from "../../shared/attachments.ts";
 import { ExternalLink } from "../../shared/markdown.tsx";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
@@ -7,6 +8,7 @@ import { useModule } from "../ui/lazy.ts";
 import { attempt } from "../ui/toast.tsx";
 import { formatConfidence, Time } from "../ui/format.tsx";
 import type { Sending } from "./composer.tsx";
+import { fileTools } from "./file-tools.ts";
 import { HANDOFF_WORDS } from "./words.tsx";
 
 type Message = Schemas["Message"];
@@ -74,10 +76,11 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
           isTrial={conversation.channel === "playground"}
         />
       ))}
-      {sending.map(({ key, content, isNote }) => (
+      {sending.map(({ key, content, isNote, attachments }) => (
         <article key={key} class={`message ${isNote ? "note" : "human"} is-sending`}>
           <header>Sending …</header>
-          <div class="bubble">{content}</div>
+          {content !== textOfFiles(attachments) && <div class="bubble">{content}</div>}
+          <MessageFiles attachments={attachments} />
         </article>
       ))}
     </div>
@@ -102,7 +105,7 @@ const AUTHOR_WORDS: Record<Message["role"], string> = { user: "Visitor", assista
 
 /** @param reason why the message hands the conversation to the team, if that is known. @param isTrial whether the conversation is from the playground, where nobody is waiting for a reply. */
 function MessageView({ message, reason, isTrial }: { message: Message; reason: string | undefined; isTrial: boolean }) {
-  const { role, author, content, created_at: at } = message;
+  const { role, author, content, attachments, created_at: at } = message;
   if (role === "system")
     return (
       <p class="system-message">
@@ -116,10 +119,18 @@ function MessageView({ message, reason, isTrial }: { message: Message; reason: s
         {role === "note" && <span class="tag">Note</span>}
         <Time at={at} />
       </header>
-      <div class="bubble">{role === "user" ? <p class="plain">{content}</p> : <RichText text={content} />}</div>
+      {content !== textOfFiles(attachments) && (
+        <div class="bubble">{role === "user" ? <p class="plain">{content}</p> : <RichText text={content} />}</div>
+      )}
+      <MessageFiles attachments={attachments} />
       {role === "assistant" && <AnswerFacts message={message} reason={reason} isTrial={isTrial} />}
     </article>
   );
+}
+
+function MessageFiles({ attachments }: { attachments: readonly Attachment[] }) {
+  const tools = fileTools.value;
+  return tools ? <tools.Files attachments={attachments} label="Files" /> : null;
 }
 
 /** The confidence and the sources of an answer. */

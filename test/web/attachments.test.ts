@@ -1,0 +1,116 @@
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { call, openPage, serveSite, service } from "./browser.ts";
+import { chatOn, conversationOn, embedding, question } from "./chat.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+
+/** A red square of 8 pixels. */
+const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAM4g/wZYxJ8kAAAAASUVORK5CYII=", "base64");
+const image = (name = "photo.png") => ({ name, mimeType: "image/png", buffer: PNG });
+
+/** Drops or pastes a file on an element. */
+async function transfer(on: Locator, type: "drop" | "paste", name: string): Promise<void> {
+  await on.evaluate(
+    (element, [event, fileName, bytes]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(bytes!), (letter) => letter.charCodeAt(0))], fileName!, { type: "image/png" }));
+      const init = { bubbles: true, cancelable: true, composed: true };
+      const made =
+        event === "drop"
+          ? new DragEvent("drop", { ...init, dataTransfer: data })
+          : new ClipboardEvent("paste", { ...init, clipboardData: data });
+      element.dispatchEvent(made);
+    },
+    [type, name, PNG.toString("base64")] as const,
+  );
+}
+
+/** Whether every image that is shown has its pixels. */
+const areLoaded = (images: Locator) =>
+  images.evaluateAll((all) => all.length > 0 && all.every((one) => (one as HTMLImageElement).naturalWidth > 0));
+
+const attachmentsOf = async (id: string) =>
+  (await call<{ messages: { attachments: { name: string }[] }[] }>("GET", `/conversations/${id}`)).messages.map(({ attachments }) =>
+    attachments.map(({ name }) => name),
+  );
+
+test("a visitor picks, pastes and drops files, sees what is wrong with one, and reads the team's files", async () => {
+  const { page, errors } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  const [pending, input] = [chat.window.getByRole("list", { name: "Files" }), chat.window.locator("input[type=file]")];
+  await chat.button("Add files").waitFor();
+  await input.setInputFiles([image(), { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<html>") }]);
+  await pending.getByText("page.html is not an image, a PDF or a plain text.").waitFor();
+  await transfer(chat.field, "paste", "pasted.png");
+  await transfer(chat.field, "drop", "dropped.png");
+  await expect.poll(() => pending.getByRole("img").count()).toBe(3);
+  await chat.button("Remove page.html").click();
+  await chat.button("Remove pasted.png").click();
+  expect(await findBarriers(page)).toEqual([]);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(await pending.count()).toBe(1);
+  await expect.poll(() => areLoaded(chat.log.getByRole("img"))).toBe(true);
+  const id = await conversationOn(page);
+  expect(await attachmentsOf(id)).toEqual([["photo.png", "dropped.png"], []]);
+  // A message may have files alone.
+  await input.setInputFiles(image("alone.png"));
+  await chat.button("Send").click();
+  await chat.log.getByRole("img", { name: "alone.png" }).waitFor();
+  await expect.poll(async () => (await attachmentsOf(id))[2]).toEqual(["alone.png"]);
+  const form = new FormData();
+  form.append("file", new File(["%PDF-1.7"], "invoice.pdf"));
+  const uploaded = await fetch(`${service.url}/api/v1/attachments`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.key}` },
+    body: form,
+  });
+  const { id: fileId } = (await uploaded.json()) as { id: string };
+  await call("POST", `/conversations/${id}/messages`, { content: "Your invoice", attachments: [fileId] });
+  await page.reload();
+  await chat.log.getByRole("link", { name: "invoice.pdf" }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  expect(errors.filter((error) => !error.includes("422"))).toEqual([]);
+});
+
+test.each([375, 1440])("the team sends and sees files in the console, at %i pixels", async (width) => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Where is my parcel?");
+  const { page, errors } = await openPage({ viewport: { width, height: 800 } });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const field = page.getByLabel("Reply to the visitor");
+  await field.waitFor();
+  await page.getByRole("button", { name: "Add files" }).waitFor();
+  await page
+    .locator(".composer input[type=file]")
+    .setInputFiles([image("one.png"), { name: "log.txt", mimeType: "text/plain", buffer: Buffer.from("Hello") }]);
+  await transfer(field, "paste", "two.png");
+  await expect.poll(() => page.getByRole("list", { name: "Files" }).getByRole("img").count()).toBe(2);
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  const log = page.getByRole("log");
+  await log.getByRole("link", { name: "log.txt" }).waitFor();
+  await expect.poll(() => areLoaded(log.getByRole("img"))).toBe(true);
+  await expect.poll(() => filesIn(workspace, id)).toEqual(["one.png", "log.txt", "two.png"]);
+  // Notes carry no files.
+  await page.getByRole("button", { name: "Note", exact: true }).click();
+  expect(await page.getByRole("button", { name: "Add files" }).count()).toBe(0);
+  expect(await findBarriers(page)).toEqual([]);
+  expect(errors).toEqual([]);
+  await shoot(page, `console-${width}`);
+});
+
+async function filesIn(workspace: Awaited<ReturnType<typeof createWorkspace>>, id: string): Promise<string[]> {
+  const { messages } = await workspace.call<{ messages: { role: string; attachments: { name: string }[] }[] }>(
+    "GET",
+    `/conversations/${id}`,
+  );
+  return messages.filter(({ role }) => role === "human").flatMap(({ attachments }) => attachments.map(({ name }) => name));
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (process.env["SHOTS"]) await page.screenshot({ path: `${process.env["SHOTS"]}/${name}.png` });
+}
