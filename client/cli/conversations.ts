@@ -1,8 +1,9 @@
+import { basename } from "node:path";
 import { type Client, paginate, type Schemas } from "../index.ts";
 import { choiceOf, countOf, defineCommand, onlyParameter } from "./command.ts";
 import { connect } from "./environment.ts";
 import { UsageError } from "./errors.ts";
-import { readInput } from "./input.ts";
+import { readInput, readNamedFile } from "./input.ts";
 import { note, print, printRecord, printTable, timeText } from "./terminal.ts";
 
 type Conversation = Schemas["Conversation"];
@@ -75,7 +76,7 @@ export const showConversation = defineCommand({
     };
     for (const [name, fact] of Object.entries(facts)) if (fact) print(`${name}: ${fact}`);
     if (has_more_messages) note("Earlier messages are not shown.");
-    for (const message of messages) print(`\n${headOf(message)}\n${message.content}`);
+    for (const message of messages) print(["", headOf(message), message.content, ...message.attachments.map(fileText)].join("\n"));
   },
 });
 
@@ -85,21 +86,36 @@ function headOf({ role, author, created_at }: Message): string {
   return `${[ROLES[role], author.name].filter(Boolean).join(" ")}, ${timeText(created_at)}`;
 }
 
+function fileText({ name, url }: Message["attachments"][number]): string {
+  return `[${name}] ${url}`;
+}
+
 export const replyToConversation = defineCommand({
   name: "conversations reply",
   about: "Replies to the visitor of a conversation as the team. The agent stops answering in it.",
   parameters: "CONVERSATION_ID TEXT|-",
-  options: { resolve: { type: "boolean", about: "Also resolves the conversation." } },
+  options: {
+    resolve: { type: "boolean", about: "Also resolves the conversation." },
+    file: { type: "string", multiple: true, value: "PATH", about: "A file that the reply carries. Repeat it for several, at most 5." },
+  },
   examples: [
     'support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 "It is on its way." --resolve',
     "support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 - < reply.txt",
+    'support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 "Your invoice." --file invoice.pdf',
   ],
   run: async ({ parameters: [conversation_id, ...texts], options }) => {
     if (conversation_id === undefined) throw new UsageError("CONVERSATION_ID is missing. See: support-agent conversations ls");
     const text = onlyParameter(texts, "TEXT");
     const content = (text === "-" ? await readInput() : text).trim();
     if (content === "") throw new UsageError("The reply is empty.");
-    const reply = await connect().replyToConversation({ conversation_id, body: { content, resolve: options.resolve } });
+    const client = connect();
+    const attachments: string[] = [];
+    for (const path of options.file ?? []) {
+      const file = new File([await readNamedFile(path, "Name a file.")], basename(path));
+      attachments.push((await client.uploadAttachment({ body: { file } })).id);
+    }
+    const files = attachments.length > 0 && { attachments };
+    const reply = await client.replyToConversation({ conversation_id, body: { content, resolve: options.resolve, ...files } });
     if (options.json) return printRecord(reply);
     print(`Replied. The conversation is ${reply.conversation_status}.`);
   },

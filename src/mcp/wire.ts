@@ -44,7 +44,8 @@ export const inputs = {
     agent_id: agentId(),
   }),
   fetch: z.object({ id: z.string().max(2_100).meta({ description: "The id of a search result." }), cursor: cursor() }),
-  ask_agent: chatFields.extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
+  // A model has no files to upload.
+  ask_agent: chatFields.omit({ attachments: true }).extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
   list_agents: z.object({ cursor: cursor() }),
   list_conversations: z
     .object(conversationQuery.shape)
@@ -55,7 +56,9 @@ export const inputs = {
       cursor: cursor(),
     }),
   get_conversation: z.object({ conversation_id: conversationId(), cursor: cursor() }),
-  reply_to_conversation: replyInSchema.extend({ conversation_id: conversationId(), idempotency_key: idempotencyKey() }),
+  reply_to_conversation: replyInSchema
+    .omit({ attachments: true })
+    .extend({ conversation_id: conversationId(), idempotency_key: idempotencyKey() }),
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
   list_approvals: z.object(approvalQuery.shape).pick({ status: true, conversation_id: true }).extend({ cursor: cursor() }),
   decide_approval: z.object({
