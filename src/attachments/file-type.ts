@@ -19,20 +19,21 @@ const ENDINGS: Record<AttachmentType, readonly string[]> = {
   "text/plain": ["txt", "text", "log", "csv", "md"],
 };
 
-/** The first bytes of a file of each type, as Latin-1. */
-const BEGINNINGS: [AttachmentType, RegExp][] = [
-  ["image/jpeg", /^\xff\xd8\xff/],
-  ["image/png", /^\x89PNG\r\n\x1a\n/],
-  ["image/webp", /^RIFF[^]{4}WEBP/],
-  ["image/gif", /^GIF8[79]a/],
-  ["application/pdf", /^%PDF-/],
+/** Whether the first bytes, as Latin-1, begin a file of a type. */
+const BEGINNINGS: [AttachmentType, (head: string) => boolean][] = [
+  ["image/jpeg", (head) => head.startsWith("\xff\xd8\xff")],
+  ["image/png", (head) => head.startsWith("\x89PNG\r\n\x1a\n")],
+  ["image/webp", (head) => head.startsWith("RIFF") && head.slice(8, 12) === "WEBP"],
+  ["image/gif", (head) => head.startsWith("GIF87a") || head.startsWith("GIF89a")],
+  ["application/pdf", (head) => head.startsWith("%PDF-")],
 ];
 
 /** What begins a document that a browser runs: HTML, SVG and other XML. */
 const MARKUP = /^[\s\u{feff}]*<(?:[!?/]|[a-z][\w:-]*[\s>/])/iu;
-/** Characters that no text has. */
-// eslint-disable-next-line no-control-regex
-const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/;
+/** Control characters that no text has. */
+const BINARY = /[^\P{Cc}\s]/u;
+/** It begins the colours of logs. */
+const ESCAPE = "\u001b";
 
 /**
  * Returns the type of a file by its content; undefined if messages cannot carry it. A text is UTF-8 without markup at its beginning:
@@ -40,7 +41,7 @@ const BINARY = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/;
  */
 export function typeOfFile(pieces: readonly Uint8Array[]): AttachmentType | undefined {
   const head = latin1(pieces);
-  const [type] = BEGINNINGS.find(([, beginning]) => beginning.test(head)) ?? [];
+  const [type] = BEGINNINGS.find(([, begins]) => begins(head)) ?? [];
   return type ?? (isPlainText(pieces) ? "text/plain" : undefined);
 }
 
@@ -59,7 +60,7 @@ function isPlainText(pieces: readonly Uint8Array[]): boolean {
   try {
     for (const piece of pieces) {
       const text = decoder.decode(piece, { stream: true });
-      if (BINARY.test(text)) return false;
+      if (BINARY.test(text.replaceAll(ESCAPE, ""))) return false;
       if (beginning.length < MARKUP_LENGTH) beginning += text.slice(0, MARKUP_LENGTH);
     }
     decoder.decode();

@@ -2,7 +2,6 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { attachments } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
-import type { FormFile } from "../platform/http/multipart.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -16,6 +15,12 @@ type AttachmentRow = typeof attachments.$inferSelect;
 const MAX_OBJECT_MEGABYTES = 9_000;
 /** Visitors leave a fifth of the space to the team. */
 const VISITORS_SHARE = 4 / 5;
+
+/** A file as it was sent, in the pieces in which it was received. */
+interface SentFile {
+  name: string | null;
+  pieces: Uint8Array[];
+}
 
 /** Who uploads a file: the owner, until when a message may take it, and for a visitor the windows in which the upload is counted. */
 export interface Uploader {
@@ -36,7 +41,7 @@ export type UploadResult =
  */
 export async function upload(
   op: Operation,
-  { name, pieces }: Pick<FormFile, "name" | "pieces">,
+  { name, pieces }: SentFile,
   { owner, expiresAtMs, windows = [] }: Uploader,
   limits: Limits,
 ): Promise<UploadResult> {

@@ -19,7 +19,7 @@ import {
   type Workspace,
 } from "../harness.ts";
 import { HANDBOOK } from "../chat/handbook.ts";
-import { createWidget, visitorOf } from "../widget/widget.ts";
+import { createWidget, type Visitor } from "../widget/widget.ts";
 
 const HOUR_MS = 60 * 60_000;
 
@@ -152,7 +152,7 @@ test("a message takes only files that are its sender's and that no other message
 
 test("a visitor's file is the visitor's alone, and counts against the visitors' limits", async () => {
   const { workspace, agent, visitor } = await createWidget({ limits: { visitor_attachments_per_day: 3 } });
-  const uploadAs = (who: ReturnType<typeof visitorOf>, fields: Record<string, string> = {}) =>
+  const uploadAs = (who: Visitor, fields: Record<string, string> = {}) =>
     who.send("POST", `/agents/${agent.id}/attachments`, fileForm(PNG, fields));
   const [ann, ben] = [visitor(), visitor()];
   // Ann uploads before she has a token.

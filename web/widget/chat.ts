@@ -2,31 +2,15 @@ import { computed, signal } from "@preact/signals";
 import type { ToolFunctions } from "../../client/stream.ts";
 import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
-import { Api, type ApiAnswer, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
+import { Api, type ApiAnswer, type ApiMessage, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
 import { type Attachment, textOfFiles } from "../shared/attachments.ts";
 import type { Uploads } from "../shared/uploads.ts";
 import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./identity.ts";
 import { Memory } from "./memory.ts";
+import { localMessage, type Message, toMessage } from "./message.ts";
 import { Poller } from "./poller.ts";
 import { ChallengeError } from "./turnstile.ts";
-
-/** A message in the list. */
-export interface Message {
-  /** Stays the same when the service assigns the id. */
-  key: string;
-  id: string | null;
-  role: "user" | "assistant" | "human" | "system";
-  content: string;
-  citations: Citation[];
-  attachments: readonly Attachment[];
-  author: string | null;
-  /** False for messages of others than the agent, and for an answer that hands over to a human. */
-  canRate: boolean;
-  atMs: number;
-  /** Undefined once the service has the message. */
-  state?: "sending" | "failed";
-}
 
 /** An answer that is being written. Its text is empty before the first word. */
 export interface Draft {
@@ -506,13 +490,4 @@ export class Chat {
 
 function isIdentityRefused(error: unknown): error is Error {
   return error instanceof IdentityError || (error instanceof ApiError && error.code === "invalid_identity");
-}
-
-function localMessage(key: string, role: Message["role"], content: string): Message {
-  return { key, id: null, role, content, citations: [], attachments: [], author: null, canRate: false, atMs: Date.now() };
-}
-
-function toMessage({ id, role, content, citations, attachments, author, needs_human: isHandOff, created_at: at }: ApiMessage): Message {
-  const canRate = role === "assistant" && !isHandOff;
-  return { key: id, id, role, content, citations, attachments, author: author.name, canRate, atMs: Date.parse(at) };
 }

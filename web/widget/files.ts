@@ -18,12 +18,12 @@ export function createUploads(files: Signal<readonly PendingFile[]>, api: Api): 
     const request = new XMLHttpRequest();
     request.open("POST", url);
     request.responseType = "json";
-    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded / total);
-    request.onload = () => {
+    request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
+    request.addEventListener("load", () => {
       if (request.status === 201) resolve(request.response as Attachment);
       else reject(new UploadError(problemOfStatus(request.status)));
-    };
-    request.onerror = () => reject(new UploadError("failed"));
+    });
+    request.addEventListener("error", () => reject(new UploadError("failed")));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);
     return promise;

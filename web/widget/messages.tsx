@@ -9,7 +9,7 @@ import { ExternalLink, Markdown } from "../shared/markdown.tsx";
 import { safeUrl } from "../shared/plain-text.ts";
 import { dayName, daysBetween, exactTime, timeOfDay } from "../shared/time.ts";
 import type { Citation } from "./api.ts";
-import type { Message } from "./chat.ts";
+import type { Message } from "./message.ts";
 import { AnswerRating, ConversationRating } from "./ratings.tsx";
 import { type Ui, useUi } from "./ui.ts";
 

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { Drawing, Icon } from "../shared/icons.tsx";
-import type { Message } from "./chat.ts";
+import type { Message } from "./message.ts";
 import { useUi } from "./ui.ts";
 
 /** Asks whether an answer helped; if not, the visitor may say what was missing. */

@@ -1,13 +1,15 @@
 import { signal } from "@preact/signals";
+import type * as files from "../../shared/files.tsx";
+import type * as uploads from "../../shared/uploads.ts";
 
 /** What shows and uploads files. */
-type FileTools = typeof import("../../shared/files.tsx") & typeof import("../../shared/uploads.ts");
+type FileTools = typeof files & typeof uploads;
 
 /** It is loaded after the inbox, which can be used without it. */
 export const fileTools = signal<FileTools | undefined>(undefined);
 
 /** Loads the tools. Without them, replies carry no files. */
 export async function loadFileTools(): Promise<void> {
-  const [files, uploads] = await Promise.all([import("../../shared/files.tsx"), import("../../shared/uploads.ts")]);
-  fileTools.value = { ...files, ...uploads };
+  const [shown, uploaded] = await Promise.all([import("../../shared/files.tsx"), import("../../shared/uploads.ts")]);
+  fileTools.value = { ...shown, ...uploaded };
 }
