@@ -22,7 +22,7 @@ const FORMAT: TokenFormat = {
 const SAME_FOR_MS = 12 * 60 * 60_000;
 
 /** The path of the addresses of files. */
-export const FILES_PATH = "/widget/v1/attachments/";
+const FILES_PATH = "/widget/v1/attachments/";
 
 /** Returns the records with the addresses of their attachments. */
 export function withAddresses<Record extends { attachments: Attachment[] }>(c: AppContext, records: readonly Record[]): Promise<Record[]> {

@@ -79,13 +79,14 @@ export interface AnswerRequest {
 
 /**
  * Makes the agent's answer to a question. If a curated question is nearly the same, its answer is used; otherwise the model answers.
- * The answer is the hand-off message if the visitor asks for a human or uses one of the agent's words for it, nothing answers the question,
- * the confidence is too low, or the model fails.
+ * The answer is the hand-off message if the visitor asks for a human or uses one of the agent's words for it, or sends only files that the
+ * model does not see, if nothing answers the question, the confidence is too low, or the model fails.
  * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
  * @throws TurnSuspendedError if the model called tools whose results come later.
  */
 export async function makeAnswer(model: Model, request: AnswerRequest, onText: (text: string) => void): Promise<Answer> {
   const { question, agent, retrieval } = request;
+  if (isUnseenFiles(request)) return handOff(request, "missing_knowledge", 0);
   const requestLanguage = humanRequestLanguage(question.message, agent.language);
   if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
   if (hasPhrase(question.message, agent.handoffWords)) return handOff(request, "customer_request", 0);
@@ -98,6 +99,12 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
   if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onText);
   await opening.text.return?.();
   return handOff(request, "low_confidence", opening.confidence);
+}
+
+/** Whether a question has only files, of which the model sees none: its text is their names, as the chat and the console write it. */
+function isUnseenFiles({ question, files = [] }: AnswerRequest): boolean {
+  const names = files.map(({ name }) => name).join(", ");
+  return files.length > 0 && question.message === names && files.every(({ image }) => image === undefined);
 }
 
 /** Returns the answer to a question that the service failed to answer. It hands the conversation to a human. */

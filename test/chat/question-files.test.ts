@@ -37,3 +37,18 @@ test("a model that sees no images is told of all files", async () => {
   const content = (await lastMessage("false")) as string;
   expect(content).toContain("screen.png (image/png, not shown to you)\nlog.txt (text/plain, not shown to you)");
 });
+
+test("a message of files alone is handed to a human if the model sees none of them, and is no gap of the knowledge", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, HANDBOOK);
+  const { id } = (await workspace.call("POST", "/attachments", fileForm(PNG, {}, "image.png"))).body;
+  const ask = (body: object) => workspace.call("POST", `/agents/${agent.id}/messages`, body);
+  const first = await ask({ message: KNOWN.message });
+  const { body } = await ask({ message: "image.png", attachments: [id], conversation_id: first.body.conversation_id });
+  expect(body).toMatchObject({ needs_human: true, handoff_reason: "missing_knowledge", citations: [] });
+  expect((await workspace.call("GET", `/agents/${agent.id}/gaps`)).body.data).toEqual([]);
+  // The agent still answers the next question.
+  const next = await ask({ message: KNOWN.message, conversation_id: first.body.conversation_id });
+  expect(next.body.needs_human).toBe(false);
+});
