@@ -4,6 +4,7 @@
  *   const visitor = createWidgetClient({ baseUrl: "https://support.example.com" });
  *   const { answer } = await visitor.sendVisitorMessage({ agent_id, body: { message: "How long do refunds take?" } });
  */
+import { toForm } from "./form.ts";
 import { type AnswerKey, followAnswer, type ResumePoint, type StreamEvent } from "./stream.ts";
 import {
   createMethods,
@@ -64,7 +65,12 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
     token = given;
     options.onVisitorToken?.(given);
   };
-  const surface: Surface = { routes: ROUTES, token: () => token, idempotencyKey: (id) => (id === ASK ? newQuestionKey() : undefined) };
+  const surface: Surface = {
+    routes: ROUTES,
+    toForm,
+    token: () => token,
+    idempotencyKey: (id) => (id === ASK ? newQuestionKey() : undefined),
+  };
   const send = createSender(surface, options);
   const methods = createMethods(surface, send) as Methods;
   const withToken = <Body extends object>({ agent_id, body }: { agent_id: string; body: Body }) => ({
@@ -81,6 +87,7 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
   };
   return {
     ...methods,
+    uploadVisitorAttachment: (file, own) => methods.uploadVisitorAttachment(withToken(file), own),
     sendVisitorLead: (lead, own) => methods.sendVisitorLead(withToken(lead), own),
     sendVisitorMessage: async (question, own) => {
       const answer = await methods.sendVisitorMessage(withToken(question), own);

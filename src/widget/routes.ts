@@ -104,6 +104,8 @@ widgetRoutes.openapi(uploadAttachment, async (c) => {
 
 const getFile = createRoute({
   operationId: "getAttachmentFile",
+  // Clients open the `url` of an attachment.
+  hide: true,
   method: "get",
   path: "/attachments/{token}",
   summary: "Read a file by its signed address",

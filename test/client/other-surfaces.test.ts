@@ -67,6 +67,8 @@ test("a visitor asks, goes on with the token of the answer, and leaves contact d
   expect(tokens).toEqual([visitor_token]);
   const again = await visitor.sendVisitorMessage({ agent_id, body: { ...QUESTION, conversation_id } });
   expect(again.conversation_id).toBe(conversation_id);
+  const file = await visitor.uploadVisitorAttachment({ agent_id, body: { file: new File(["It says 404."], "error.txt") } });
+  expect(file.type).toBe("text/plain");
   expect((await visitor.rateVisitorAnswer({ conversation_id, message_id: message_id!, body: { rating: "up" } })).rating).toBe("up");
   expect((await visitor.sendVisitorLead({ agent_id, body: { email: "ann@example.com", conversation_id } })).conversation_id).toBe(
     conversation_id,

@@ -147,6 +147,8 @@ async function useConversations(client: Client, agent_id: string) {
   const parts = await Array.fromAsync(client.streamSuggestedReply({ conversation_id }));
   expect(parts.at(-1)).toMatchObject({ type: "done", answer: suggested });
   expect((await client.summarizeConversation({ conversation_id })).content).toContain("Asked: When are refunds paid?");
+  const file = await client.uploadAttachment({ body: { file: new File(["It says 404."], "error.txt") } });
+  expect((await client.getAttachment({ attachment_id: file.id })).url).toBe(file.url);
   const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });
   expect((await client.listFeedback({ agent_id, rating: "down" })).data).toEqual([rating]);
   const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));

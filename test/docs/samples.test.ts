@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addSamples } from "../../src/docs/samples.ts";
-import { addApproval, createAgent, createKey, createWorkspace, learn, listen, query } from "../harness.ts";
+import { addApproval, createAgent, createKey, createWorkspace, fileForm, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
 import { parseCurl } from "./shell.ts";
 
@@ -58,6 +58,7 @@ async function createVariables(): Promise<Record<string, string>> {
     SUPPORT_AGENT: agentId,
     SOURCE_ID: source.id,
     SOURCE_KEY: "refunds",
+    ATTACHMENT_ID: (await workspace.call("POST", "/attachments", fileForm("A text"))).body.id,
     ANSWER_ID: answer.body.id,
     EVALUATION_ID: evaluation.body.id,
     COMPARE_TO: evaluation.body.id,

@@ -142,6 +142,15 @@ const SAMPLES: Record<string, unknown[]> = {
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
 const ARGUMENTS: Record<string, unknown[][]> = {
+  "attachments/store.createAttachment": [
+    [
+      { ...RECORD, owner: "api", type: "image/png", size: 12, expiresAt: NOW },
+      { windows: windowsOf({ flow: "attachments", perDay: 1, sender: "a" }, NOW), maxMegabytes: 10 },
+    ],
+  ],
+  "attachments/store.listTakable": [[{ ...RECORD, ids: [ID, OTHER], owners: ["api"] }]],
+  "attachments/store.takeFiles": [[{ ...RECORD, ids: [ID, OTHER], owners: ["api"] }]],
+  "attachments/store.listOfConversations": [[WORKSPACE, sql`(SELECT value FROM json_each(${JSON.stringify([ID])}))`, 500]],
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
@@ -353,6 +362,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
   "conversations/store.listIdle": TURNS,
+  "attachments/store.listUnusedFiles": TURNS,
   "email/store.listDueMails": TURNS,
   "knowledge/store.requestDueSyncs": TURNS,
   "knowledge/store.listStrandedSources": TURNS,
