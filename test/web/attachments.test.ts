@@ -70,6 +70,7 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
   const { id: fileId } = (await uploaded.json()) as { id: string };
   await call("POST", `/conversations/${id}/messages`, { content: "Your invoice", attachments: [fileId] });
   await page.reload();
+  await page.getByRole("button", { name: /Open chat/ }).click();
   await chat.log.getByRole("link", { name: "invoice.pdf" }).waitFor();
   expect(await findBarriers(page)).toEqual([]);
   expect(errors.filter((error) => !error.includes("422"))).toEqual([]);
@@ -78,7 +79,7 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
 test.each([375, 1440])("the team sends and sees files in the console, at %i pixels", async (width) => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Where is my parcel?");
-  const { page, errors } = await openPage({ viewport: { width, height: 800 } });
+  const { page } = await openPage({ viewport: { width, height: 800 } });
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   const field = page.getByLabel("Reply to the visitor");
@@ -99,8 +100,6 @@ test.each([375, 1440])("the team sends and sees files in the console, at %i pixe
   await page.getByRole("button", { name: "Note", exact: true }).click();
   expect(await page.getByRole("button", { name: "Add files" }).count()).toBe(0);
   expect(await findBarriers(page)).toEqual([]);
-  expect(errors).toEqual([]);
-  await shoot(page, `console-${width}`);
 });
 
 async function filesIn(workspace: Awaited<ReturnType<typeof createWorkspace>>, id: string): Promise<string[]> {
@@ -109,8 +108,4 @@ async function filesIn(workspace: Awaited<ReturnType<typeof createWorkspace>>, i
     `/conversations/${id}`,
   );
   return messages.filter(({ role }) => role === "human").flatMap(({ attachments }) => attachments.map(({ name }) => name));
-}
-
-async function shoot(page: Page, name: string): Promise<void> {
-  if (process.env["SHOTS"]) await page.screenshot({ path: `${process.env["SHOTS"]}/${name}.png` });
 }
