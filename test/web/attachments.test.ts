@@ -1,4 +1,4 @@
-import type { Locator, Page } from "playwright-core";
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { call, openPage, serveSite, service } from "./browser.ts";
 import { chatOn, conversationOn, embedding, question } from "./chat.ts";
