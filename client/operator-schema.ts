@@ -39,6 +39,8 @@ export interface Schemas {
       visitor_messages_per_day?: number | undefined;
       /** Leads of all agents in a UTC day. */
       leads_per_day?: number | undefined;
+      /** Files that visitors upload in a UTC day. */
+      visitor_attachments_per_day?: number | undefined;
       /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | undefined;
       /** Cases of evaluations in a UTC day. */
@@ -67,6 +69,8 @@ export interface Schemas {
       deliveries_per_day?: number | undefined;
       /** Megabytes of the delivery log. */
       delivery_log_mb?: number | undefined;
+      /** Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them. */
+      attachments_mb?: number | undefined;
     };
     retention: Schemas["Retention"];
     /** When it was created. */
@@ -86,6 +90,8 @@ export interface Schemas {
     visitor_messages_per_day: number;
     /** Leads of all agents in a UTC day. */
     leads_per_day: number;
+    /** Files that visitors upload in a UTC day. */
+    visitor_attachments_per_day: number;
     /** Messages that your team writes in a UTC day. */
     team_messages_per_day: number;
     /** Cases of evaluations in a UTC day. */
@@ -114,6 +120,8 @@ export interface Schemas {
     deliveries_per_day: number;
     /** Megabytes of the delivery log. */
     delivery_log_mb: number;
+    /** Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them. */
+    attachments_mb: number;
   };
   /** How long records are kept. */
   Retention: {
@@ -180,6 +188,8 @@ export interface Schemas {
       visitor_messages_per_day?: number | null | undefined;
       /** Leads of all agents in a UTC day. */
       leads_per_day?: number | null | undefined;
+      /** Files that visitors upload in a UTC day. */
+      visitor_attachments_per_day?: number | null | undefined;
       /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | null | undefined;
       /** Cases of evaluations in a UTC day. */
@@ -208,6 +218,8 @@ export interface Schemas {
       deliveries_per_day?: number | null | undefined;
       /** Megabytes of the delivery log. */
       delivery_log_mb?: number | null | undefined;
+      /** Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them. */
+      attachments_mb?: number | null | undefined;
     } | undefined;
     /** How long records are kept. The value null restores the default. */
     retention?: {
@@ -249,6 +261,8 @@ export interface Schemas {
       visitor_messages_per_day?: number | null | undefined;
       /** Leads of all agents in a UTC day. */
       leads_per_day?: number | null | undefined;
+      /** Files that visitors upload in a UTC day. */
+      visitor_attachments_per_day?: number | null | undefined;
       /** Messages that your team writes in a UTC day. */
       team_messages_per_day?: number | null | undefined;
       /** Cases of evaluations in a UTC day. */
@@ -277,6 +291,8 @@ export interface Schemas {
       deliveries_per_day?: number | null | undefined;
       /** Megabytes of the delivery log. */
       delivery_log_mb?: number | null | undefined;
+      /** Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them. */
+      attachments_mb?: number | null | undefined;
     } | undefined;
     /** How long records are kept. The value null restores the default. */
     retention?: {
@@ -378,7 +394,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages: Record<string, Record<string, string>>;
     /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
@@ -606,7 +622,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
@@ -751,7 +767,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
@@ -812,6 +828,8 @@ export interface Schemas {
       visitor_messages_today: number;
       /** Leads on this UTC day. */
       leads_today: number;
+      /** Files that visitors uploaded on this UTC day. */
+      visitor_attachments_today: number;
       /** Messages that your team wrote on this UTC day. */
       team_messages_today: number;
       /** Cases of the evaluations that were started on this UTC day. */
@@ -838,6 +856,8 @@ export interface Schemas {
       deliveries_today: number;
       /** Megabytes of the delivery log now. */
       delivery_log_mb: number;
+      /** Megabytes of attachments now. */
+      attachments_mb: number;
     };
     /** What the workspace may still use. */
     remaining: {

@@ -43,6 +43,10 @@ export interface Schemas {
     accepted_at: string | null;
     /** When the hand-off was resolved. */
     resolved_at: string | null;
+    /** Whether it was requested within the business hours. */
+    team_open: boolean;
+    /** When the team opens next, as seen when it was requested; null within the business hours. */
+    opens_at: string | null;
   };
   Csat: {
     /** The score from 1 to 5. */
@@ -166,6 +170,8 @@ export interface Schemas {
       visitor_messages_today: number;
       /** Leads on this UTC day. */
       leads_today: number;
+      /** Files that visitors uploaded on this UTC day. */
+      visitor_attachments_today: number;
       /** Messages that your team wrote on this UTC day. */
       team_messages_today: number;
       /** Cases of the evaluations that were started on this UTC day. */
@@ -192,6 +198,8 @@ export interface Schemas {
       deliveries_today: number;
       /** Megabytes of the delivery log now. */
       delivery_log_mb: number;
+      /** Megabytes of attachments now. */
+      attachments_mb: number;
     };
     /** What the workspace may still use. */
     remaining: {
@@ -211,6 +219,8 @@ export interface Schemas {
     visitor_messages_per_day: number;
     /** Leads of all agents in a UTC day. */
     leads_per_day: number;
+    /** Files that visitors upload in a UTC day. */
+    visitor_attachments_per_day: number;
     /** Messages that your team writes in a UTC day. */
     team_messages_per_day: number;
     /** Cases of evaluations in a UTC day. */
@@ -239,6 +249,8 @@ export interface Schemas {
     deliveries_per_day: number;
     /** Megabytes of the delivery log. */
     delivery_log_mb: number;
+    /** Megabytes of the files that messages carry, with 512 bytes for each file. Visitors may use four fifths of them. */
+    attachments_mb: number;
   };
   AgentPage: {
     /** The records of this page. */
@@ -307,9 +319,15 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
     hosted_page?: Schemas["HostedPage"] | undefined;
     /** The number of the published version. */
     version?: number | undefined;
@@ -484,9 +502,15 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages: Record<string, Record<string, string>>;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff: "on" | "off";
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages: Record<string, string>;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words: string[];
     hosted_page: Schemas["HostedPage"];
     /** The number of the published version. */
     version: number;
@@ -613,7 +637,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
@@ -623,6 +647,12 @@ export interface Schemas {
       /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
   };
   /** Fields that are left out stay unchanged. */
   AgentUpdate: {
@@ -740,7 +770,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
     /** The chat as a page of its own. */
@@ -750,6 +780,12 @@ export interface Schemas {
       /** Whether search engines may index it. */
       indexed?: boolean | undefined;
     } | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
   };
   IdentitySecret: {
     /** The secret that signs visitors' identities. It is shown only here. */
@@ -794,7 +830,7 @@ export interface Schemas {
     /** The version that was published when this one was made; null for the first. */
     base: number | null;
     /** The settings in which it differs from that version. */
-    changed_fields: ("language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages")[];
+    changed_fields: ("language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages" | "handoff" | "handoff_off_messages" | "handoff_words")[];
     /** When it was made, or the draft last changed; null for a draft without changes. */
     created_at: string | null;
   };
@@ -818,14 +854,20 @@ export interface Schemas {
       /**
        * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
        *
-       * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+       * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
        */
       languages: Record<string, Record<string, string>>;
+      /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+      handoff: "on" | "off";
+      /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+      handoff_off_messages: Record<string, string>;
+      /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+      handoff_words: string[];
     };
     /** How its settings differ from those of the version `base`; null if that is not kept any more. */
     differences: {
       /** The setting. */
-      field: "language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages";
+      field: "language" | "instructions" | "welcome_message" | "handoff_message" | "confidence_threshold" | "model" | "tools" | "languages" | "handoff" | "handoff_off_messages" | "handoff_words";
       /** Its value in the version `base`. */
       before?: unknown | undefined;
       /** Its value in this version. */
@@ -908,9 +950,15 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages?: Record<string, Record<string, string>> | undefined;
+    /** `off`: the agent never hands a conversation to a human. It says that it has no answer and, if it has a contact form, asks for contact details. Tools that need an approval are then not called. */
+    handoff?: "on" | "off" | undefined;
+    /** What visitors read instead of a hand-off if `handoff` is off, by language; visitors who write in another language read the usual text. Languages: en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja. */
+    handoff_off_messages?: Record<string, string> | undefined;
+    /** Words and phrases, in any language: a message that has one of them as whole words is handed off. Case, accents and punctuation do not matter. */
+    handoff_words?: string[] | undefined;
   };
   AgentPublication: {
     /** What has changed, for your team. */
@@ -1186,6 +1234,8 @@ export interface Schemas {
     channel?: "api" | "playground" | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
+    /** The ids of uploaded files that the message carries. A file belongs to one message. */
+    attachments?: string[] | null | undefined;
     /** Settings to try out. They replace the agent's settings for this answer, and are not saved. They need the channel `playground` and the scope `agents:write`. */
     settings?: {
       /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
@@ -1542,6 +1592,10 @@ export interface Schemas {
     messages: Schemas["Message"][];
     /** Whether there are earlier messages: see `GET …/messages`. */
     has_more_messages: boolean;
+    /** Whether the team is there now, by the business hours. */
+    team_open: boolean;
+    /** When the team opens next; null while it is there. */
+    opens_at: string | null;
   };
   Message: {
     /** Its identifier. */
@@ -1563,6 +1617,8 @@ export interface Schemas {
     content: string;
     /** The sources of an answer. */
     citations: Schemas["Citation"][];
+    /** The files of the message, at most 5. */
+    attachments: Schemas["Attachment"][];
     /** How likely an answer is right, from 0 to 1; null for other messages. */
     confidence: number | null;
     /** Whether the message hands the conversation to a human. */
@@ -1571,6 +1627,20 @@ export interface Schemas {
     agent_version: number | null;
     /** When it was created. */
     created_at: string;
+  };
+  Attachment: {
+    /** Its identifier. */
+    id: string;
+    /** The name of the file. */
+    name: string;
+    /** The type of the file, as its content shows. */
+    type: "image/jpeg" | "image/png" | "image/webp" | "image/gif" | "application/pdf" | "text/plain";
+    /** The size of the file in bytes. */
+    size: number;
+    /** A signed address of the file, which needs no key; null in events. */
+    url: string | null;
+    /** When the address ends; null in events. */
+    expires_at: string | null;
   };
   NoteIn: {
     /** The text that your team reads. */
@@ -1700,6 +1770,8 @@ export interface Schemas {
       /** The member's name. */
       name: string;
     } | null | undefined;
+    /** The ids of uploaded files that the message carries. A file belongs to one message. */
+    attachments?: string[] | null | undefined;
   };
   SuggestedReply: {
     /** The suggestion; empty if the agent's knowledge has nothing for it. */
@@ -1726,6 +1798,10 @@ export interface Schemas {
   ConversationSummary: {
     /** The summary, as plain text. */
     content: string;
+  };
+  AttachmentUpload: {
+    /** A JPEG, PNG, WebP or GIF image, a PDF or a plain text in UTF-8, of at most 10 MB (10,485,760 bytes). */
+    file: Blob;
   };
   ApprovalPage: Schemas["ApprovalPageBase"] & {
     /** Null on the last page. */
@@ -1833,6 +1909,135 @@ export interface Schemas {
     name?: string | null | undefined;
     /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
     content?: string | null | undefined;
+  };
+  BusinessHours: {
+    /** The time zone of the hours, by its name in the IANA database. */
+    time_zone: string;
+    /** The hours of each weekday, as intervals that do not overlap; a day that is left out is closed. null if the team is always there. */
+    hours: {
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      monday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      tuesday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      wednesday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      thursday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      friday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      saturday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      sunday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+    } | null;
+    /** Days on which the team is not there at all. */
+    holidays: string[];
+    /** What visitors read instead of the hand-off message outside the hours. {{opens_at}} is the time of the next opening. null for the usual text in the visitor's language. */
+    closed_message: string | null;
+    /** Whether visitors whose contact details are not known are asked for them outside the hours. */
+    ask_contact_details: boolean;
+    /** Whether the team is there now, by the business hours. */
+    team_open: boolean;
+    /** When the team opens next; null while it is there. */
+    opens_at: string | null;
+  };
+  /** Fields that are left out stay unchanged. */
+  BusinessHoursUpdate: {
+    /** The time zone of the hours, by its name in the IANA database. */
+    time_zone?: string | undefined;
+    /** The hours of each weekday, as intervals that do not overlap; a day that is left out is closed. null if the team is always there. */
+    hours?: {
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      monday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      tuesday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      wednesday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      thursday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      friday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      saturday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+      /** The intervals of the day, in order; empty or left out if it is closed. */
+      sunday?: {
+        /** When it begins. */
+        from: string;
+        /** When it ends, on the same day; 24:00 for midnight. */
+        to: string;
+      }[] | undefined;
+    } | null | undefined;
+    /** Days on which the team is not there at all. */
+    holidays?: string[] | undefined;
+    /** What visitors read instead of the hand-off message outside the hours. {{opens_at}} is the time of the next opening. null for the usual text in the visitor's language. */
+    closed_message?: string | null | undefined;
+    /** Whether visitors whose contact details are not known are asked for them outside the hours. */
+    ask_contact_details?: boolean | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
@@ -3532,6 +3737,21 @@ export interface Operations {
     };
     answer: Schemas["ConversationSummary"];
   };
+  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`. Scope: `conversations:write`. */
+  uploadAttachment: {
+    input: {
+      body: Schemas["AttachmentUpload"];
+    };
+    answer: Schemas["Attachment"];
+  };
+  /** Get an uploaded file's address. Returns a new signed address, such as for an attachment in an event. Scope: `conversations:read`. */
+  getAttachment: {
+    input: {
+      /** The uploaded file. */
+      attachment_id: string;
+    };
+    answer: Schemas["Attachment"];
+  };
   /** List tool calls that need an approval. A tool with `requires_approval` is called only after a member of your team has approved the call. The visitor is told that a colleague is asked, and gets the answer after the decision. The `total` counts up to 1,000 calls. Scope: `conversations:read`. */
   listApprovals: {
     input: {
@@ -3602,6 +3822,18 @@ export interface Operations {
       saved_reply_id: string;
     };
     answer: undefined;
+  };
+  /** Get the hours of your team. Scope: `conversations:read`. */
+  getBusinessHours: {
+    input: {};
+    answer: Schemas["BusinessHours"];
+  };
+  /** Change the hours of your team. Outside the hours, a hand-off tells the visitor when the team opens next. Agents answer at all hours. The change takes effect on the next request. Scope: `conversations:write`. */
+  updateBusinessHours: {
+    input: {
+      body: Schemas["BusinessHoursUpdate"];
+    };
+    answer: Schemas["BusinessHours"];
   };
   /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
@@ -4118,6 +4350,8 @@ export const ROUTES = {
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
   suggestReply: ["POST", "/api/v1/conversations/{conversation_id}/suggested-reply"],
   summarizeConversation: ["POST", "/api/v1/conversations/{conversation_id}/summary"],
+  uploadAttachment: ["POST", "/api/v1/attachments"],
+  getAttachment: ["GET", "/api/v1/attachments/{attachment_id}"],
   listApprovals: ["GET", "/api/v1/approvals"],
   approveToolCall: ["POST", "/api/v1/approvals/{approval_id}/approve"],
   declineToolCall: ["POST", "/api/v1/approvals/{approval_id}/decline"],
@@ -4126,6 +4360,8 @@ export const ROUTES = {
   getSavedReply: ["GET", "/api/v1/saved-replies/{saved_reply_id}"],
   updateSavedReply: ["PATCH", "/api/v1/saved-replies/{saved_reply_id}"],
   deleteSavedReply: ["DELETE", "/api/v1/saved-replies/{saved_reply_id}"],
+  getBusinessHours: ["GET", "/api/v1/business-hours"],
+  updateBusinessHours: ["PATCH", "/api/v1/business-hours"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

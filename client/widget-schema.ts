@@ -70,7 +70,7 @@ export interface Schemas {
     /**
      * The languages of the chat, each with texts that replace the usual ones; empty for all languages. If neither the page nor the browser has one of these languages, the chat uses the agent's language, or the first of these.
      *
-     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, welcome, message_label, message_placeholder, send, characters_left, attach, files, remove_file, uploading, file_too_large, file_unsupported, too_many_files, file_failed, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, closed_title, closed_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, identity_rejected, challenge, challenge_failed, not_loaded.
      */
     languages: Record<string, Record<string, string>>;
     /** `off` if the agent never hands a conversation to a human. */
@@ -219,8 +219,34 @@ export interface Schemas {
     channel?: "widget" | "hosted" | undefined;
     /** The names of the agent's client tools that you run; the others are not called. By default none. */
     client_tools?: string[] | null | undefined;
+    /** The ids of uploaded files that the message carries. A file belongs to one message. */
+    attachments?: string[] | null | undefined;
     /** Whether the answer is streamed as Server-Sent Events. */
     stream?: boolean | undefined;
+  };
+  Attachment: {
+    /** Its identifier. */
+    id: string;
+    /** The name of the file. */
+    name: string;
+    /** The type of the file, as its content shows. */
+    type: "image/jpeg" | "image/png" | "image/webp" | "image/gif" | "application/pdf" | "text/plain";
+    /** The size of the file in bytes. */
+    size: number;
+    /** A signed address of the file, which needs no key; null in events. */
+    url: string | null;
+    /** When the address ends; null in events. */
+    expires_at: string | null;
+  };
+  VisitorAttachmentUpload: Schemas["AttachmentUpload"] & {
+    /** The token from the last answer; leave it out of the first request. */
+    visitor_token?: string | null | undefined;
+    /** Required for agents with a turnstile_site_key, in requests without a visitor_token. */
+    turnstile_token?: string | null | undefined;
+  };
+  AttachmentUpload: {
+    /** A JPEG, PNG, WebP or GIF image, a PDF or a plain text in UTF-8, of at most 10 MB (10,485,760 bytes). */
+    file: Blob;
   };
   ToolResultsIn: {
     /** The results of all calls of `required_action`. */
@@ -318,6 +344,8 @@ export interface Schemas {
       content: string;
       /** The sources of an answer. */
       citations: Schemas["Citation"][];
+      /** The files of the message, at most 5. */
+      attachments: Schemas["Attachment"][];
       /** How likely an answer is right, from 0 to 1; null for other messages. */
       confidence: number | null;
       /** Whether the message hands the conversation to a human. */
@@ -398,6 +426,15 @@ export interface Operations {
       body: Schemas["VisitorMessageIn"];
     };
     answer: Schemas["VisitorAnswer"];
+  };
+  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a message. Send the `visitor_token` if you have one: the file is then the visitor's alone. A file that no message takes within an hour is deleted. */
+  uploadVisitorAttachment: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["VisitorAttachmentUpload"];
+    };
+    answer: Schemas["Attachment"];
   };
   /** Resume the stream of an answer. */
   resumeVisitorAnswer: {
@@ -503,6 +540,7 @@ export interface Operations {
 export const ROUTES = {
   getWidgetSettings: ["GET", "/widget/v1/agents/{agent_id}"],
   sendVisitorMessage: ["POST", "/widget/v1/agents/{agent_id}/messages"],
+  uploadVisitorAttachment: ["POST", "/widget/v1/agents/{agent_id}/attachments"],
   resumeVisitorAnswer: ["GET", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
   sendVisitorToolResults: ["POST", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/tool-results"],
   sendVisitorLead: ["POST", "/widget/v1/agents/{agent_id}/leads"],

@@ -30,7 +30,7 @@ const uploadRoute = createRoute({
 
 attachmentRoutes.openapi(uploadRoute, async (c) => {
   const op = operationOf(c);
-  const uploader = { owner: API_OWNER, expiresAtMs: op.nowMs + DAY_MS };
+  const uploader = { owner: API_OWNER, expiresAtMs: op.nowMs + DAY_MS, redact: c.get("redaction")?.text };
   const uploaded = await upload(op, c.req.valid("form").file, uploader, c.get("caller").workspace.limits);
   return c.json(await toUploaded(c, uploaded, op.nowMs), 201);
 });

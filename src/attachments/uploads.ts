@@ -1,7 +1,6 @@
-import { IF_CHANGED } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { attachments } from "../platform/db/schema.ts";
-import { transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -27,6 +26,8 @@ export interface Uploader {
   owner: string;
   expiresAtMs: number;
   windows?: readonly VisitorWindow[];
+  /** Masks the name of the file, if the workspace has something masked. */
+  redact: ((text: string) => string) | undefined;
 }
 
 export type UploadResult =
@@ -42,7 +43,7 @@ export type UploadResult =
 export async function upload(
   op: Operation,
   { name, pieces }: SentFile,
-  { owner, expiresAtMs, windows = [] }: Uploader,
+  { owner, expiresAtMs, windows = [], redact = (text) => text }: Uploader,
   limits: Limits,
 ): Promise<UploadResult> {
   const { db, workspaceId, nowMs } = op;
@@ -50,7 +51,7 @@ export async function upload(
   if (!type) return { outcome: "unsupported_type" };
   const id = op.newId();
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
-  const file = { id, workspaceId, owner, name: fileNameOf(name, type), type, size, createdAt: nowMs, expiresAt: expiresAtMs };
+  const file = { id, workspaceId, owner, name: redact(fileNameOf(name, type)), type, size, createdAt: nowMs, expiresAt: expiresAtMs };
   const allowed = isInObject(op) ? Math.min(limits.attachments_mb, MAX_OBJECT_MEGABYTES) : limits.attachments_mb;
   const maxMegabytes = windows.length > 0 ? allowed * VISITORS_SHARE : allowed;
   const { before, after } = await transact(db, {

@@ -1,5 +1,5 @@
 import PostalMime, { type Email } from "postal-mime";
-import { upload } from "../attachments/uploads.ts";
+import { upload, type Uploader } from "../attachments/uploads.ts";
 import { MAX_FILE_BYTES, MAX_FILES } from "../attachments/wire.ts";
 import type { TakenFiles } from "../attachments/store.ts";
 import type { Operation } from "../platform/db/client.ts";
@@ -101,14 +101,14 @@ const USABLE_FOR_MS = 60 * 60_000;
 export async function storeFiles(
   op: Operation,
   sent: readonly MailFile[],
-  { questionId, limits, limit }: { questionId: string; limits: Limits; limit: VisitorLimit },
+  { questionId, limits, limit, redact }: { questionId: string; limits: Limits; limit: VisitorLimit } & Pick<Uploader, "redact">,
 ): Promise<StoredFiles> {
   const owner = `mail:${questionId}`;
   const windows = windowsOf(limit, op.nowMs);
   const [ids, names]: [string[], (string | null)[]] = [[], []];
   for (const { name, bytes } of sent) {
     try {
-      const uploader = { owner, expiresAtMs: op.nowMs + USABLE_FOR_MS, windows };
+      const uploader = { owner, expiresAtMs: op.nowMs + USABLE_FOR_MS, windows, redact };
       const stored = await upload(op, { name, pieces: [bytes] }, uploader, limits);
       if (stored.outcome !== "uploaded") continue;
       ids.push(stored.attachment.id);

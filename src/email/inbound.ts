@@ -189,7 +189,7 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
   const ids = await questionIds(workspaceId, mailKey, atMs);
   const limit: VisitorLimit = { ...visitorLimitOf(limits, "attachments", group), isGroup: true };
   const sentFiles = await filesIn(incoming.raw);
-  const stored = await storeFiles(incoming.op, sentFiles, { questionId: ids.questionId, limits, limit });
+  const stored = await storeFiles(incoming.op, sentFiles, { questionId: ids.questionId, limits, limit, redact: incoming.redact });
   const result = await askAgent(incoming, { ids, limits, messageLimit, stored }, await findConversation(incoming));
   // If the conversation is full, the mail starts another one.
   return result.reason === "conversation_full" ? askAgent(incoming, { ids, limits, messageLimit, stored }) : result;

@@ -176,7 +176,7 @@ export function languageServer(env: Variables) {
 }
 
 /** Whether a language model writes the deployment's answers. Otherwise they quote the knowledge. */
-export function hasLanguageModel(env: Env): boolean {
+export function hasLanguageModel(env: Variables & { readonly AI?: unknown }): boolean {
   return languageServer(env) !== undefined || env.AI !== undefined;
 }
 

@@ -15,7 +15,7 @@ import { visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findTokenVisitor } from "./store.ts";
-import type { AttachmentIn } from "./wire.ts";
+import { type AttachmentIn, attachmentInSchema } from "./wire.ts";
 
 /** How long a message may take a visitor's file. */
 const USABLE_FOR_MS = 60 * 60_000;
@@ -25,13 +25,14 @@ const USABLE_FOR_MS = 60 * 60_000;
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, challenge_required, validation_error, plan_required, rate_limited.
  */
 export async function uploadForVisitor(c: AppContext, agentId: string, body: AttachmentIn): Promise<Attachment> {
-  const token = { token: body.visitor_token, flow: "attachments" as const };
-  const { agent, op, limits, visitor } = await openAgent(c, agentId, token, findTokenVisitor);
+  const request = { token: body.visitor_token, flow: "attachments" as const, input: { schema: attachmentInSchema, body } };
+  const { agent, op, limits, visitor, redaction } = await openAgent(c, agentId, request, findTokenVisitor);
   if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, op.workspaceId, visitor);
   const windows = windowsOf(visitorLimitOf(limits, "attachments", sender), op.nowMs);
   const owner = visitor ? visitorOwner(visitor.id) : agentOwner(agentId);
-  const uploaded = await upload(op, body.file, { owner, expiresAtMs: op.nowMs + USABLE_FOR_MS, windows }, limits);
+  const uploader = { owner, expiresAtMs: op.nowMs + USABLE_FOR_MS, windows, redact: redaction?.text };
+  const uploaded = await upload(op, body.file, uploader, limits);
   return toUploaded(c, uploaded, op.nowMs);
 }
 

@@ -10,7 +10,6 @@ import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./id
 import { Memory } from "./memory.ts";
 import { localMessage, type Message, toMessage } from "./message.ts";
 import { Poller } from "./poller.ts";
-import { ChallengeError } from "./turnstile.ts";
 
 /** An answer that is being written. Its text is empty before the first word. */
 export interface Draft {
@@ -40,9 +39,12 @@ interface ChatOptions {
   settings: Settings;
   channel: "widget" | "hosted";
   emit: (event: EventName, detail: Record<string, unknown>) => void;
-  /** Asks the visitor to confirm that they are human, and returns the token that proves it. */
+  /** Asks the visitor to confirm that they are human, and returns the token that proves it. @throws ChallengeError */
   solveChallenge: () => Promise<string>;
 }
+
+/** The visitor has not confirmed that they are human. */
+export class ChallengeError extends Error {}
 
 /** The state of a visitor's conversation with an agent, and the actions of the visitor. */
 export class Chat {

@@ -6,7 +6,7 @@ import { directionOf } from "../../src/agents/widget-texts.ts";
 import { readableOn, textOn } from "../shared/colour.ts";
 import { Icon, type IconName } from "../shared/icons.tsx";
 import { plainText } from "../shared/plain-text.ts";
-import { Chat } from "./chat.ts";
+import { ChallengeError, Chat } from "./chat.ts";
 import { Composer } from "./composer.tsx";
 import { ContactForm } from "./contact-form.tsx";
 import { History } from "./history.tsx";
@@ -16,7 +16,6 @@ import { loadLexer, MessageList } from "./messages.tsx";
 import { Notices } from "./notices.tsx";
 import css from "./panel.css";
 import { fill, loadTexts } from "./texts.ts";
-import { challengeFor } from "./turnstile.ts";
 import { type Ui, UiContext, useUi } from "./ui.ts";
 
 /** The background colours of panel.css on which text has the accent colour. */
@@ -38,7 +37,10 @@ export async function mount(host: Host): Promise<Panel> {
       settings,
       channel: mode === "page" ? "hosted" : "widget",
       emit: (event, detail) => emit(host, event, detail),
-      solveChallenge: challengeFor(host, (isShown) => (isChallenged.value = isShown)),
+      solveChallenge: () =>
+        import("./turnstile.ts")
+          .then(({ solveChallenge }) => solveChallenge(host, (isShown) => (isChallenged.value = isShown)))
+          .catch(() => Promise.reject(new ChallengeError())),
     }),
     view: signal("chat"),
     isOpen: signal(mode !== "floating"),

@@ -1,7 +1,6 @@
 import type { Host } from "./host.ts";
 
-/** The visitor has not confirmed that they are human. */
-export class ChallengeError extends Error {}
+// This module imports nothing that the panel has too, as files.ts.
 
 /** https://developers.cloudflare.com/turnstile/get-started/client-side-rendering/ */
 const SCRIPT = "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit";
@@ -30,8 +29,10 @@ function loadTurnstile(): Promise<Turnstile> {
     const element = document.createElement("script");
     const policy = window.trustedTypes?.createPolicy("support-agent", { createScriptURL: (url) => url });
     element.src = policy ? policy.createScriptURL(SCRIPT) : SCRIPT;
-    element.addEventListener("load", () => (window.turnstile ? resolve(window.turnstile) : reject(new ChallengeError())));
-    element.addEventListener("error", () => reject(new ChallengeError()));
+    element.addEventListener("load", () =>
+      window.turnstile ? resolve(window.turnstile) : reject(new Error("The challenge was not solved")),
+    );
+    element.addEventListener("error", () => reject(new Error("The challenge was not solved")));
     document.head.append(element);
   });
   script.catch(() => (script = undefined));
@@ -39,35 +40,34 @@ function loadTurnstile(): Promise<Turnstile> {
 }
 
 /**
- * Returns a function that asks the visitor to confirm that they are human, and returns the token that proves it. The challenge is in a
- * slot of the panel, because Turnstile does not work inside a shadow tree.
+ * Asks the visitor to confirm that they are human, and returns the token that proves it. The challenge is in a slot of the panel, because
+ * Turnstile does not work inside a shadow tree.
  * @param show called when the challenge becomes visible, and when it ends.
+ * @throws Error if the challenge cannot be shown or is not solved.
  */
-export function challengeFor(
+export async function solveChallenge(
   { element, settings }: Pick<Host, "element" | "settings">,
   show: (isShown: boolean) => void,
-): () => Promise<string> {
-  return async () => {
-    const turnstile = await loadTurnstile();
-    const container = document.createElement("div");
-    container.slot = "challenge";
-    element.append(container);
-    let id: string | undefined;
-    try {
-      return await new Promise<string>((resolve, reject) => {
-        id = turnstile.render(container, {
-          sitekey: settings.turnstile_site_key,
-          action: ACTION,
-          appearance: "interaction-only",
-          "before-interactive-callback": () => show(true),
-          callback: resolve,
-          "error-callback": () => reject(new ChallengeError()),
-        });
+): Promise<string> {
+  const turnstile = await loadTurnstile();
+  const container = document.createElement("div");
+  container.slot = "challenge";
+  element.append(container);
+  let id: string | undefined;
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      id = turnstile.render(container, {
+        sitekey: settings.turnstile_site_key,
+        action: ACTION,
+        appearance: "interaction-only",
+        "before-interactive-callback": () => show(true),
+        callback: resolve,
+        "error-callback": () => reject(new Error("The challenge was not solved")),
       });
-    } finally {
-      show(false);
-      if (id !== undefined) turnstile.remove(id);
-      container.remove();
-    }
-  };
+    });
+  } finally {
+    show(false);
+    if (id !== undefined) turnstile.remove(id);
+    container.remove();
+  }
 }

@@ -1,21 +1,14 @@
 import { useState } from "preact/hooks";
-import { IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Checkbox } from "../ui/field.tsx";
 import { alerts, keepAlerts, playSound } from "../waiting.ts";
 
-/** A button for the settings of this browser: how the user is told that somebody waits. */
-export function AlertsButton() {
-  const [isOpen, setOpen] = useState(false);
+/** The dialog for the settings of this browser: how the user is told that somebody waits. */
+export function AlertsDialog({ onClose }: { onClose: () => void }) {
   return (
-    <>
-      <IconButton icon="bell" label="Alerts" onClick={() => setOpen(true)} />
-      {isOpen && (
-        <Dialog title="Alerts" onClose={() => setOpen(false)}>
-          <AlertsForm />
-        </Dialog>
-      )}
-    </>
+    <Dialog title="Alerts" onClose={onClose}>
+      <AlertsForm />
+    </Dialog>
   );
 }
 

@@ -4,14 +4,14 @@ import { type ListWindow, useListWindow } from "../lists.ts";
 import { reloadConversations } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { useAgents } from "../agents.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+import { useModule } from "../ui/lazy.ts";
 import { me } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import { waiting } from "../waiting.ts";
-import { AlertsButton } from "./alerts.tsx";
 import { hasDraft } from "./drafts.ts";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
@@ -206,4 +206,16 @@ function EmptyList({ filter }: { filter: Filter }) {
   if (filter.view === "waiting")
     return <Empty title="Nobody is waiting">Conversations that need a human appear here as they come in.</Empty>;
   return <Empty title="No conversations here">They appear as soon as there are some.</Empty>;
+}
+
+/** A button for the settings of this browser, whose dialog is loaded when it is wanted. */
+function AlertsButton() {
+  const [isOpen, setOpen] = useState(false);
+  const module = useModule(() => import("./alerts.tsx"), isOpen);
+  return (
+    <>
+      <IconButton icon="bell" label="Alerts" onClick={() => setOpen(true)} />
+      {isOpen && module && <module.AlertsDialog onClose={() => setOpen(false)} />}
+    </>
+  );
 }
