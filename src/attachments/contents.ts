@@ -37,7 +37,7 @@ function keyOf(workspaceId: string, fileId: string): string {
 export async function putContent(owner: Owner, fileId: string, pieces: Uint8Array[]): Promise<void> {
   const bucket = bucketOf(owner);
   if (bucket) {
-    await bucket.put(keyOf(owner.workspaceId, fileId), new Blob(pieces as Uint8Array<ArrayBuffer>[]));
+    await bucket.put(keyOf(owner.workspaceId, fileId), new Blob(pieces));
     return;
   }
   let part = 0;

@@ -13,7 +13,7 @@ async function transfer(on: Locator, type: "drop" | "paste", name: string): Prom
   await on.evaluate(
     (element, [event, fileName, bytes]) => {
       const data = new DataTransfer();
-      data.items.add(new File([Uint8Array.from(atob(bytes!), (letter) => letter.charCodeAt(0))], fileName!, { type: "image/png" }));
+      data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], fileName, { type: "image/png" }));
       const init = { bubbles: true, cancelable: true, composed: true };
       const made =
         event === "drop"

@@ -10,7 +10,7 @@ export interface CallerVariables {}
 /** Masks texts of people before the service uses them. */
 interface InputRedaction {
   /** Masks a text. */
-  text(text: string): string;
+  text: (text: string) => string;
   /** Whether a text has something that is masked. */
   finds(text: string): boolean;
   /** Masks the fields of a valid input that its schema marks, in place. @returns whether anything was masked. */

@@ -2,7 +2,7 @@ import { author } from "../session.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { findGap } from "../../../src/conversations/reply-variables.ts";
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { ApiError } from "../../../client/transport.ts";
 import { type Attachment, textOfFiles } from "../../shared/attachments.ts";
 import type { FileWords } from "../../shared/files.tsx";
@@ -45,17 +45,10 @@ export function Composer(props: Props) {
   const { conversation } = props;
   const { id } = conversation;
   const field = useRef<HTMLTextAreaElement>(null);
-  const [draft, setDraft] = useState(() => readDraft(id));
+  const { draft, write, startedAt } = useDraft(id);
   const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
   const tools = fileTools.value;
   const uploads = useMemo(() => tools && createUploads(tools), [id, tools]);
-  const startedAt = useRef<string | undefined>(undefined);
-  const write = (next: typeof draft) => {
-    setDraft(next);
-    keepDraft(id, next);
-    startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
-    showPresence(id, next.text !== "" && !next.isNote);
-  };
   useEffect(() => fit(field.current), [draft.text]);
   const saved = useModule(() => import("./saved-replies.tsx"));
   const gap = findGap(draft.text);
@@ -64,8 +57,12 @@ export function Composer(props: Props) {
     field.current?.focus();
   };
   const [isSuggesting, setSuggesting] = useState(false);
-  const suggest = () => setSuggesting(true);
-  useShortcuts({ r: () => focus(false), n: () => focus(true), g: suggest });
+  const endSuggestion = (text?: string) => {
+    if (text !== undefined) write({ text: [draft.text.trimEnd(), text].filter(Boolean).join("\n\n"), isNote: false });
+    setSuggesting(false);
+    field.current?.focus();
+  };
+  useShortcuts({ r: () => focus(false), n: () => focus(true), g: () => setSuggesting(true) });
 
   const submit = async (resolve: boolean) => {
     const { isNote } = draft;
@@ -106,17 +103,8 @@ export function Composer(props: Props) {
       }}
       {...(files && files.uploads.handlers)}
     >
-      <KindTabs isNote={draft.isNote} onChange={focus} onSuggest={suggest} />
-      {isSuggesting && (
-        <Suggestion
-          conversationId={id}
-          onEnd={(text) => {
-            if (text !== undefined) write({ text: [draft.text.trimEnd(), text].filter(Boolean).join("\n\n"), isNote: false });
-            setSuggesting(false);
-            field.current?.focus();
-          }}
-        />
-      )}
+      <KindTabs isNote={draft.isNote} onChange={focus} onSuggest={() => setSuggesting(true)} />
+      {isSuggesting && <Suggestion conversationId={id} onEnd={endSuggestion} />}
       <textarea
         ref={field}
         aria-label={draft.isNote ? "Note for the team" : "Reply to the visitor"}
@@ -127,13 +115,7 @@ export function Composer(props: Props) {
         onInput={({ currentTarget }) => write({ ...draft, text: currentTarget.value })}
         onBlur={() => showPresence(id, false)}
         onFocus={() => showPresence(id, draft.text !== "" && !draft.isNote)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") event.currentTarget.blur();
-          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
-            event.preventDefault();
-            submitOrConfirm(event.shiftKey);
-          }
-        }}
+        onKeyDown={(event) => handleKey(event, submitOrConfirm)}
       />
       {saved && <saved.SavedReplies {...{ field, conversation }} text={draft.text} write={(text) => write({ ...draft, text })} />}
       <Gap placeholder={gap?.placeholder} />
@@ -155,6 +137,27 @@ export function Composer(props: Props) {
       )}
     </form>
   );
+}
+
+/** Escape leaves the field, and Enter with Ctrl or Cmd sends; with Shift as well, it also resolves. */
+function handleKey(event: TargetedKeyboardEvent<HTMLTextAreaElement>, submit: (resolve: boolean) => void): void {
+  if (event.key === "Escape") event.currentTarget.blur();
+  if (event.key !== "Enter" || !(event.metaKey || event.ctrlKey)) return;
+  event.preventDefault();
+  submit(event.shiftKey);
+}
+
+/** The text that the user writes for a conversation, and when the user began to write it. */
+function useDraft(conversationId: string) {
+  const [draft, setDraft] = useState(() => readDraft(conversationId));
+  const startedAt = useRef<string | undefined>(undefined);
+  const write = (next: typeof draft) => {
+    setDraft(next);
+    keepDraft(conversationId, next);
+    startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
+    showPresence(conversationId, next.text !== "" && !next.isNote);
+  };
+  return { draft, write, startedAt };
 }
 
 /** Asks whether a reply is sent although a colleague replies too. */
