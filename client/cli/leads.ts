@@ -1,5 +1,6 @@
 import { paginate, type Schemas } from "../index.ts";
 import { defineCommand } from "./command.ts";
+import { printCsv } from "./csv.ts";
 import { connect } from "./environment.ts";
 import { UsageError } from "./errors.ts";
 import { print, printRecord, printTable, timeText } from "./terminal.ts";
@@ -18,7 +19,7 @@ export const listLeads = defineCommand({
   run: async ({ options: { agent: agent_id, q, since: created_since, csv, json } }) => {
     const query = { agent_id, q, created_since };
     if (csv && json) throw new UsageError("Choose --csv or --json.");
-    if (csv) return printCsv(query);
+    if (csv) return printCsv((client, place) => client.listLeads({ ...query, ...place }));
     const found: Schemas["Lead"][] = [];
     for await (const lead of paginate(connect().listLeads, query)) found.push(lead);
     if (json) return found.forEach(printRecord);
@@ -36,17 +37,3 @@ export const listLeads = defineCommand({
     );
   },
 });
-
-/** Prints the CSV of the service, part by part. A header of a part has the cursor of the next one. */
-async function printCsv(query: { agent_id: string | undefined; q: string | undefined; created_since: string | undefined }): Promise<void> {
-  let cursor: string | undefined;
-  const client = connect({
-    fetch: (url, init) => fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), Accept: "text/csv" } }),
-    onResponse: ({ headers }) => (cursor = headers.get("X-Next-Cursor") ?? undefined),
-  });
-  do {
-    // The client returns a body that is not JSON as text.
-    const part = (await client.listLeads({ ...query, cursor })) as unknown as string;
-    process.stdout.write(part);
-  } while (cursor !== undefined);
-}

@@ -8,6 +8,7 @@ import { explain, UsageError } from "./errors.ts";
 import { runEvaluation } from "./evaluations.ts";
 import { listenToEvents } from "./events.ts";
 import { listLeads } from "./leads.ts";
+import { inviteMember, listAudit, listMembers, removeMembers } from "./members.ts";
 import { addSources, listSources, removeSources, syncSources } from "./sources.ts";
 import { columns, note } from "./terminal.ts";
 import { addWebhook, listWebhooks, removeWebhooks } from "./webhooks.ts";
@@ -29,6 +30,10 @@ const COMMANDS: readonly Command[] = [
   approve,
   decline,
   listLeads,
+  listMembers,
+  inviteMember,
+  removeMembers,
+  listAudit,
   runEvaluation,
   listenToEvents,
   addWebhook,

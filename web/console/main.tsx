@@ -3,6 +3,7 @@ import { App } from "./app.tsx";
 import { errorText } from "./api.ts";
 import { startShortcuts } from "./keyboard.ts";
 import { startLive } from "./live.ts";
+import { startAvailability } from "./members.ts";
 import { loadSession, session } from "./session.ts";
 import { startTheme } from "./theme.ts";
 import { showError } from "./ui/toast.tsx";
@@ -16,5 +17,6 @@ try {
   else problem = errorText(error);
 }
 startLive();
+startAvailability();
 startShortcuts();
 render(<App problem={problem} />, document.getElementById("app")!);

@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
+import { AVAILABILITIES, availability, setAvailability } from "./members.ts";
 import type { Page } from "./routes.ts";
 import { session, signOut } from "./session.ts";
 import { setTheme, theme, THEMES } from "./theme.ts";
@@ -60,6 +61,15 @@ export function Navigation({ pages }: { pages: readonly Page[] }) {
 function SignedIn() {
   return (
     <div class="signed-in">
+      {availability.value && (
+        <Select
+          label="Your availability"
+          hideLabel
+          options={AVAILABILITIES}
+          value={availability.value}
+          onChoose={(next) => void setAvailability(next)}
+        />
+      )}
       <Select label="Theme" hideLabel options={THEMES} value={theme.value} onChoose={setTheme} />
       <span title={session.value?.name}>{session.value?.name || "Signed in"}</span>
       <IconButton icon="signOut" label="Sign out" onClick={() => void signOut().catch(showError)} />

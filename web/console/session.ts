@@ -4,18 +4,32 @@ import { request, whenRefused } from "./api.ts";
 
 export type Scope = Schemas["KeyIntrospection"]["api_key"]["scopes"][number];
 
-/** Where a key, the operator's token or a sign-in link signs in. */
-type Target =
-  | {
-      kind: "workspace";
-      workspace: { id: string; name: string; slug: string; plan: string };
-      key: { id: string; name: string; scopes: Scope[] };
-      /** Whether a language model writes the answers. Otherwise they quote the knowledge. */
-      has_language_model: boolean;
-    }
-  | { kind: "operator" };
+interface WorkspaceTarget {
+  kind: "workspace";
+  workspace: { id: string; name: string; slug: string; plan: string };
+  /** The member who signs in; null for an API key. */
+  member: { id: string; name: string; email: string; role: Schemas["Member"]["role"] } | null;
+}
 
-export type Session = Target & { name: string; expires_at: string };
+/** Where a key, the operator's token or a sign-in link signs in. */
+type Target = WorkspaceTarget | { kind: "operator" };
+
+/** The key that is signed in or, for a member, the session. */
+interface Key {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  /** Whether it may do what only owners may. */
+  is_owner: boolean;
+}
+
+interface WorkspaceSession extends WorkspaceTarget {
+  key: Key;
+  /** Whether a language model writes the answers. Otherwise they quote the knowledge. */
+  has_language_model: boolean;
+}
+
+export type Session = (WorkspaceSession | { kind: "operator" }) & { name: string; expires_at: string };
 
 /** The key in localStorage for the name of the user. */
 export const NAME = "console.name";
@@ -56,6 +70,11 @@ export function nameOf(target: Target): string {
   return target.kind === "operator" ? "the operator's console" : `${target.workspace.name} (${target.workspace.slug})`;
 }
 
+/** The member whom a session or a link signs in; null for a key or the operator's token. */
+export function memberOf(target: Target) {
+  return target.kind === "workspace" ? target.member : null;
+}
+
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await request<Session>("POST", "/console/session", { ...credential, name });
@@ -69,7 +88,7 @@ export async function signIn(credential: { secret: string } | { link: string }, 
 }
 
 function keyOf(of: Session): string {
-  return of.kind === "workspace" ? of.key.id : "operator";
+  return of.kind === "workspace" ? (of.member ?? of.key).id : "operator";
 }
 
 export async function signOut(): Promise<void> {
@@ -91,8 +110,15 @@ export function hasLanguageModel(): boolean {
   return session.value?.kind === "workspace" && session.value.has_language_model;
 }
 
+/** The member who is signed in; null with an API key and for the operator. */
+export function ownMember() {
+  return session.value ? memberOf(session.value) : null;
+}
+
 /** Returns the signed-in user as an assignee. The name is empty if the user gave none. */
 export function me(): { id: string; name: string } {
+  const member = ownMember();
+  if (member) return { id: member.id, name: member.name };
   const name = session.value?.name ?? "";
   return { id: name || (session.value?.kind === "workspace" ? session.value.key.id : ""), name };
 }

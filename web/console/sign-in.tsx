@@ -1,5 +1,5 @@
 import { ApiError } from "../../client/index.ts";
-import { NAME, nameOf, session, signIn, signInLink } from "./session.ts";
+import { memberOf, NAME, nameOf, session, signIn, signInLink } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
@@ -42,7 +42,7 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
         error={link === undefined ? undefined : error}
         autoFocus={link !== undefined}
         required={link !== undefined}
-        defaultValue={link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
+        defaultValue={(link && memberOf(link.target)?.name) || link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
         hint="Your colleagues and the visitors you reply to see it."
       />
       <Button variant="primary" type="submit" isBusy={isBusy}>
@@ -57,12 +57,21 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
 
 /** @param problem why the sign-in link failed. */
 export function SignIn({ problem }: { problem?: string | undefined }) {
+  const target = signInLink.value?.target;
+  const member = target && memberOf(target);
   return (
     <main class="sign-in">
       <h1>Support Agent Service</h1>
-      {signInLink.value && (
+      {target && (
         <p>
-          You opened a link that signs you in to <strong>{nameOf(signInLink.value.target)}</strong>.{" "}
+          You opened a link that signs you in to <strong>{nameOf(target)}</strong>
+          {member && (
+            <>
+              {" "}
+              as a member of its team, with the address <strong>{member.email}</strong>
+            </>
+          )}
+          .{" "}
           {session.value && (
             <>
               It replaces your session in <strong>{nameOf(session.value)}</strong>.{" "}

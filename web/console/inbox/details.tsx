@@ -2,9 +2,11 @@ import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
+import { type Member, useMembers } from "../members.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { Select } from "../ui/field.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
 import { CHANNEL_WORDS, HANDOFF_WORDS, Status } from "./words.tsx";
@@ -157,6 +159,9 @@ function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
 
 function Assignee({ conversation: { assignee }, change }: { conversation: Conversation; change: Change }) {
   const isMine = assignee?.id === me().id;
+  const { data: members = [] } = useMembers();
+  const active = members.filter(({ status }) => status === "active");
+  if (hasScope("conversations:write") && active.length > 0) return <AssigneePicker members={active} assignee={assignee} change={change} />;
   return (
     <div class="assignee">
       <span>{assignee ? isMine ? `${assignee.name} (you)` : assignee.name : <span class="quiet">Nobody</span>}</span>
@@ -171,6 +176,32 @@ function Assignee({ conversation: { assignee }, change }: { conversation: Conver
         </Button>
       )}
     </div>
+  );
+}
+
+interface PickerProps {
+  members: readonly Member[];
+  assignee: Conversation["assignee"];
+  change: Change;
+}
+
+/** Assigns the conversation to a member, or to the user of a key who gave a name. Whoever has it stays in the list. */
+function AssigneePicker({ members, assignee, change }: PickerProps) {
+  const others = [me(), ...(assignee ? [assignee] : [])].filter(({ id, name }) => name !== "" && members.every((one) => one.id !== id));
+  const choices = new Map([...members, ...others].map((one) => [one.id, one]));
+  const textOf = ({ id, name, availability }: { id: string; name: string; availability?: Member["availability"] }) =>
+    `${name}${id === me().id ? " (you)" : ""}${availability === "away" ? ", away" : ""}`;
+  return (
+    <Select
+      label="Assigned to"
+      hideLabel
+      options={[["", "Nobody"], ...[...choices.values()].map((one) => [one.id, textOf(one)] as const)]}
+      value={assignee?.id ?? ""}
+      onChoose={(id) => {
+        const chosen = choices.get(id);
+        void change({ assignee: chosen ? { id, name: chosen.name } : null });
+      }}
+    />
   );
 }
 

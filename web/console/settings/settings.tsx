@@ -5,23 +5,27 @@ import { hasScope, session } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
+import { AuditLog } from "./audit.tsx";
 import { BusinessHoursPage } from "./business-hours.tsx";
 import { KeyList } from "./key-list.tsx";
+import { MembersPage } from "./members.tsx";
 import { PrivacyPage } from "./privacy.tsx";
 import { SavedReplies } from "./saved-replies.tsx";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** The settings of a workspace: agents, business hours, saved replies, keys, privacy and usage. */
+/** The settings of a workspace: agents, members, business hours, saved replies, keys, privacy, usage and the audit log. */
 export function Settings() {
   const [path] = useLocation();
   const tabs = [
     ["/", "Agents"],
+    ...(hasScope("members:read") ? [["/members", "Members"]] : []),
     ...(hasScope("conversations:read") ? [["/hours", "Business hours"]] : []),
     ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
     ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
     ...(hasScope("privacy:read") ? [["/privacy", "Privacy"]] : []),
     ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
+    ...(hasScope("members:write") ? [["/audit", "Audit log"]] : []),
   ] as [string, string][];
   return (
     <PageFrame title="Settings">
@@ -35,6 +39,9 @@ export function Settings() {
       <Switch>
         <Route path="/">
           <AgentList />
+        </Route>
+        <Route path="/members">
+          <MembersPage />
         </Route>
         <Route path="/hours">
           <BusinessHoursPage />
@@ -50,6 +57,9 @@ export function Settings() {
         </Route>
         <Route path="/usage">
           <UsagePage />
+        </Route>
+        <Route path="/audit">
+          <AuditLog />
         </Route>
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/agents/:id/versions">{({ id }) => <VersionsPage key={id} id={id} />}</Route>

@@ -275,5 +275,6 @@ function HistoryEntry({ agent, version, onRestored }: EntryProps) {
 
 function authorText({ author }: Version): string {
   if (author === null) return "";
-  return author.type === "operator" ? "The operator, " : `Key “${author.name}”, `;
+  if (author.type === "operator") return "The operator, ";
+  return author.type === "member" ? `${author.name}, ` : `Key “${author.name}”, `;
 }
