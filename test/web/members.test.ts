@@ -76,7 +76,7 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   await table.getByText("Away").waitFor();
   await table.getByRole("button", { name: "Ada Lovelace" }).click();
   const dialog = owner.getByRole("dialog", { name: "Ada Lovelace" });
-  await dialog.getByText("by an invitation").waitFor();
+  await dialog.getByText("with an invitation").waitFor();
   expect(await findBarriers(owner)).toEqual([]);
   await dialog.getByRole("button", { name: "Remove from the team …" }).click();
   await owner.getByRole("dialog", { name: "Remove Ada Lovelace" }).getByRole("button", { name: "Remove", exact: true }).click();
@@ -136,8 +136,8 @@ test("the audit log says who changed what, is filtered, and is exported", async 
   );
   const table = await openSettings(page, "audit");
   await table.getByText("Grace Hopper changed the agent Acme agent: instructions, confidence threshold").waitFor();
-  await table.getByText("Grace Hopper signed in: with an invitation").waitFor();
-  await table.getByText("Key “Team” invited the member Grace Hopper: role Owner").waitFor();
+  await table.getByText("Grace Hopper signed in with an invitation").waitFor();
+  await table.getByText("Key “Team” invited the member Grace Hopper as owner").waitFor();
   await page.getByLabel("Who").selectOption({ label: "Key “Team”" });
   await expect.poll(() => table.getByRole("row").count()).toBe(2);
   await page.getByLabel("Action").selectOption("key.revoked");

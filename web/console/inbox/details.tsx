@@ -159,18 +159,19 @@ function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
 
 function Assignee({ conversation: { assignee }, change }: { conversation: Conversation; change: Change }) {
   const isMine = assignee?.id === me().id;
-  const { data: members = [] } = useMembers();
+  const { data: members = [], isLoading } = useMembers();
+  const mayAssign = hasScope("conversations:write") && !isLoading;
   const active = members.filter(({ status }) => status === "active");
-  if (hasScope("conversations:write") && active.length > 0) return <AssigneePicker members={active} assignee={assignee} change={change} />;
+  if (mayAssign && active.length > 0) return <AssigneePicker members={active} assignee={assignee} change={change} />;
   return (
     <div class="assignee">
       <span>{assignee ? isMine ? `${assignee.name} (you)` : assignee.name : <span class="quiet">Nobody</span>}</span>
-      {hasScope("conversations:write") && !isMine && me().name !== "" && (
+      {mayAssign && !isMine && me().name !== "" && (
         <Button variant="quiet" onClick={() => void change({ assignee: me() })}>
           Assign to me
         </Button>
       )}
-      {hasScope("conversations:write") && assignee && (
+      {mayAssign && assignee && (
         <Button variant="quiet" onClick={() => void change({ assignee: null })}>
           Unassign
         </Button>

@@ -9,6 +9,7 @@ import { saveFile } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { METHOD_WORDS } from "./member-dialog.tsx";
 import { ROLE_WORDS } from "./roles.tsx";
 
 type Entry = Schemas["AuditLogEntry"];
@@ -132,26 +133,18 @@ function actorText({ type, name, id }: Entry["actor"]): string {
 /** What was done, in a sentence. */
 function Sentence({ entry }: { entry: Entry }) {
   const { actor, action, target_id: id, target_name: name } = entry;
-  const details = detailText(entry);
   const hasTarget = id !== null && !WITHOUT_TARGET.has(action);
   return (
     <>
       <strong title={actor.id ?? undefined}>{actorText(actor)}</strong> {ACTION_WORDS[action]}
       {hasTarget && <> {name === null ? <code>{id}</code> : <span title={id}>{name}</span>}</>}
-      {details && `: ${details}`}
+      {detailText(entry)}
     </>
   );
 }
 
-const METHOD_WORDS: Record<Schemas["MemberSession"]["method"], string> = {
-  invitation: "with an invitation",
-  mail: "with a link in an email",
-  oidc: "with an identity provider",
-  access: "with Cloudflare Access",
-};
-
-/** What the detail of an entry says. It has other keys for each action. */
-function detailText({ detail }: Entry): string {
+/** What the detail of an entry says, after the target. It has other keys for each action. */
+function detailText({ action, detail }: Entry): string {
   const of = detail as Partial<{
     fields: string[];
     role: keyof typeof ROLE_WORDS;
@@ -161,11 +154,13 @@ function detailText({ detail }: Entry): string {
     end: "keep" | "drop";
     deleted: Record<string, number>;
   }>;
-  const fields = of.fields?.filter((field) => of.role === undefined || field !== "role").map((field) => labelOf(field).toLowerCase());
-  return [
-    ...(fields ?? []),
-    of.role && `role ${ROLE_WORDS[of.role]}`,
-    of.method && METHOD_WORDS[of.method],
+  if (of.method) return ` ${METHOD_WORDS[of.method]}`;
+  const role = of.role && ROLE_WORDS[of.role].toLowerCase();
+  if (role && action === "member.invited") return ` as ${role}`;
+  // What is added has values in all fields, so only a change names them.
+  const fields = action.endsWith(".updated") ? (of.fields ?? []) : [];
+  const parts = [
+    ...fields.map((field) => (field === "role" && role ? `role ${role}` : labelOf(field).toLowerCase())),
     of.version !== undefined && `version ${of.version}`,
     of.share !== undefined && `${formatPercent(of.share)} of new conversations`,
     of.end && (of.end === "keep" ? "kept the version" : "dropped the version"),
@@ -174,9 +169,8 @@ function detailText({ detail }: Entry): string {
         Object.values(of.deleted).reduce((sum, count) => sum + count, 0),
         "record",
       ),
-  ]
-    .filter(Boolean)
-    .join(", ");
+  ].filter(Boolean);
+  return parts.length > 0 ? `: ${parts.join(", ")}` : "";
 }
 
 function upperFirst(text: string): string {

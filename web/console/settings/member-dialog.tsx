@@ -86,11 +86,12 @@ function RoleForm({ member, onDone }: { member: Member; onDone: () => void }) {
 
 type Session = Schemas["MemberSession"];
 
-const METHOD_WORDS: Record<Session["method"], string> = {
-  invitation: "by an invitation",
-  mail: "by a link in an email",
-  oidc: "by an identity provider",
-  access: "by Cloudflare Access",
+/** How a member signed in, after "signed in". */
+export const METHOD_WORDS: Record<Session["method"], string> = {
+  invitation: "with an invitation",
+  mail: "with a link in an email",
+  oidc: "with an identity provider",
+  access: "with Cloudflare Access",
 };
 
 /** Where a member is signed in. Each session can be ended. */

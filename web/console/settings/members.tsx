@@ -41,11 +41,17 @@ function Members() {
   const isOpenable = (member: Member) => mayManage(member) || member.id === me().id;
   const nameCell = (member: Member) => {
     const text = member.id === me().id ? `${member.name} (you)` : member.name;
-    if (!isOpenable(member)) return text;
     return (
-      <Button variant="quiet" onClick={() => setOpenId(member.id)}>
-        {text}
-      </Button>
+      <>
+        {isOpenable(member) ? (
+          <Button variant="quiet" onClick={() => setOpenId(member.id)}>
+            {text}
+          </Button>
+        ) : (
+          text
+        )}
+        <p class="quiet">{member.email}</p>
+      </>
     );
   };
   return (
@@ -72,9 +78,8 @@ function Members() {
               keyOf={({ id }) => id}
               columns={[
                 ["Name", nameCell],
-                ["Role", ({ role }) => ROLE_WORDS[role]],
+                ["Role", ({ role }) => <span class="tag">{ROLE_WORDS[role]}</span>],
                 ["Status", statusCell],
-                ["Email", ({ email }) => email],
               ]}
             />
           )
