@@ -243,6 +243,17 @@ void test("leads are printed as one CSV file, whose parts continue with a cursor
   );
 });
 
+void test("a member is invited with a role, and the link is printed", async () => {
+  const invitation = { url: "https://support.example.com/console/#sign-in=abc", expires_at: "2026-12-05T12:00:00Z" };
+  const { url, requests } = await serve({ "POST /api/v1/members": [{ id: "m-1", email: "ada@example.com", invitation }] });
+  const invite = ["members", "invite", "ada@example.com"];
+  const { code, out, err } = await support([...invite, "--role", "custom", "--scopes", "leads:read,members:read"], { url });
+  assert.deepEqual([code, out], [0, `m-1  ada@example.com\n${invitation.url}\n`]);
+  assert.match(err, /Send the link to ada@example\.com: it is not shown again/);
+  assert.deepEqual(JSON.parse(requests[0]!.body), { email: "ada@example.com", role: "custom", scopes: ["leads:read", "members:read"] });
+  assert.equal((await support([...invite, "--role", "boss"], { url })).code, 2);
+});
+
 void test("--wait prints the progress of a source, and a source that fails makes the command fail", async () => {
   const failed = sourceOf("failed", { error: { code: "robots", message: "robots.txt forbids it." } });
   const { url } = await serve({
