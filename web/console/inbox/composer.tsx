@@ -12,7 +12,7 @@ import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { useModule } from "../ui/lazy.ts";
+import { useModule } from "../ui/lazy.tsx";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";

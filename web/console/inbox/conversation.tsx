@@ -6,11 +6,10 @@ import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { useModule } from "../ui/lazy.ts";
+import { useModule } from "../ui/lazy.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
-import { Details, focusTag } from "./details.tsx";
 import { Transcript } from "./transcript.tsx";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
@@ -30,6 +29,8 @@ export function ConversationView({ id, onClose, onResolved }: Props) {
     (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
   );
   const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1360px)").matches);
+  // They are loaded even if they are not shown yet, so that a key can open them and put the focus there.
+  const details = useModule(() => import("./details.tsx"));
   const { data: conversation, error, reload, set } = query;
   useMarkRead(conversation);
   const change = useChange(conversation, set, reload);
@@ -46,7 +47,7 @@ export function ConversationView({ id, onClose, onResolved }: Props) {
         <Others />
         <Body conversation={conversation} reload={reload} change={change} onResolved={onResolved} />
       </section>
-      {showsDetails && <Details conversation={conversation} change={change} onClose={() => setShowsDetails(false)} />}
+      {showsDetails && details && <details.Details conversation={conversation} change={change} onClose={() => setShowsDetails(false)} />}
     </>
   );
 }
@@ -248,4 +249,9 @@ function Body({
       {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onResolved }} />}
     </>
   );
+}
+
+/** Moves the focus to the field for a tag. */
+function focusTag(): void {
+  document.querySelector<HTMLInputElement>("[data-tag]")?.focus();
 }

@@ -206,11 +206,6 @@ function AssigneePicker({ members, assignee, change }: PickerProps) {
   );
 }
 
-/** Moves the focus to the field for a tag. */
-export function focusTag(): void {
-  document.querySelector<HTMLInputElement>("[data-tag]")?.focus();
-}
-
 function Tags({ tags, change }: { tags: string[]; change: Change }) {
   const [text, setText] = useState("");
   const mayWrite = hasScope("conversations:write");

@@ -5,7 +5,7 @@ import { reloadConversations } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { useAgents } from "../agents.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { useModule } from "../ui/lazy.ts";
+import { useModule } from "../ui/lazy.tsx";
 import { me } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";

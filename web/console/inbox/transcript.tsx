@@ -4,7 +4,7 @@ import { ExternalLink } from "../../shared/markdown.tsx";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { useModule } from "../ui/lazy.ts";
+import { useModule } from "../ui/lazy.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { formatConfidence, Time } from "../ui/format.tsx";
 import type { Sending } from "./composer.tsx";

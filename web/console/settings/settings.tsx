@@ -2,15 +2,11 @@ import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, session } from "../session.ts";
+import { Lazy } from "../ui/lazy.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
-import { AuditLog } from "./audit.tsx";
-import { BusinessHoursPage } from "./business-hours.tsx";
 import { KeyList } from "./key-list.tsx";
-import { MembersPage } from "./members.tsx";
-import { PrivacyPage } from "./privacy.tsx";
-import { SavedReplies } from "./saved-replies.tsx";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
@@ -41,25 +37,25 @@ export function Settings() {
           <AgentList />
         </Route>
         <Route path="/members">
-          <MembersPage />
+          <Lazy load={async () => (await import("./members.tsx")).MembersPage} />
         </Route>
         <Route path="/hours">
-          <BusinessHoursPage />
+          <Lazy load={async () => (await import("./business-hours.tsx")).BusinessHoursPage} />
         </Route>
         <Route path="/saved-replies">
-          <SavedReplies />
+          <Lazy load={async () => (await import("./saved-replies.tsx")).SavedReplies} />
         </Route>
         <Route path="/keys">
           <OwnKeys />
         </Route>
         <Route path="/privacy">
-          <PrivacyPage />
+          <Lazy load={async () => (await import("./privacy.tsx")).PrivacyPage} />
         </Route>
         <Route path="/usage">
           <UsagePage />
         </Route>
         <Route path="/audit">
-          <AuditLog />
+          <Lazy load={async () => (await import("./audit.tsx")).AuditLog} />
         </Route>
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/agents/:id/versions">{({ id }) => <VersionsPage key={id} id={id} />}</Route>

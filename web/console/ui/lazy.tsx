@@ -1,4 +1,6 @@
+import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Skeleton } from "./states.tsx";
 import { showError } from "./toast.tsx";
 
 /** Loads a module once it is wanted. Returns undefined until it is loaded. */
@@ -8,4 +10,10 @@ export function useModule<Module>(load: () => Promise<Module>, isWanted = true):
     if (isWanted && !module) void load().then(setModule, showError);
   }, [isWanted]);
   return module;
+}
+
+/** A part of a page, whose code is loaded when it is first shown. */
+export function Lazy({ load }: { load: () => Promise<ComponentType> }) {
+  const module = useModule(async () => ({ Part: await load() }));
+  return module ? <module.Part /> : <Skeleton />;
 }
