@@ -954,6 +954,8 @@ export interface Schemas {
       tool_headers: Schemas["SecretCounts"];
       /** The counts of webhook_secrets. */
       webhook_secrets: Schemas["SecretCounts"];
+      /** The counts of sign_in_secrets. */
+      sign_in_secrets: Schemas["SecretCounts"];
       /** The counts of unfinished_erasures. */
       unfinished_erasures: Schemas["SecretCounts"];
       /** The counts of kept_responses. */

@@ -1086,6 +1086,51 @@ export interface Schemas {
     /** When it ends by itself. */
     expires_at: string;
   };
+  SignInSettings: {
+    /** How people sign in to the console. `key` stands for API keys; links of invitations always work. */
+    methods: ("oidc" | "key")[];
+    /** The OpenID Connect provider; null if there is none. */
+    oidc: {
+      /** The provider's issuer. */
+      issuer: string;
+      /** The id of this service's client at the provider. */
+      client_id: string;
+      /** Whether a secret of the client is stored. It is never shown. */
+      has_client_secret: boolean;
+    } | null;
+    /** Who joins by signing in with a verified email address, without an invitation. */
+    domains: {
+      /** The domain of the email address, without its subdomains. */
+      domain: string;
+      /** The role of those who join. Owners are only invited. */
+      role: "admin" | "agent" | "viewer";
+    }[];
+    /** The redirect URL to register at the provider. */
+    redirect_url: string;
+    /** When the settings were changed last; null if they never were. */
+    updated_at: string | null;
+  };
+  /** Fields that are left out stay unchanged. */
+  SignInSettingsUpdate: {
+    /** How people sign in to the console. `key` stands for API keys; links of invitations always work. */
+    methods?: ("oidc" | "key")[] | undefined;
+    /** The OpenID Connect provider; null removes it. Only owners change it. */
+    oidc?: {
+      /** The provider's issuer, as its discovery document states it. */
+      issuer: string;
+      /** The id of this service's client at the provider. */
+      client_id: string;
+      /** The secret of the client. If it is left out, the stored one stays, unless issuer or client_id change. Null for a public client. */
+      client_secret?: string | null | undefined;
+    } | null | undefined;
+    /** Who joins by signing in with a verified email address, without an invitation. */
+    domains?: {
+      /** The domain of the email address, without its subdomains. */
+      domain: string;
+      /** The role of those who join. Owners are only invited. */
+      role: "admin" | "agent" | "viewer";
+    }[] | undefined;
+  };
   AuditLogPage: Schemas["AuditLogPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
@@ -3511,6 +3556,18 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get how people sign in to the console. Scope: `members:write`. */
+  getSignInSettings: {
+    input: {};
+    answer: Schemas["SignInSettings"];
+  };
+  /** Change how people sign in to the console. Only owners, and keys that the operator made with the scope `*`, change the provider: whoever runs it can sign in as any member. A domain gives at most a role whose scopes you have. `key` can be left out once an owner has signed in; API keys then work in the API only. With another issuer or client_id, members are found by their email addresses again. Scope: `members:write`. */
+  updateSignInSettings: {
+    input: {
+      body: Schemas["SignInSettingsUpdate"];
+    };
+    answer: Schemas["SignInSettings"];
+  };
   /** List what was done in the workspace. Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures are kept for ever. Scope: `members:write`. */
   listAuditLog: {
     input: {
@@ -4329,6 +4386,8 @@ export const ROUTES = {
   renewInvitation: ["POST", "/api/v1/members/{member_id}/invitation"],
   listMemberSessions: ["GET", "/api/v1/members/{member_id}/sessions"],
   endMemberSession: ["DELETE", "/api/v1/members/{member_id}/sessions/{session_id}"],
+  getSignInSettings: ["GET", "/api/v1/sign-in"],
+  updateSignInSettings: ["PATCH", "/api/v1/sign-in"],
   listAuditLog: ["GET", "/api/v1/audit"],
   listKeys: ["GET", "/api/v1/keys"],
   createKey: ["POST", "/api/v1/keys"],

@@ -81,6 +81,13 @@ const ENTRIES: Record<string, Entry> = {
   changeAgentRollout: { scope: "agents:write", status: 200, body: () => ({ end: "keep" }) },
   testTool: { scope: "agents:write", status: 200, body: () => ({ arguments: {} }) },
   listKeys: { scope: "keys:write", status: 200 },
+  getSignInSettings: { scope: "members:write", status: 200 },
+  updateSignInSettings: {
+    scope: "members:write",
+    status: 200,
+    body: () => ({ domains: [{ domain: "taken.example.com", role: "viewer" }] }),
+    reads: ["agents:read", "conversations:read", "leads:read", "knowledge:read", "analytics:read", "members:read"],
+  },
   createKey: { scope: "keys:write", status: 201, body: () => ({ name: "New", scopes: ["keys:write"] }) },
   revokeKey: { scope: "keys:write", status: 204 },
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },

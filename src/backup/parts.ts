@@ -173,5 +173,5 @@ export function referencesOf(table: SQLiteTable) {
 
 /** The tables with encrypted secrets. */
 export const WITH_SECRETS: ReadonlySet<string> = new Set(
-  [schema.agents, schema.agentVersions, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
+  [schema.agents, schema.agentVersions, schema.webhookEndpoints, schema.signInSettings, schema.privacyErasures].map(getTableName),
 );

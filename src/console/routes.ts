@@ -15,7 +15,8 @@ import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
-import { beginSession, endSession, isOwnPage, type Session, SESSION_MS, sessionOf } from "./session.ts";
+import { signInPageRoutes } from "./sign-in-routes.ts";
+import { beginSession, endSession, isOwnPage, requireAllowedMethod, type Session, SESSION_MS, sessionOf } from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -48,6 +49,8 @@ const signIn = createRoute({
 export const consoleRoutes = createRouter();
 
 consoleRoutes.use(checking(requireConfig));
+
+consoleRoutes.route("/sign-in", signInPageRoutes);
 
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
@@ -138,6 +141,7 @@ consoleRoutes.get("/live", async (c) => {
   const { id: sessionId, credential, name, expiresAtMs } = await requireSession(c);
   c.set("credential", credential);
   await admitKey(c);
+  requireAllowedMethod(c);
   const { workspace, key } = c.get("caller");
   const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
   const closesWith = [sessionId, key.id, ...(key.member ? [key.member.id] : [])];
@@ -176,7 +180,10 @@ function invalidLink(): ApiError {
 async function authenticate(c: AppContext, credential: string): Promise<void> {
   c.set("credential", credential);
   if (await isOperatorToken(c.env, credential)) await requireOperator(c);
-  else await admitKey(c);
+  else {
+    await admitKey(c);
+    requireAllowedMethod(c);
+  }
 }
 
 async function requireSession(c: AppContext): Promise<Session> {

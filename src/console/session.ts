@@ -3,6 +3,7 @@ import { newToken } from "../members/links.ts";
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
+import { unauthorized } from "../workspaces/checks.ts";
 
 /** Who is signed in to the console. */
 export interface Session {
@@ -55,6 +56,18 @@ export const useSession: Check = async (c) => {
   if (c.req.header("Authorization") === undefined) c.set("credential", (await sessionOf(c))?.credential);
 };
 
+/** Refuses the session of an API key if the workspace allows no sign-in with keys any more. API keys themselves are not affected. */
+export const requireAllowedSession: Check = (c) => {
+  if (c.get("credential") !== undefined) requireAllowedMethod(c);
+};
+
+/** Checks that the credential of the caller may sign in to the console of its workspace. @throws ApiError invalid_api_key. */
+export function requireAllowedMethod(c: AppContext): void {
+  const { workspace, key } = c.get("caller");
+  if (key.member || workspace.allowsKeySignIn) return;
+  throw unauthorized(c, "invalid_api_key", "Keys do not sign in to the console of this workspace. Sign in as a member of the team.");
+}
+
 /** Whether a page of this service sent the request. On an upgrade to a WebSocket, a page cannot send headers of its own. */
 export function isOwnPage(c: AppContext): boolean {
   const site = c.req.header("Sec-Fetch-Site");
@@ -79,13 +92,19 @@ async function readCookie(c: AppContext): Promise<Session | undefined> {
   }
 }
 
-function isSecure(c: AppContext): boolean {
-  return new URL(c.req.url).protocol === "https:";
+/** Whether the console of this service, or the address bar, opened the address. Browsers say so on every secure page. */
+export function isOwnNavigation(c: AppContext): boolean {
+  const site = c.req.header("Sec-Fetch-Site");
+  return site === undefined ? !isSecure(c) : site === "same-origin" || site === "none";
 }
 
-/** Browsers accept a cookie with the prefix `__Host-` only from a secure origin, and send it to this host only. */
-function cookieName(c: AppContext): string {
-  return isSecure(c) ? "__Host-console" : "console";
+/** The name of a cookie. Browsers accept the prefix `__Host-` only from a secure origin, and send such a cookie to this host only. */
+export function cookieName(c: AppContext, name = "console"): string {
+  return isSecure(c) ? `__Host-${name}` : name;
+}
+
+export function isSecure(c: AppContext): boolean {
+  return new URL(c.req.url).protocol === "https:";
 }
 
 function cookieOptions(c: AppContext) {

@@ -13,6 +13,7 @@ export interface MemberLink {
 
 const TOKEN_BYTES = 32;
 const LINK_CONTEXT = "console/link";
+const PENDING_CONTEXT = "console/oidc";
 /** Separates the parts of a member's link. A credential has no spaces. */
 const SEPARATOR = " ";
 
@@ -39,6 +40,17 @@ export async function redeemLink(env: Env, token: string): Promise<boolean> {
   return (await linkOf(env, await sha256Hex(token)).end()) !== undefined;
 }
 
+/** Keeps what a sign-in at another site needs when it comes back, once, until a time in Unix milliseconds. @param state names the sign-in. */
+export async function keepPending(env: Env, state: string, pending: object, expiresAtMs: number): Promise<void> {
+  await pendingOf(env, await sha256Hex(state)).begin(expiresAtMs, await encryptSecret(env, JSON.stringify(pending), PENDING_CONTEXT));
+}
+
+/** Takes what was kept for a sign-in; undefined if it came back before, took too long, or never began. */
+export async function takePending(env: Env, state: string): Promise<unknown> {
+  const sealed = await pendingOf(env, await sha256Hex(state)).end();
+  return sealed === undefined ? undefined : JSON.parse(await decryptSecret(env, sealed, PENDING_CONTEXT));
+}
+
 /** The address of the console that takes a link's token. */
 export function linkUrl(requestUrl: string, token: string): string {
   return new URL(`/console/#sign-in=${token}`, requestUrl).href;
@@ -47,6 +59,10 @@ export function linkUrl(requestUrl: string, token: string): string {
 /** Creates a random token. */
 export function newToken(): string {
   return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+function pendingOf(env: Env, stateHash: string) {
+  return env.SIGN_IN.getByName(`oidc/${stateHash}`);
 }
 
 function linkOf(env: Env, tokenHash: string) {

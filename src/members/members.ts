@@ -129,7 +129,7 @@ interface SignedIn {
 
 /**
  * Signs a member in. An invited member becomes active.
- * @returns the member and the token of the session; undefined if there is no such member any more.
+ * @returns the member and the token of the session; undefined if there is no such member any more, or the member has another account.
  */
 export async function startSession(
   env: Env,
@@ -150,10 +150,10 @@ export async function startSession(
     client: client?.slice(0, MAX_CLIENT_LENGTH) ?? null,
     ...times,
   };
-  const changes = { updatedAt: nowMs, ...(name && { name }), ...(account && { oidcIssuer: account.issuer, oidcSubject: account.subject }) };
-  const [started, trimmed] = createSession(db, session);
+  const changes = { updatedAt: nowMs, ...(name && { name }) };
+  const [started, trimmed] = createSession(db, session, account);
   const [[member], [created]] = await db.batch([
-    activateMember(db, { workspaceId, memberId }, changes),
+    activateMember(db, { workspaceId, memberId }, changes, account),
     started,
     recordAudit(db, op, "member.signed_in", { targetId: memberId, detail: { method } }),
     trimmed,

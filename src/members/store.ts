@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, lt, ne, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
 import { deleteSome, exists, findOwn, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
@@ -26,6 +26,20 @@ export function findMemberByEmail(db: Database, workspaceId: string, email: stri
     .select()
     .from(members)
     .where(and(eq(members.workspaceId, workspaceId), eq(members.email, email)));
+}
+
+/** The member whom an account of the identity provider has signed in before. Somebody who was removed has no account. */
+export function findMemberByAccount(db: Database, workspaceId: string, account: Account) {
+  return db
+    .select()
+    .from(members)
+    .where(and(isPresent(workspaceId), hasAccount(account)));
+}
+
+/** An account of an identity provider. */
+interface Account {
+  issuer: string;
+  subject: string;
 }
 
 /** SQL: the id of the member with an email address. */
@@ -75,7 +89,8 @@ function leavesOwner({ id, workspaceId }: MemberRow): SQL {
   return sql`(${members.role} <> 'owner' OR ${members.status} <> 'active' OR ${other})`;
 }
 
-const IS_ACTIVE_OWNER = [eq(members.role, "owner"), eq(members.status, "active")];
+/** SQL conditions: the member is an active owner. */
+export const IS_ACTIVE_OWNER = [eq(members.role, "owner"), eq(members.status, "active")];
 
 /** The number of active owners. */
 export function countOwners(db: Database, workspaceId: string) {
@@ -85,17 +100,27 @@ export function countOwners(db: Database, workspaceId: string) {
     .where(and(eq(members.workspaceId, workspaceId), ...IS_ACTIVE_OWNER));
 }
 
-/** Makes an invited member active, and records the account of the identity provider, if there is one. Changes nobody who was removed. */
+/**
+ * Makes an invited member active, and binds the account of the identity provider, if there is one. Changes nobody who was removed or
+ * has another account.
+ */
 export function activateMember(
   db: Database,
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
-  changes: Partial<Pick<MemberRow, "oidcIssuer" | "oidcSubject" | "name">> & { updatedAt: number },
+  changes: Partial<Pick<MemberRow, "name">> & { updatedAt: number },
+  account: Account | undefined,
 ) {
+  const binding = account && { oidcIssuer: account.issuer, oidcSubject: account.subject };
+  const isFree = account && or(isNull(members.oidcSubject), hasAccount(account));
   return db
     .update(members)
-    .set({ ...changes, status: "active" })
-    .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed")))
+    .set({ ...changes, ...binding, status: "active" })
+    .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed"), isFree))
     .returning();
+}
+
+function hasAccount({ issuer, subject }: Account) {
+  return and(eq(members.oidcIssuer, issuer), eq(members.oidcSubject, subject));
 }
 
 /** Takes the unresolved conversations from a member who was removed. */
@@ -111,10 +136,13 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
 /** A member's sessions beyond this number end, the oldest first. */
 const MAX_SESSIONS = 10;
 
-/** Starts a session of an active member, and ends the oldest ones if there are too many. The first statement returns the session. */
-export function createSession(db: Database, session: SessionRow) {
+/**
+ * Starts a session of an active member, who has this account if there is one, and ends the oldest ones if there are too many. The first
+ * statement returns the session.
+ */
+export function createSession(db: Database, session: SessionRow, account: Account | undefined) {
   const { workspaceId, memberId } = session;
-  const isActive = exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "active"));
+  const isActive = exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "active"), account && hasAccount(account));
   const spare = sql`(SELECT id FROM ${memberSessions} WHERE ${isOfMember(workspaceId, memberId)} ORDER BY id DESC LIMIT 100 OFFSET ${MAX_SESSIONS})`;
   return [
     insertWhere(db, memberSessions, session, isActive).returning(),

@@ -1,4 +1,5 @@
 import { headerContext, identityContext, turnstileContext } from "../agents/secrets.ts";
+import { clientSecretContext } from "../members/sign-in-settings.ts";
 import { secretValues } from "../platform/config.ts";
 import {
   decryptSecret,
@@ -25,6 +26,7 @@ export const SECRET_KINDS = [
   "turnstile_secrets",
   "tool_headers",
   "webhook_secrets",
+  "sign_in_secrets",
   "unfinished_erasures",
   "kept_responses",
 ] as const;
@@ -54,6 +56,7 @@ export const SCANNED_TABLES = [
   "agents",
   "agent_versions",
   "webhook_endpoints",
+  "sign_in_settings",
   "privacy_erasures",
   "idempotency_records",
   "api_keys",
@@ -178,6 +181,7 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
   },
   agent_versions: { pageSize: 25, groups: [{ kind: "tool_headers", map: mapVersion }] },
   webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookContext, "secret", "previousSecret") }] },
+  sign_in_settings: { pageSize: 100, groups: [{ kind: "sign_in_secrets", map: mapColumns(clientSecretContext, "oidcClientSecret") }] },
   privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasureContext, "identifier") }] },
 };
 

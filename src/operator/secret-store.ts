@@ -1,7 +1,15 @@
 import { and, asc, eq, getTableColumns, gt, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { agents, agentVersions, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../platform/db/schema.ts";
+import {
+  agents,
+  agentVersions,
+  apiKeys,
+  idempotencyRecords,
+  privacyErasures,
+  signInSettings,
+  webhookEndpoints,
+} from "../platform/db/schema.ts";
 
 /** The columns that `listSecrets` reads from a table: the encrypted secrets, and what is needed to decrypt them. */
 const COLUMNS = {
@@ -18,6 +26,7 @@ const COLUMNS = {
     previousSecret: webhookEndpoints.previousSecret,
     previousSecretUntil: webhookEndpoints.previousSecretUntil,
   },
+  sign_in_settings: { oidcClientSecret: signInSettings.oidcClientSecret },
   privacy_erasures: { identifier: privacyErasures.identifier },
 } as const;
 
@@ -25,6 +34,7 @@ const TABLES: Record<EncryptedTable, SQLiteTable & { id: SQLiteColumn }> = {
   agents,
   agent_versions: agentVersions,
   webhook_endpoints: webhookEndpoints,
+  sign_in_settings: signInSettings,
   privacy_erasures: privacyErasures,
 };
 

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { acceptSlugs } from "../agents/checks.ts";
-import { useSession } from "../console/session.ts";
+import { requireAllowedSession, useSession } from "../console/session.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { requireConfig, requireKey } from "../workspaces/checks.ts";
 import { createApiSurface } from "./surface.ts";
@@ -20,6 +20,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["agents/versions", "agents/rollout"], load: async () => (await import("../administration/version-routes.ts")).versionRoutes },
   { at: ["agents/tools"], load: async () => (await import("../administration/tool-routes.ts")).toolRoutes },
   { at: ["members"], load: async () => (await import("../members/routes.ts")).memberRoutes },
+  { at: ["sign-in"], load: async () => (await import("../members/sign-in-routes.ts")).signInRoutes },
   { at: ["audit"], load: async () => (await import("../members/audit-routes.ts")).auditRoutes },
   { at: ["keys"], load: async () => (await import("../administration/key-routes.ts")).keyRoutes },
   { at: ["agents/messages", "conversations"], load: async () => (await import("../chat/routes.ts")).chatRoutes },
@@ -65,7 +66,12 @@ export async function loadApi(place: string): Promise<Hono<AppEnv>> {
   const features = FEATURES.filter(({ at }) => at.includes(place));
   const routers = await Promise.all(features.map(({ load }) => load()));
   const errors = place === "openai" ? [(await import("../chat/openai-routes.ts")).openAiErrors] : [];
-  return createApiSurface("/api/v1", routers, [...errors, requireConfig, useSession, requireKey, acceptSlugs], loadRouters);
+  return createApiSurface(
+    "/api/v1",
+    routers,
+    [...errors, requireConfig, useSession, requireKey, requireAllowedSession, acceptSlugs],
+    loadRouters,
+  );
 }
 
 /** The routers of all features. */

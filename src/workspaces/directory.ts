@@ -1,5 +1,5 @@
 import { newOperation } from "../platform/db/client.ts";
-import type { MemberRole, Plan, RedactionSettings } from "../platform/db/columns.ts";
+import type { ConsoleMethod, MemberRole, Plan, RedactionSettings } from "../platform/db/columns.ts";
 import { databaseOf } from "../platform/db/shard-map.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { movedError } from "../platform/db/database-errors.ts";
@@ -9,7 +9,7 @@ import { Meter } from "../platform/telemetry/meter.ts";
 import { SESSION_PREFIX } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, expandScopes, type Scope, scopesOfRole } from "./scopes.ts";
-import { findWorkspace, listActiveKeys, listActiveSessions, listRevokedKeys, recordSecretUse } from "./store.ts";
+import { findSignInSettings, findWorkspace, listActiveKeys, listActiveSessions, listRevokedKeys, recordSecretUse } from "./store.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -18,6 +18,8 @@ export interface CallerWorkspace {
   plan: Plan;
   limits: Limits;
   redaction: Partial<RedactionSettings>;
+  /** Whether API keys sign in to the console. */
+  allowsKeySignIn: boolean;
 }
 
 /** An API key or, for a member, the session: its id, and the member's name. */
@@ -62,11 +64,12 @@ export interface Directory {
 /** A workspace with its keys; null if it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
   const { db, nowMs } = newOperation(env, meter, workspaceId);
-  const [[row], active, revoked, sessions] = await db.batch([
+  const [[row], active, revoked, sessions, [signIn]] = await db.batch([
     findWorkspace(db, workspaceId),
     listActiveKeys(db, workspaceId),
     listRevokedKeys(db, workspaceId),
     listActiveSessions(db, workspaceId, nowMs),
+    findSignInSettings(db, workspaceId),
   ]);
   if (!row) return null;
   if (row.jurisdiction !== jurisdictionFor(env, workspaceId)) throw movedError(databaseOf(env, shardOf(row.id))!, row.jurisdiction);
@@ -82,7 +85,8 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
     const key = { id: row.sessionId, name: row.name, prefix: SESSION_PREFIX, ...granted, member };
     return [row.hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: row.expiresAt }];
   });
-  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction };
+  const allowsKeySignIn = signIn?.methods.includes("key" satisfies ConsoleMethod) ?? true;
+  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction, allowsKeySignIn };
   return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn]) };
 }
 

@@ -2,7 +2,7 @@ import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { agents, apiKeys, members, memberSessions, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, members, memberSessions, signInSettings, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
@@ -112,6 +112,11 @@ export function listActiveSessions(db: Database, workspaceId: string, nowMs: num
     .innerJoin(members, and(eq(members.id, memberSessions.memberId), eq(members.workspaceId, workspaceId)))
     .where(and(eq(memberSessions.workspaceId, workspaceId), eq(members.status, "active"), gt(memberSessions.expiresAt, nowMs)))
     .limit(MAX_SESSIONS);
+}
+
+/** How members of a workspace sign in to the console; no row for the default settings. */
+export function findSignInSettings(db: Database, workspaceId: string) {
+  return db.select().from(signInSettings).where(eq(signInSettings.workspaceId, workspaceId));
 }
 
 /** How many keys of a workspace are not revoked. */

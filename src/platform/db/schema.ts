@@ -292,7 +292,7 @@ export const signInSettings = sqliteTable(
   {
     id: id(),
     workspaceId: workspaceId(),
-    /** The allowed methods; `key` stands for API keys. */
+    /** The values of `CONSOLE_METHODS` that are allowed. */
     methods: list("methods"),
     oidcIssuer: text("oidc_issuer"),
     oidcClientId: text("oidc_client_id"),

@@ -8,7 +8,7 @@ const MAX_ECHOED_INPUT_LENGTH = 16_384;
 const MAX_ITEMS = 100;
 
 /** Fields that hold the caller's secrets: inputs with them are not echoed. */
-const SECRET_FIELDS = ["headers", "secret", "link"];
+const SECRET_FIELDS = ["headers", "secret", "client_secret", "link"];
 
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";

@@ -1,0 +1,133 @@
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { keepPending, newToken, takePending } from "../members/links.ts";
+import { startSession } from "../members/members.ts";
+import { memberOfAccount } from "../members/sign-in-by-account.ts";
+import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS } from "../members/sign-in-settings.ts";
+import type { SignInRow } from "../members/sign-in-store.ts";
+import { findWorkspaceBySlug } from "../members/store.ts";
+import type { Account, PendingSignIn } from "../members/provider.ts";
+import { decryptSecret } from "../platform/crypto/secrets.ts";
+import { directoryDb, newOperation } from "../platform/db/client.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import { requireAddressLimit } from "../workspaces/checks.ts";
+import { findSignInSettings } from "../workspaces/store.ts";
+import { beginSession, cookieName, isOwnNavigation, isSecure, SESSION_MS } from "./session.ts";
+
+/*
+ * Sign-in to the console with an account of the workspace's identity provider. The browser is sent there and comes back to the callback.
+ * Whatever fails ends on the sign-in page, which says the same of an unknown address as of a known one.
+ */
+
+export const signInPageRoutes = createRouter();
+
+/** How long somebody may take at the provider. */
+const PENDING_MS = 10 * 60_000;
+const COOKIE = "console-oidc";
+/** The length of a state that `newToken` made. */
+const STATE = /^[\w-]{43}$/;
+const SLUG = /^[a-z0-9-]{1,63}$/;
+
+/** What the sign-in page explains: see web/console/sign-in.tsx. */
+type Problem = "expired" | "off" | "provider" | "refused";
+
+signInPageRoutes.get("/", async (c) => {
+  requireAddressLimit(c);
+  const found = await findSettings(c, c.req.query("workspace") ?? "");
+  return c.json({ methods: found?.settings?.methods ?? DEFAULT_METHODS });
+});
+
+signInPageRoutes.get("/oidc", async (c) => {
+  requireAddressLimit(c);
+  const slug = c.req.query("workspace") ?? "";
+  // A page of another site could otherwise sign somebody in to a workspace of its own, unnoticed.
+  if (!isOwnNavigation(c)) return toPage(c, slug);
+  const { workspaceId, settings } = (await findSettings(c, slug)) ?? {};
+  if (!workspaceId || !settings?.methods.includes("oidc") || settings.oidcIssuer === null) return toPage(c, slug, "off");
+  const { authorizationUrl, discover } = await import("../members/provider.ts");
+  const provider = await discover(c.env, settings.oidcIssuer).catch((error: unknown) => {
+    logProblem("sign_in_provider_failed", { workspace_id: workspaceId }, error);
+  });
+  if (!provider) return toPage(c, slug, "provider");
+  const clientId = settings.oidcClientId ?? "";
+  const pending: PendingSignIn = { workspaceId, slug, clientId, provider, nonce: newToken(), verifier: newToken() };
+  const state = newToken();
+  await keepPending(c.env, state, pending, Date.now() + PENDING_MS);
+  setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c), maxAge: PENDING_MS / 1000 });
+  return leave(c, await authorizationUrl(pending, { state, redirectUrl: redirectUrl(c) }));
+});
+
+signInPageRoutes.get("/oidc/callback", async (c) => {
+  requireAddressLimit(c);
+  const state = c.req.query("state") ?? "";
+  // The cookie binds the state to the browser that began, and the object lets it be used once.
+  const isOwn = STATE.test(state) && getCookie(c, cookieName(c, COOKIE)) === state;
+  const pending = isOwn ? ((await takePending(c.env, state)) as PendingSignIn | undefined) : undefined;
+  if (!pending) return toPage(c, "", "expired");
+  const { workspaceId, slug } = pending;
+  const account = await accountOf(c, pending, state);
+  if (!account) return toPage(c, slug, "provider");
+  const meter = c.get("meter");
+  const member = await memberOfAccount(c.env, meter, workspaceId, account);
+  const expiresAtMs = Date.now() + SESSION_MS;
+  const how = { method: "oidc" as const, client: c.req.header("User-Agent"), expiresAtMs, account };
+  const started = member && (await startSession(c.env, meter, { workspaceId, memberId: member.id }, how));
+  if (!started) return toPage(c, slug, "refused");
+  // Every sign-in has a new session: the one that the browser came with stays what it is.
+  await beginSession(c, started.token, started.member.name, expiresAtMs);
+  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c));
+  return leave(c, "/console/");
+});
+
+/** The account that the provider vouches for; undefined if it vouches for none, or the settings have changed on the way. */
+async function accountOf(c: AppContext, pending: PendingSignIn, state: string): Promise<Account | undefined> {
+  const { env } = c;
+  const { workspaceId, provider, clientId } = pending;
+  const { db } = newOperation(env, c.get("meter"), workspaceId);
+  const [[settings]] = await db.batch([findSignInSettings(db, workspaceId)]);
+  if (!settings || settings.oidcIssuer !== provider.issuer || settings.oidcClientId !== clientId) return undefined;
+  const { id, oidcClientSecret: stored } = settings;
+  const clientSecret = stored === null ? null : await decryptSecret(env, stored, clientSecretContext(id));
+  const { readAccount } = await import("../members/provider.ts");
+  const parameters = new URL(c.req.url).searchParams;
+  try {
+    return await readAccount(env, { pending, parameters, state, clientSecret, redirectUrl: redirectUrl(c) });
+  } catch (error) {
+    logProblem("sign_in_provider_failed", { workspace_id: workspaceId }, error);
+    return undefined;
+  }
+}
+
+/** The settings of the workspace with a slug; undefined if there is no such workspace. */
+async function findSettings(c: AppContext, slug: string): Promise<{ workspaceId: string; settings: SignInRow | undefined } | undefined> {
+  if (!SLUG.test(slug)) return undefined;
+  const directory = directoryDb(c.env, c.get("meter"));
+  const [[found]] = await directory.batch([findWorkspaceBySlug(directory, slug)]);
+  if (!found) return undefined;
+  const { db } = newOperation(c.env, c.get("meter"), found.workspaceId);
+  const [[settings]] = await db.batch([findSignInSettings(db, found.workspaceId)]);
+  return { workspaceId: found.workspaceId, settings };
+}
+
+function redirectUrl(c: AppContext): string {
+  return new URL(CALLBACK_PATH, c.req.url).href;
+}
+
+/** Sends the browser to the sign-in page. */
+function toPage(c: Context, slug: string, problem?: Problem): Response {
+  const query = SLUG.test(slug) ? `?workspace=${slug}` : "";
+  return leave(c, `/console/${query}${problem ? `#problem=${problem}` : ""}`);
+}
+
+function leave(c: Context, url: string): Response {
+  c.header("Cache-Control", "no-store");
+  c.header("Referrer-Policy", "no-referrer");
+  return c.redirect(url, 303);
+}
+
+/** Lax, since the provider's page sends the browser back. */
+function cookieOptions(c: AppContext) {
+  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Lax" } as const;
+}
