@@ -11,7 +11,7 @@ export type SignInRow = typeof signInSettings.$inferSelect;
  * owner has signed in yet.
  */
 export function saveSignInSettings(db: Database, before: SignInRow | undefined, row: SignInRow) {
-  const { id, workspaceId, ...changes } = row;
+  const { id: _, workspaceId, ...changes } = row;
   const hasOwner = exists(members, eq(members.workspaceId, workspaceId), ...IS_ACTIVE_OWNER);
   const isAllowed = changes.methods.includes("key") ? sql`TRUE` : hasOwner;
   return insertWhere(db, signInSettings, row, and(workspaceExists(workspaceId), isAllowed)!)

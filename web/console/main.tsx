@@ -4,12 +4,12 @@ import { errorText } from "./api.ts";
 import { startShortcuts } from "./keyboard.ts";
 import { startLive } from "./live.ts";
 import { startAvailability } from "./members.ts";
-import { loadSession, session } from "./session.ts";
+import { loadSession, session, takeProblem } from "./session.ts";
 import { startTheme } from "./theme.ts";
 import { showError } from "./ui/toast.tsx";
 
 startTheme();
-let problem: string | undefined;
+let problem = takeProblem();
 try {
   await loadSession();
 } catch (error) {

@@ -39,6 +39,44 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Whether the session has ended while a page was open. The page stays open, so that unsent text is not lost. */
 export const hasEnded = signal(false);
 
+/** The key in localStorage for the short name of the workspace that was signed in to last. */
+const WORKSPACE = "console.workspace";
+
+/** How somebody signs in: with the account of the workspace's provider, or with a key. */
+export type Method = "oidc" | "key";
+
+/** Why a sign-in at the provider failed, as the service names it in the address. */
+const PROBLEMS: Record<string, string> = {
+  expired: "The sign-in took too long, or began in another window. Try again.",
+  off: "This workspace has no such sign-in. Check its short name, or sign in in another way.",
+  provider: "Your company’s sign-in could not be completed. Try again, or ask an owner of the workspace to check its settings.",
+  refused: "This account cannot sign in here. Ask an owner of the workspace for an invitation.",
+};
+
+/** The short name of the workspace to sign in to: from the address, or the last one. */
+export function knownWorkspace(): string {
+  return new URLSearchParams(location.search).get("workspace") ?? localStorage.getItem(WORKSPACE) ?? "";
+}
+
+/** Returns the ways in which people sign in to a workspace. One that is unknown is said to have the default. */
+export async function methodsOf(workspace: string): Promise<readonly Method[]> {
+  return (await request<{ methods: Method[] }>("GET", `/console/sign-in?workspace=${encodeURIComponent(workspace)}`)).methods;
+}
+
+/** Leaves the page for the provider of a workspace. */
+export function leaveForProvider(workspace: string): void {
+  localStorage.setItem(WORKSPACE, workspace);
+  location.assign(`/console/sign-in/oidc?workspace=${encodeURIComponent(workspace)}`);
+}
+
+/** Takes from the address bar why a sign-in at the provider failed, as a sentence. */
+export function takeProblem(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get("problem");
+  if (code === null) return undefined;
+  history.replaceState(null, "", location.pathname + location.search);
+  return PROBLEMS[code];
+}
+
 interface SignInLink {
   token: string;
   /** The proposed name of the user. */

@@ -1,12 +1,14 @@
+import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
-import { memberOf, NAME, nameOf, session, signIn, signInLink } from "./session.ts";
+import { knownWorkspace, leaveForProvider, memberOf, type Method, methodsOf, NAME, nameOf, session, signIn, signInLink } from "./session.ts";
+import { InputError } from "./api.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
-import { TextField } from "./ui/field.tsx";
+import { FieldError, TextField } from "./ui/field.tsx";
 import { useForm } from "./ui/form.ts";
 import { showError } from "./ui/toast.tsx";
 
-function SignInForm({ problem }: { problem?: string | undefined }) {
+function SignInForm({ problem, isFirst = true }: { problem?: string | undefined; isFirst?: boolean }) {
   const link = signInLink.value;
   const { error, isBusy, onSubmit } = useForm(async ({ text }) => {
     try {
@@ -29,7 +31,7 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
           type="password"
           autoComplete="current-password"
           required
-          autoFocus
+          autoFocus={isFirst}
           error={error}
           hint="A workspace's key shows what its scopes allow. It is exchanged for a session of 12 hours and not kept in this browser."
         />
@@ -45,7 +47,7 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
         defaultValue={(link && memberOf(link.target)?.name) || link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
         hint="Your colleagues and the visitors you reply to see it."
       />
-      <Button variant="primary" type="submit" isBusy={isBusy}>
+      <Button variant={isFirst ? "primary" : "plain"} type="submit" isBusy={isBusy}>
         Sign in
       </Button>
       {link !== undefined && (
@@ -80,8 +82,73 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
           Continue only if you know who made the link: its maker sees what you write there.
         </p>
       )}
-      <SignInForm problem={problem} />
+      {signInLink.value ? <SignInForm problem={problem} /> : <SignInMethods problem={problem} />}
     </main>
+  );
+}
+
+/** The sign-in with a company account and with a key. The first is the one that somebody used last in this browser. */
+function SignInMethods({ problem }: { problem?: string | undefined }) {
+  const [workspace] = useState(knownWorkspace);
+  const [methods, setMethods] = useState<readonly Method[]>();
+  useEffect(() => {
+    // The key signs in without this answer, so that a failure needs no message.
+    if (workspace !== "") void methodsOf(workspace).then(setMethods, () => undefined);
+  }, [workspace]);
+  const isCompanyFirst = workspace !== "";
+  const company = (
+    <CompanyForm workspace={workspace} isFirst={isCompanyFirst} problem={isCompanyFirst ? problem : undefined} onFound={setMethods} />
+  );
+  const allowsKey = methods?.includes("key") ?? true;
+  const key = allowsKey ? (
+    <SignInForm problem={isCompanyFirst ? undefined : problem} isFirst={!isCompanyFirst} />
+  ) : (
+    <Button onClick={() => setMethods(undefined)}>Use an operator token or another workspace’s key</Button>
+  );
+  return (
+    <>
+      {isCompanyFirst ? company : key}
+      <p class="or">or</p>
+      {isCompanyFirst ? key : company}
+    </>
+  );
+}
+
+interface CompanyProps {
+  workspace: string;
+  isFirst: boolean;
+  problem: string | undefined;
+  onFound: (methods: readonly Method[]) => void;
+}
+
+/** Signs in at the provider of a workspace. */
+function CompanyForm({ workspace: known, isFirst, problem, onFound }: CompanyProps) {
+  const { error, errorAt, isBusy, onSubmit } = useForm(async ({ text }) => {
+    const workspace = text("workspace").toLowerCase();
+    const methods = await methodsOf(workspace);
+    onFound(methods);
+    if (methods.includes("oidc")) leaveForProvider(workspace);
+    else throw new InputError("This workspace has no company account. Check the short name, or use a key.", "workspace");
+  }, problem);
+  return (
+    <form class="stack" onSubmit={onSubmit}>
+      <FieldError text={error} />
+      <TextField
+        label="Workspace"
+        name="workspace"
+        required
+        maxLength={63}
+        autoComplete="on"
+        autoCapitalize="none"
+        spellcheck={false}
+        defaultValue={known}
+        error={errorAt("workspace")}
+        hint="Its short name, such as “acme-support”."
+      />
+      <Button variant={isFirst ? "primary" : "plain"} type="submit" isBusy={isBusy}>
+        Continue with your company account
+      </Button>
+    </form>
   );
 }
 
@@ -90,8 +157,8 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>
       <p>
-        Sign in again to go on where you were. What you wrote is kept. If you came by a sign-in link and have no key, ask for a new link,
-        open it in another tab, and reload this page.
+        Sign in again to go on where you were. What you wrote is kept. With a company account or a sign-in link, sign in in another tab, and
+        reload this page.
       </p>
       <SignInForm />
     </Dialog>

@@ -19,6 +19,7 @@ export function Settings() {
     ...(hasScope("conversations:read") ? [["/hours", "Business hours"]] : []),
     ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
     ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
+    ...(hasScope("members:write") ? [["/sign-in", "Sign-in"]] : []),
     ...(hasScope("privacy:read") ? [["/privacy", "Privacy"]] : []),
     ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
     ...(hasScope("members:write") ? [["/audit", "Audit log"]] : []),
@@ -47,6 +48,9 @@ export function Settings() {
         </Route>
         <Route path="/keys">
           <OwnKeys />
+        </Route>
+        <Route path="/sign-in">
+          <Lazy load={async () => (await import("./sign-in-settings.tsx")).SignInSettings} />
         </Route>
         <Route path="/privacy">
           <Lazy load={async () => (await import("./privacy.tsx")).PrivacyPage} />
