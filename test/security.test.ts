@@ -17,6 +17,7 @@ import {
   send,
   type Workspace,
 } from "./harness.ts";
+import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { fetchDocument, listOperations, type Operation } from "./platform/http/document.ts";
 
 /** Ids of existing records by the names of the path parameters. */
@@ -35,6 +36,8 @@ interface Records {
   saved_reply_id: string;
   attachment_id: string;
   key_id: string;
+  member_id: string;
+  session_id: string;
   tool_name: string;
   version: string;
 }
@@ -81,6 +84,20 @@ const ENTRIES: Record<string, Entry> = {
   changeAgentRollout: { scope: "agents:write", status: 200, body: () => ({ end: "keep" }) },
   testTool: { scope: "agents:write", status: 200, body: () => ({ arguments: {} }) },
   listKeys: { scope: "keys:write", status: 200 },
+  listMembers: { scope: "members:read", status: 200 },
+  getMember: { scope: "members:read", status: 200 },
+  inviteMember: {
+    scope: "members:write",
+    status: 201,
+    body: () => ({ email: "new@example.com", role: "custom", scopes: ["members:write"] }),
+  },
+  renewInvitation: { scope: "members:write", status: 201 },
+  // Without members:write, a member changes and sees only what is his own.
+  updateMember: { scope: "members:read", reads: ["members:write"], status: 200, body: () => ({ name: "taken" }) },
+  removeMember: { scope: "members:write", status: 204 },
+  listMemberSessions: { scope: "members:read", reads: ["members:write"], status: 200 },
+  endMemberSession: { scope: "members:read", reads: ["members:write"], status: 204 },
+  listAuditLog: { scope: "members:write", status: 200 },
   getSignInSettings: { scope: "members:write", status: 200 },
   updateSignInSettings: {
     scope: "members:write",
@@ -208,8 +225,16 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const approval_id = await addApproval(workspace, "approved", of);
   const saved = await workspace.call("POST", "/saved-replies", { name: "MARK-saved", content: "MARK-saved: hello." });
   const attachment = await workspace.call("POST", "/attachments", fileForm("MARK-file"));
+  const invited = { email: "mark@example.com", name: "MARK-member", role: "custom", scopes: ["members:write"] };
+  const member_id = (await workspace.call("POST", "/members", invited)).body.id;
+  const session_id = newId(shardOf(workspace.id), Date.now());
+  const session =
+    "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 9e15)";
+  await query(workspace.id, session, session_id, workspace.id, member_id);
   const records = {
     approval_id,
+    member_id,
+    session_id,
     saved_reply_id: saved.body.id,
     attachment_id: attachment.body.id,
     agent_id: agent.id,
@@ -262,6 +287,8 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "visitors",
     "usage_periods",
     "api_keys",
+    "members",
+    "member_sessions",
     "webhook_endpoints",
     "deliveries",
   ];

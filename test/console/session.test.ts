@@ -144,7 +144,7 @@ test("a sign-in link signs in once", async () => {
   const browsers = [openBrowser(), openBrowser()];
   const answers = await Promise.all(browsers.map((browser) => browser.call("POST", "/console/session", { link, name: "Ada" })));
   expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 401]);
-  expect(answers.find((answer) => answer.status === 401)!.body.error.message).toMatch(/used, or is older than an hour/);
+  expect(answers.find((answer) => answer.status === 401)!.body.error.message).toMatch(/used or has expired/);
   expect((await openBrowser().call("POST", "/console/session", { link: "made-up" })).status).toBe(401);
   expect((await send("POST", "/console/links", { token: "sk_live_wrong" })).status).toBe(401);
 });

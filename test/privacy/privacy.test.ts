@@ -164,7 +164,7 @@ test("export downloads all records in their usual form", async () => {
   const { workspace, email } = await live();
   const { body, headers } = await workspace.call("GET", `/privacy/export${by({ email })}`);
   expect(headers.get("Content-Disposition")).toContain("attachment");
-  expect(Object.keys(body).toSorted()).toEqual(["conversations", "exported_at", "identifier", "leads", "visitors"]);
+  expect(Object.keys(body).toSorted()).toEqual(["conversations", "exported_at", "identifier", "leads", "members", "visitors"]);
   expect(body.conversations).toHaveLength(3);
   for (const {
     handoffs: _,

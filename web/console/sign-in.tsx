@@ -1,6 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
-import { knownWorkspace, leaveForProvider, memberOf, type Method, methodsOf, NAME, nameOf, session, signIn, signInLink } from "./session.ts";
+import {
+  knownWorkspace,
+  leaveForProvider,
+  memberOf,
+  type Method,
+  methodsOf,
+  NAME,
+  nameOf,
+  session,
+  signIn,
+  signInLink,
+} from "./session.ts";
 import { InputError } from "./api.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
