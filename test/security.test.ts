@@ -229,7 +229,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const member_id = (await workspace.call("POST", "/members", invited)).body.id;
   const session_id = newId(shardOf(workspace.id), Date.now());
   const session =
-    "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 9e15)";
+    "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 4e12)";
   await query(workspace.id, session, session_id, workspace.id, member_id);
   const records = {
     approval_id,

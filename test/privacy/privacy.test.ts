@@ -105,7 +105,7 @@ test("an erased person is found nowhere, and the others stay", async () => {
   expect((await workspace.call("GET", `/conversations/${other}`)).body).toMatchObject({ message_count: 2, visitor: { name: "Ada" } });
   const again = await workspace.call("DELETE", path);
   expect(Object.values(again.body.deleted).filter((count) => count !== 0)).toEqual([]);
-  const audited = "SELECT subject_hash AS hash, detail FROM audit_log WHERE workspace_id = ? ORDER BY id";
+  const audited = "SELECT subject_hash AS hash, detail FROM audit_log WHERE workspace_id = ? AND action = 'privacy.erase' ORDER BY id";
   const audits = await query<{ hash: string; detail: string }>(workspace.id, audited, workspace.id);
   expect(audits.map(({ detail }) => JSON.parse(detail).deleted.conversations)).toEqual([3, 0]);
   expect(audits[0]!.hash).toBe(audits[1]!.hash);
@@ -118,9 +118,13 @@ test("the record of an erasure is kept if it deleted something, and otherwise fo
   const erase = async (id: string) => (await workspace.call("DELETE", `/privacy/visitors${by({ external_id: id })}`)).body.audit_id;
   const [found, empty] = [await erase("u-1"), await erase("u-1")];
   const recorded = async () =>
-    (await query<{ id: string }>(workspace.id, "SELECT id FROM audit_log WHERE workspace_id = ? ORDER BY id", workspace.id)).map(
-      ({ id }) => id,
-    );
+    (
+      await query<{ id: string }>(
+        workspace.id,
+        "SELECT id FROM audit_log WHERE workspace_id = ? AND action = 'privacy.erase' ORDER BY id",
+        workspace.id,
+      )
+    ).map(({ id }) => id);
   const days = 24 * 60 * 60_000;
   await sweep(env, Date.now() + 29 * days);
   expect(await recorded()).toEqual([found, empty]);
