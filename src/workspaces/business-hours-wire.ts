@@ -46,7 +46,7 @@ const weekSchema = z
     valueErrorParams("give one interval at least, or null"),
   );
 
-const hasKnownVariables = (text: string) => (text.match(/\{\{.*?\}\}/g) ?? []).every((variable) => variable === OPENS_AT);
+const hasKnownVariables = (text: string) => (text.match(/\{\{[^{}]*\}\}/g) ?? []).every((variable) => variable === OPENS_AT);
 
 const fields = {
   time_zone: z

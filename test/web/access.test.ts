@@ -74,9 +74,9 @@ test("a zoom of 200 percent leaves room for messages", async () => {
   const { page } = await openPage({ viewport: { width: 640, height: 400 } });
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Send", exact: true }).waitFor();
   const { height } = (await page.locator(".transcript").boundingBox())!;
   expect(height).toBeGreaterThan(180);
-  await page.getByRole("button", { name: "Send", exact: true }).waitFor();
 });
 
 test("the theme is chosen, and kept in this browser", async () => {

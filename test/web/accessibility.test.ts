@@ -64,6 +64,8 @@ test("everything is done by the keyboard, and the focus comes back", async () =>
   await chat.answered();
   // The answer is announced once, when it is complete.
   await expect.poll(() => chat.window.getByRole("status").last().textContent()).toMatch(/^Here is how:/);
+  // The button that attaches files is before the field, and the offer of a person before that.
+  await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Enter");
   await chat.window.getByText("Waiting for a person").waitFor();

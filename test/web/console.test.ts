@@ -409,7 +409,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.locator("button[aria-busy=true]").waitFor({ state: "detached" });
   await page.getByLabel("Search engines may list the chat page").check();
   const savedForm = page.waitForResponse((response) => response.request().method() === "PATCH");
-  await page.getByRole("button", { name: "Save" }).nth(2).click();
+  await page.getByRole("button", { name: "Save" }).nth(3).click();
   await savedForm;
   expect(await page.getByLabel("Description").inputValue()).toBe("Not saved yet");
   await page.goto(`${service.url}/console/#/settings/keys`);

@@ -12,14 +12,21 @@ import {
   signIn,
   signInLink,
 } from "./session.ts";
-import { InputError } from "./api.ts";
+import { errorText, InputError } from "./api.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { FieldError, TextField } from "./ui/field.tsx";
 import { useForm } from "./ui/form.ts";
 import { showError } from "./ui/toast.tsx";
 
-function SignInForm({ problem, isFirst = true }: { problem?: string | undefined; isFirst?: boolean }) {
+interface SignInFormProps {
+  problem?: string | undefined;
+  isFirst?: boolean;
+  /** Called with the reason when a link is refused. The link is gone then, and with it the form. */
+  onLinkRefused?: (problem: string) => void;
+}
+
+function SignInForm({ problem, isFirst = true, onLinkRefused }: SignInFormProps) {
   const link = signInLink.value;
   const { error, isBusy, onSubmit } = useForm(async ({ text }) => {
     try {
@@ -29,6 +36,7 @@ function SignInForm({ problem, isFirst = true }: { problem?: string | undefined;
       if (link !== undefined && failure instanceof ApiError && failure.status === 401) {
         signInLink.value = undefined;
         if (session.value) showError(failure);
+        else onLinkRefused?.(errorText(failure));
       }
       throw failure;
     }
@@ -70,6 +78,7 @@ function SignInForm({ problem, isFirst = true }: { problem?: string | undefined;
 
 /** @param problem why the sign-in link failed. */
 export function SignIn({ problem }: { problem?: string | undefined }) {
+  const [linkProblem, setLinkProblem] = useState<string>();
   const target = signInLink.value?.target;
   const member = target && memberOf(target);
   return (
@@ -93,7 +102,11 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
           Continue only if you know who made the link: its maker sees what you write there.
         </p>
       )}
-      {signInLink.value ? <SignInForm problem={problem} /> : <SignInMethods problem={problem} />}
+      {signInLink.value ? (
+        <SignInForm problem={problem} onLinkRefused={setLinkProblem} />
+      ) : (
+        <SignInMethods problem={linkProblem ?? problem} />
+      )}
     </main>
   );
 }

@@ -59,6 +59,15 @@ export function SavedReplies({ field, conversation, text, write }: Props) {
     write(text.slice(0, command.start) + filled + text.slice(command.end));
     setCommand(undefined);
   };
+  const readCommand = () => {
+    const next = field.current && document.activeElement === field.current ? commandAt(field.current) : undefined;
+    if (next?.start !== command?.start) setClosedAt(undefined);
+    if (next?.q === command?.q && next?.start === command?.start) return;
+    setCommand(next);
+    setAt(0);
+  };
+  // The user may have written before this was loaded.
+  useEffect(readCommand, []);
   useListeners(field, {
     // The keys of the open list come before those of the field.
     keydown: (event) => {
@@ -72,13 +81,7 @@ export function SavedReplies({ field, conversation, text, write }: Props) {
       event.preventDefault();
       event.stopPropagation();
     },
-    selectionchange: () => {
-      const next = field.current && document.activeElement === field.current ? commandAt(field.current) : undefined;
-      if (next?.start !== command?.start) setClosedAt(undefined);
-      if (next?.q === command?.q && next?.start === command?.start) return;
-      setCommand(next);
-      setAt(0);
-    },
+    selectionchange: readCommand,
     blur: () => setCommand(undefined),
   });
   const optionId = (reply: SavedReply) => `${id}-${reply.id}`;
