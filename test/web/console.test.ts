@@ -389,7 +389,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   const suggestions = page.getByLabel("Suggested questions");
   await suggestions.fill("One?\nTwo?\n\nThree?\nFour?\nFive?");
   await page.getByRole("alert").filter({ hasText: "at most four suggestions: remove one." }).waitFor();
-  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  await page.getByRole("button", { name: "Save" }).nth(2).click();
   expect(await suggestions.inputValue()).toContain("Five?");
   expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ appearance: { suggestions: [] } });
   await suggestions.fill("One?\nTwo?");
@@ -400,7 +400,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
     await route.continue();
   });
   const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
-  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  await page.getByRole("button", { name: "Save" }).nth(2).click();
   // Values in another form stay while this one is saved.
   await page.getByLabel("Description").fill("Not saved yet");
   await page.getByLabel("Email", { exact: true }).selectOption("Required");

@@ -82,6 +82,7 @@ test("a resolution is undone, by the message or by a key, and a held key resolve
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${first}`);
   await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await expect.poll(() => rows(page).count()).toBe(2);
   // A key that is held is repeated by the system.
   await page.keyboard.down("e");
   await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
