@@ -91,6 +91,7 @@ const addAnswer = async ({ call, agentId }: Fixture) =>
   (await call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." })).body.id;
 const addWebhook = async ({ call }: Fixture) =>
   (await call("POST", "/webhooks", { url: "https://hooks.example.com/x", events: ["*"] })).body.id;
+const addMember = async ({ call }: Fixture) => (await call("POST", "/members", { email: "ann@example.com", role: "agent" })).body.id;
 const addSavedReply = async ({ call }: Fixture) => (await call("POST", "/saved-replies", { name: "Hello", content: "Hello." })).body.id;
 /** Adds a delivery that is complete. */
 async function addDelivery(fixture: Fixture): Promise<string> {
@@ -163,6 +164,21 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "POST /api/v1/conversations/:conversation_id/summary": inPlace(({ call, conversationId }) =>
     call("POST", `/conversations/${conversationId}/summary`),
   ),
+  "POST /api/v1/members": upTo("members", 2, ({ call }, n) =>
+    call("POST", "/members", { email: `member-${n}@example.com`, role: "agent" }),
+  ),
+  "PATCH /api/v1/members/:member_id": inPlace(async (fixture, n) =>
+    fixture.call("PATCH", `/members/${await once(fixture, addMember)}`, { name: `Ann ${n}` }),
+  ),
+  "DELETE /api/v1/members/:member_id": elsewhere("it adds no row but one of the audit log, which has a largest size"),
+  "DELETE /api/v1/members/:member_id/sessions/:session_id": elsewhere("it deletes a row, and the audit log has a largest size"),
+  "POST /api/v1/members/:member_id/invitation": elsewhere("a link is an object that deletes itself after 7 days"),
+  "PATCH /api/v1/sign-in": inPlace(({ call }, n) =>
+    call("PATCH", "/sign-in", { domains: [{ domain: `a${n}.example.com`, role: "agent" }] }),
+  ),
+  "PATCH /api/v1/business-hours": inPlace(({ call }, n) => call("PATCH", "/business-hours", { closed_message: `Closed ${n}.` })),
+  "PATCH /api/v1/privacy/redaction": inPlace(({ call }, n) => call("PATCH", "/privacy/redaction", { card: n % 2 === 0 })),
+  "POST /api/v1/privacy/redaction/preview": inPlace(({ call }) => call("POST", "/privacy/redaction/preview", { text: "Hello" })),
   "POST /api/v1/saved-replies": elsewhere("a workspace has 200 of them, see test/conversations/saved-replies.test.ts"),
   "PATCH /api/v1/saved-replies/:saved_reply_id": inPlace(async (fixture, n) =>
     fixture.call("PATCH", `/saved-replies/${await once(fixture, addSavedReply)}`, { content: `${n}` }),
@@ -407,15 +423,21 @@ describe("a limit of the plan ends", () => {
   });
 });
 
+/** The rows of all tables but the audit log, of which a trigger keeps the latest entries: members/audit.test.ts. */
+async function countUnbounded() {
+  const { "0.audit_log": _first, "1.audit_log": _second, ...others } = await countRows();
+  return others;
+}
+
 describe("repeating it adds no row", () => {
   test.each(rowsOf("in place"))("%s", async (_, { write }) => {
     const fixture = await createFixture();
     expect((await write(fixture, 0)).status).toBeLessThan(300);
     // The second request may add what is counted by the day.
     await write(fixture, 1);
-    const before = await countRows();
+    const before = await countUnbounded();
     await write(fixture, 2);
     await write(fixture, 3);
-    expect(await countRows()).toEqual(before);
+    expect(await countUnbounded()).toEqual(before);
   });
 });

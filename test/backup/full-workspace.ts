@@ -38,6 +38,8 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
   const workspace = await createWorkspaceOn(shard);
   const revoked = await createKey(workspace, ["leads:read"]);
   await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
+  await workspace.call("POST", "/members", { email: "ann@example.com", role: "agent" });
+  await workspace.call("PATCH", "/sign-in", { domains: [{ domain: "example.com", role: "agent" }] });
   const agent = await createAgent(workspace, {
     name: "Ada",
     tools: [TOOL],

@@ -121,6 +121,25 @@ async function useApprovals(client: Client, workspace: Workspace, agent_id: stri
   expect((await client.declineToolCall({ approval_id: declined, body: { reason: "Too old." } })).reason).toBe("Too old.");
 }
 
+async function useTeam(client: Client) {
+  const invited = await client.inviteMember({ body: { email: "ann@example.com", role: "agent" } });
+  const { id: member_id } = invited;
+  expect((await client.renewInvitation({ member_id })).invitation.url).toContain("#sign-in=");
+  expect((await client.listMembers()).data.map(({ id }) => id)).toEqual([member_id]);
+  expect((await client.updateMember({ member_id, body: { name: "Ann" } })).name).toBe("Ann");
+  expect((await client.getMember({ member_id })).status).toBe("invited");
+  expect((await client.listMemberSessions({ member_id })).data).toEqual([]);
+  await expect(client.endMemberSession({ member_id, session_id: member_id })).rejects.toThrow(ApiError);
+  expect(await client.removeMember({ member_id })).toBeUndefined();
+  expect((await client.listAuditLog({ action: "member.removed" })).data[0]!.target_id).toBe(member_id);
+  expect((await client.updateSignInSettings({ body: { domains: [] } })).methods).toEqual((await client.getSignInSettings()).methods);
+  expect((await client.updateBusinessHours({ body: { time_zone: "Europe/Vienna" } })).time_zone).toBe("Europe/Vienna");
+  expect((await client.getBusinessHours()).hours).toBeNull();
+  expect((await client.updateRedaction({ body: { iban: true } })).iban).toBe(true);
+  expect((await client.getRedaction()).iban).toBe(true);
+  expect((await client.previewRedaction({ body: { text: "Hello" } })).text).toBe("Hello");
+}
+
 async function useSavedReplies(client: Client) {
   const saved = await client.createSavedReply({ body: { name: "Sent", content: "Hello {{visitor.name}}, it is sent." } });
   const saved_reply_id = saved.id;
@@ -206,6 +225,7 @@ test("every operation is called by its method, and answers what the types say", 
   await useConversations(client, agent_id);
   await useApprovals(client, workspace, agent_id);
   await useSavedReplies(client);
+  await useTeam(client);
   await useLearning(client, agent_id);
   await useEvaluations(client, agent_id);
   await useWebhooks(client, agent_id, () =>

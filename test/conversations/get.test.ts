@@ -27,6 +27,7 @@ test("an answered conversation has every field", async () => {
     status: "ai_handled",
     subject: "When are refunds paid?",
     tags: [],
+    snoozed_until: null,
     assignee: null,
     visitor: { id: id(), anon_id: "api:u1", external_id: "u1", name: "Ann", email: "ann@example.com", verified: true },
     message_count: 2,
@@ -52,6 +53,7 @@ test("an answered conversation has every field", async () => {
         confidence: null,
         needs_human: false,
         agent_version: null,
+        attachments: [],
         created_at: time(),
       },
       {
@@ -73,6 +75,7 @@ test("an answered conversation has every field", async () => {
         confidence: asked.confidence,
         needs_human: false,
         agent_version: 1,
+        attachments: [],
         created_at: time(),
       },
     ],

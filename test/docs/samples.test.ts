@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { addSamples } from "../../src/docs/samples.ts";
 import { addApproval, createAgent, createKey, createWorkspace, fileForm, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
@@ -48,11 +49,18 @@ async function createVariables(): Promise<Record<string, string>> {
     workspace.id,
   );
   const saved = await workspace.call("POST", "/saved-replies", { name: "Sent", content: "It is sent." });
+  const member = await workspace.call("POST", "/members", { email: "ann@example.org", role: "agent" });
+  const sessionId = newId(shardOf(workspace.id), Date.now());
+  const session =
+    "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 4e12)";
+  await query(workspace.id, session, sessionId, workspace.id, member.body.id);
   const of = { agentId, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   return {
     APPROVAL_ID: await addApproval(workspace, "approved", of),
     DECLINED_ID: await addApproval(workspace, "declined", of),
     SAVED_REPLY_ID: saved.body.id,
+    MEMBER_ID: member.body.id,
+    SESSION_ID: sessionId,
     SUPPORT_URL: HOST,
     SUPPORT_KEY: workspace.key,
     SUPPORT_AGENT: agentId,

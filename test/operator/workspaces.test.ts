@@ -19,6 +19,7 @@ const FREE = {
   syncs_per_day: 50,
   agents: 1,
   api_keys: 10,
+  members: 3,
   sources: 5,
   max_pages: 100,
   answers_per_agent: 50,

@@ -142,6 +142,21 @@ const SAMPLES: Record<string, unknown[]> = {
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
 const ARGUMENTS: Record<string, unknown[][]> = {
+  "administration/audit-store.recordChange": [
+    [
+      { ...RECORD, actor: "key/1", by: { actor: "token/0", operation: "x", requestId: "r" } },
+      "agent.updated",
+      { targetId: ID, fields: ["name"] },
+    ],
+  ],
+  "members/sign-in-store.saveSignInSettings": [["key"], ["oidc"]].map((methods) => [
+    { updatedAt: NOW },
+    { ...RECORD, methods, oidcIssuer: null, oidcClientId: null, oidcClientSecret: null, domains: [] },
+  ]),
+  "redaction/store.updateRedaction": [[WORKSPACE, { card: true }, NOW]],
+  "redaction/store.countRedactions": [[WORKSPACE, "2026-11", new Map([["card", 1]])]],
+  "widget/store.addNotice": [[RECORD, { id: ID, content: "Now.", needsHuman: true, nowMs: NOW }, sql`TRUE`]],
+  "workspaces/business-hours-store.updateBusinessHours": [[WORKSPACE, { time_zone: "UTC" }]],
   "attachments/store.createAttachment": [
     [
       { ...RECORD, owner: "api", type: "image/png", size: 12, expiresAt: NOW },
@@ -392,6 +407,9 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 const MEANT_WIDE: Record<string, string[]> = {
   // The unread conversations, which wait for the team.
   "conversations/search-store.listUnread": ["SEARCH conversations USING INDEX conversations_unread (workspace_id=?)"],
+  // The audit log has a largest size, and its pages are bounded.
+  "workspaces/audit-store.listAuditEntries": ["SEARCH audit_log USING INDEX audit_log_workspace (workspace_id=?)"],
+  "workspaces/audit-store.countAuditEntries": ["SEARCH audit_log USING COVERING INDEX audit_log_workspace (workspace_id=?)"],
   // The agents, as many as the plan allows.
   "workspaces/store.findUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // The same of some workspaces.
@@ -417,9 +435,9 @@ const MEANT_WIDE: Record<string, string[]> = {
 const READS_A_WORKSPACE =
   /^(?:workspaces\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|backup\/store\.(?:listRows|clearCounts))$/;
 
-/** Tables with one row per workspace, one per kind and agent (counters), or at most a hundred endpoints. */
+/** Tables with one row per workspace, one per kind and agent (counters), at most a hundred endpoints, or the members of a plan. */
 const FEW_OF_A_WORKSPACE =
-  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace)\b/;
+  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace|members_workspace|members_email|sign_in_settings_workspace)\b/;
 
 test.for(FUNCTIONS)("%s scans no table and sorts nothing", async ([name, call, parameters]) => {
   const queries = await listQueries(name, call, parameters);

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { createWorkspace, query } from "../harness.ts";
+
+test("a workspace keeps its latest 20,000 entries, and those of erasures for ever", async () => {
+  const workspace = await createWorkspace();
+  const add = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20010)
+    INSERT INTO audit_log (id, workspace_id, actor, action, created_at, expires_at)
+    SELECT printf('0-%05d-', i) || ?, ?, 'operator', 'agent.updated', i, CASE WHEN i = 1 THEN NULL ELSE 1 END FROM n`;
+  await query(workspace.id, add, workspace.id, workspace.id);
+  const { body } = await workspace.call("GET", "/audit");
+  expect(body.total).toBe(20_000);
+  const first = "SELECT substr(id, 1, 7) AS id FROM audit_log WHERE workspace_id = ? ORDER BY id LIMIT 2";
+  const [kept, oldest] = await query<{ id: string }>(workspace.id, first, workspace.id);
+  expect([kept!.id, oldest!.id > "0-00010"]).toEqual(["0-00001", true]);
+});
