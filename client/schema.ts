@@ -3007,7 +3007,13 @@ export interface Schemas {
     /** What was masked, by kind. */
     counts: Record<string, number>;
   };
-  RedactionPreviewIn: Schemas["RedactionUpdate"] & {
+  RedactionPreviewIn: {
+    /** Whether the numbers of payment cards are masked. */
+    card?: boolean | undefined;
+    /** Whether IBANs are masked. */
+    iban?: boolean | undefined;
+    /** Your own patterns. A change replaces all of them. */
+    patterns?: Schemas["RedactionPattern"][] | undefined;
     /** The text to try out. It is not stored. */
     text: string;
   };

@@ -47,17 +47,14 @@ CREATE INDEX `audit_log_oldest` ON `audit_log` (`workspace_id`,`id`) WHERE expir
 ALTER TABLE `workspaces` ADD `audit_entries_count` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 UPDATE workspaces SET audit_entries_count = (SELECT count(*) FROM audit_log WHERE workspace_id = workspaces.id);
 --> statement-breakpoint
--- Counts the entries of the audit log.
+-- Counts the entries of the audit log, and deletes the oldest one that is not kept for ever if there are too many.
 CREATE TRIGGER audit_entry_added AFTER INSERT ON audit_log BEGIN
   UPDATE workspaces SET audit_entries_count = audit_entries_count + 1 WHERE id = NEW.workspace_id;
+  DELETE FROM audit_log
+   WHERE id = (SELECT min(id) FROM audit_log WHERE workspace_id = NEW.workspace_id AND expires_at IS NOT NULL)
+     AND (SELECT audit_entries_count FROM workspaces WHERE id = NEW.workspace_id) > 20000;
 END;
 --> statement-breakpoint
 CREATE TRIGGER audit_entry_deleted AFTER DELETE ON audit_log BEGIN
   UPDATE workspaces SET audit_entries_count = audit_entries_count - 1 WHERE id = OLD.workspace_id;
-END;
---> statement-breakpoint
--- Deletes the oldest entry that is not kept for ever, if there are too many.
-CREATE TRIGGER audit_entries_full AFTER INSERT ON audit_log
-WHEN (SELECT audit_entries_count FROM workspaces WHERE id = NEW.workspace_id) > 20000 BEGIN
-  DELETE FROM audit_log WHERE id = (SELECT min(id) FROM audit_log WHERE workspace_id = NEW.workspace_id AND expires_at IS NOT NULL);
 END;

@@ -127,8 +127,11 @@ redactionRoutes.openapi(updateRoute, async (c) => {
   return c.json(toRedaction(changed.redaction, counted?.counts ?? {}, month), 200);
 });
 
-const previewInSchema = redactionUpdateSchema
-  .extend({ text: z.string().max(MAX_PREVIEW_LENGTH).meta({ description: "The text to try out. It is not stored." }) })
+const previewInSchema = z
+  .object({
+    ...redactionUpdateSchema.shape,
+    text: z.string().max(MAX_PREVIEW_LENGTH).meta({ description: "The text to try out. It is not stored." }),
+  })
   .openapi("RedactionPreviewIn", { example: { text: "My card is 4111 1111 1111 1111.", card: true } });
 
 const previewSchema = z

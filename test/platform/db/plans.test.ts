@@ -437,7 +437,7 @@ const READS_A_WORKSPACE =
 
 /** Tables with one row per workspace, one per kind and agent (counters), at most a hundred endpoints, or the members of a plan. */
 const FEW_OF_A_WORKSPACE =
-  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace|members_workspace|members_email|sign_in_settings_workspace)\b/;
+  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace|members_workspace|members_email|member_sessions_workspace|sign_in_settings_workspace)\b/;
 
 test.for(FUNCTIONS)("%s scans no table and sorts nothing", async ([name, call, parameters]) => {
   const queries = await listQueries(name, call, parameters);
