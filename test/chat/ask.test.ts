@@ -113,6 +113,7 @@ test("a question that nothing answers gets the hand-off message, no citation, an
       trigger_message_id: question.id,
       question_key: UNKNOWN.toLowerCase().replace("?", ""),
       failure: null,
+      opens_at: null,
       status: "pending",
       requested_at: expect.any(Number),
       accepted_at: null,

@@ -47,7 +47,7 @@ describe("POST /workspaces/{id}/keys", () => {
   test("* grants every scope", async () => {
     const workspace = await createWorkspace();
     const { scopes } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "All", scopes: ["*"] });
-    expect(scopes).toHaveLength(14);
+    expect(scopes).toHaveLength(16);
   });
 
   test("beyond as many keys that are not revoked as the plan includes, none is made", async () => {

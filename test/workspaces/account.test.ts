@@ -100,6 +100,7 @@ describe("GET /me", () => {
       workspace: { id: workspace.id, name, slug },
       plan: "starter",
       api_key: { id: key.id, name: "Extra", prefix: key.key.slice(0, 16), scopes: ["agents:read", "leads:read"] },
+      member: null,
       rate_limit: { requests_per_minute: 120 },
     });
   });
