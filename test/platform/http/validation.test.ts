@@ -49,7 +49,7 @@ const SCHEDULES = "'manual', 'daily' or 'weekly'";
 const PLANS = "'free', 'starter', 'pro' or 'enterprise'";
 const SCOPES =
   "'agents:read', 'agents:write', 'chat:write', 'conversations:read', 'conversations:write', 'leads:read', 'knowledge:read', 'knowledge:write', " +
-  "'analytics:read', 'webhooks:read', 'webhooks:write', 'privacy:read', 'privacy:write', 'keys:write' or '*'";
+  "'analytics:read', 'webhooks:read', 'webhooks:write', 'privacy:read', 'privacy:write', 'keys:write', 'members:read', 'members:write' or '*'";
 const NO_AT = "an email address must have an @-sign";
 const NO_PARTS = "check the part before and after the @-sign";
 const SLUG_RULE = "use small letters, digits and single hyphens between them";
@@ -320,8 +320,8 @@ const OPERATOR: BadInput[] = [
   { operation: ADD_KEY, body: { name: "x", scopes: [] }, detail: [tooFew("body.scopes", [], 1)] },
   {
     operation: ADD_KEY,
-    body: { name: "x", scopes: Array(15).fill("agents:read") },
-    detail: [tooMany("body.scopes", Array(15).fill("agents:read"), 14)],
+    body: { name: "x", scopes: Array(17).fill("agents:read") },
+    detail: [tooMany("body.scopes", Array(17).fill("agents:read"), 16)],
   },
   { operation: ADD_KEY, body: { name: "x", scopes: "*" }, detail: [notList("body.scopes", "*")] },
   {

@@ -103,8 +103,8 @@ test("the erasure of a workspace", async () => {
   const watched = await watch(() => deliver("support-agent-erasure", { workspaceId: workspace.id }));
   expect(jobIn(watched, "erasure", workspace.id)).toMatchObject({ outcome: "erased", workspace_id: workspace.id });
   const { object_hops, d1_trips } = jobIn(watched, "erasure", workspace.id);
-  // The index of the agent, those of leads and conversations, and the gate.
-  expect(object_hops).toBe(4);
+  // The index of the agent, those of leads and conversations, the files, and the gate.
+  expect(object_hops).toBe(5);
   expect(d1_trips).toBeGreaterThanOrEqual(5);
 });
 
