@@ -79,7 +79,7 @@ export function closedMessageOf(
   return asksContact ? `${text}\n\n${contact}` : text;
 }
 
-/** The message that a visitor reads instead of a hand-off by an agent that hands nothing off. */
+/** The message that a visitor reads instead of a hand-off, if the agent never hands off. */
 export function handoffOffMessageOf(agent: Pick<AgentRow, "handoffOffMessages">, language: string, asksContact: boolean): string {
   const { off, contact } = languageOf(language).handoff_messages;
   const text = agent.handoffOffMessages[languageCode(language)] ?? off;

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { attachments, messages, workspaces } from "../platform/db/schema.ts";
-import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds } from "../platform/db/sql.ts";
+import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds, jsonParam } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -88,7 +88,7 @@ export function missingFiles(files: TakenFiles | undefined, takable: readonly { 
 /** SQL: the column `attachments` of a new message: those of its files that it may take, in their order. */
 export function takenFiles(taking: Taking): SQL {
   const { id, name, type, size } = attachments;
-  const order = sql`(SELECT key FROM json_each(${jsonList(taking.ids)}) WHERE value = ${id})`;
+  const order = sql`(SELECT key FROM json_each(${jsonParam(taking.ids)}) WHERE value = ${id})`;
   const taken = sql`SELECT json_object('id', ${id}, 'name', ${name}, 'type', ${type}, 'size', ${size}) AS file FROM ${attachments}
     WHERE ${isTakable(taking)} ORDER BY ${order}`;
   return sql`(SELECT json_group_array(json(file)) FROM (${taken}))`;
@@ -101,11 +101,6 @@ export function takeFiles(db: Database, taking: Taking & { conversationId: strin
     .update(attachments)
     .set({ conversationId, messageId, expiresAt: null })
     .where(and(isTakable(taking), exists(messages, isOwn(messages, workspaceId, messageId))));
-}
-
-/** SQL: a list of texts as JSON, in one bound parameter. */
-function jsonList(values: readonly string[]): SQL {
-  return sql`${sql.param(values, { mapToDriverValue: (value: unknown) => JSON.stringify(value) })}`;
 }
 
 /** Lists some of the attachments of these conversations. */

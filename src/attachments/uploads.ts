@@ -21,10 +21,12 @@ interface SentFile {
   pieces: Uint8Array[];
 }
 
-/** Who uploads a file: the owner, until when a message may take it, and for a visitor the windows in which the upload is counted. */
+/** Who uploads a file, and with which limits. */
 export interface Uploader {
   owner: string;
+  /** Until when a message may take the file, in Unix milliseconds. */
   expiresAtMs: number;
+  /** The rate-limit windows in which the upload of a visitor is counted. */
   windows?: readonly VisitorWindow[];
   /** Masks the name of the file, if the workspace has something masked. */
   redact: ((text: string) => string) | undefined;

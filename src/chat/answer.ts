@@ -43,7 +43,7 @@ interface Handoff {
   summary: string;
   /** How the model failed, if this is the reason and the failure is known. */
   failure?: string;
-  /** Whether no human is asked, because the agent hands nothing off. */
+  /** Whether no human is asked, because the agent never hands off. */
   isOff: boolean;
   /** When the team opens next, Unix milliseconds; null if it is there. */
   opensAtMs: number | null;
@@ -162,7 +162,7 @@ function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Ans
 type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history" | "team">;
 
 /**
- * Returns the answer that hands a question to a human or, if the agent hands nothing off, says so.
+ * Returns the answer that hands a question to a human. If the agent never hands off, the answer says so.
  * @param language the language of the hand-off message; by default that of the visitor's message.
  */
 export function handOff(

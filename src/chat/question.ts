@@ -80,3 +80,13 @@ export function questionKeyOf(question: string): string {
     .slice(0, MAX_KEY_CHARACTERS)
     .join("");
 }
+
+/** Returns a stored message as the model reads it. */
+export function toHistoryMessage({ role, content }: { role: string; content: string }): HistoryMessage {
+  return { role: role === "user" ? "visitor" : "agent", text: content };
+}
+
+/** Lists what the visitor wrote, oldest first. */
+export function visitorMessagesIn(history: readonly HistoryMessage[]): string[] {
+  return history.filter(({ role }) => role === "visitor").map(({ text }) => text);
+}

@@ -37,7 +37,7 @@ import type { ChatAnswer } from "./wire.ts";
 /** How many of the visitor's earlier messages a search takes into account. */
 export const MAX_PREVIOUS_QUESTIONS = 3;
 /** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
-const MAX_HISTORY_MESSAGES = 16;
+export const MAX_HISTORY_MESSAGES = 16;
 
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;

@@ -29,7 +29,7 @@ export function formatEvent(event: StreamEvent, format?: StreamFormat): string {
 }
 
 /** Formats data as one line. The JSON contains no line breaks, because JSON.stringify escapes them. */
-function formatData(data: object | typeof DONE): string {
+export function formatData(data: object | typeof DONE): string {
   return `data: ${data === DONE ? DONE : JSON.stringify(data)}\n\n`;
 }
 

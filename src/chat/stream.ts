@@ -5,7 +5,7 @@ import { type AnswerVisitor, type TokenEnv, visitorFields } from "./visitor-toke
 import type { ChatAnswer } from "./wire.ts";
 
 /** Proxies and load balancers close connections that are idle for a minute, some for half a minute. */
-const HEARTBEAT_MS = 15_000;
+export const HEARTBEAT_MS = 15_000;
 
 const FAILED =
   "Something failed on our side. The question is stored and will be answered: resume the stream with the id of its last event.";

@@ -13,6 +13,8 @@ import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import type { Answer } from "./answer.ts";
 import { refusalError } from "./refusals.ts";
+import { HEARTBEAT_MS } from "./stream.ts";
+import { formatComment, formatData } from "./stream-formats.ts";
 import { openQuestionOf, readConversation, type ReadConversation, suggestReply } from "./suggestion.ts";
 import { countWriting, type Quota, refundWriting } from "./suggestion-store.ts";
 import { composeSummary, writeSummary } from "./summary.ts";
@@ -151,8 +153,6 @@ function toSuggestion({ text, citations, confidence, handoff }: Answer): z.infer
 }
 
 const MODEL_RETRY_SECONDS = 5;
-/** As in the streams of answers. */
-const HEARTBEAT_MS = 15_000;
 
 /** The events of a suggestion that is being written. */
 async function* eventsOf(
@@ -181,7 +181,7 @@ async function* eventsOf(
     const added = text;
     text = "";
     if (added !== "") yield formatEvent("delta", { text: added });
-    else if (!isChanged) yield ": still writing\n\n";
+    else if (!isChanged) yield formatComment("still writing");
   }
   yield end;
 }
@@ -192,7 +192,7 @@ function errorOf(error: unknown): { code: string; message: string } {
 }
 
 function formatEvent(event: string, data: object): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `event: ${event}\n${formatData(data)}`;
 }
 
 /** Waits for a promise. @returns whether it settled within a time. */

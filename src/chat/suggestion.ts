@@ -6,11 +6,11 @@ import type { HistoryMessage, Model } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { type Answer, makeAnswer } from "./answer.ts";
 import { lastQuestions, searchFor, searchTool } from "./built-in-tools.ts";
+import { toHistoryMessage, visitorMessagesIn } from "./question.ts";
+import { MAX_HISTORY_MESSAGES } from "./store.ts";
 
 /** How many of the latest messages and notes are read. */
 const MAX_MESSAGES = 60;
-/** How many messages before the question the model is offered, as in a conversation. */
-const MAX_HISTORY_MESSAGES = 16;
 
 /** A conversation as an agent reads it that writes for the team: without notes. */
 export interface ReadConversation {
@@ -41,9 +41,7 @@ export interface OpenQuestion {
 export function openQuestionOf({ agent, messages }: ReadConversation): OpenQuestion | undefined {
   const at = messages.findLastIndex(({ role, content }) => role === "user" && humanRequestLanguage(content, agent.language) === undefined);
   if (at < 0) return undefined;
-  const history = messages
-    .slice(Math.max(0, at - MAX_HISTORY_MESSAGES), at)
-    .map(({ role, content: text }): HistoryMessage => ({ role: role === "user" ? "visitor" : "agent", text }));
+  const history = messages.slice(Math.max(0, at - MAX_HISTORY_MESSAGES), at).map(toHistoryMessage);
   return { message: messages[at]!.content, history };
 }
 
@@ -60,8 +58,7 @@ export async function suggestReply(
 ): Promise<Answer> {
   const { message, history } = question;
   const asked = { workspaceId: op.workspaceId, agentId: agent.id, conversationId, message };
-  const previous = history.filter(({ role }) => role === "visitor").map(({ text }) => text);
-  const { retrieval } = await searchFor({ op, question: asked }, message, lastQuestions(previous));
+  const { retrieval } = await searchFor({ op, question: asked }, message, lastQuestions(visitorMessagesIn(history)));
   const tools = [searchTool({ op, question: asked })];
   const request = { question: asked, agent: { ...agent, confidenceThreshold: 0 }, history, retrieval, tools, topics: [] };
   return makeAnswer(model, request, onText);

@@ -23,7 +23,7 @@ import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import { filesForModel } from "./question-files.ts";
-import type { Question } from "./question.ts";
+import { type Question, toHistoryMessage, visitorMessagesIn } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { beginTurn, finishTurn, refundQuota, toChatAnswer, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
@@ -397,13 +397,6 @@ function verifiedVisitor({ visitor }: Question, asked: StoredMessage | undefined
 }
 
 /** Returns a message as a model reads it. It reads the replies of the team as the agent's. */
-function toHistoryMessage({ role, content }: TurnState["history"][number]): HistoryMessage {
-  return { role: role === "user" ? "visitor" : "agent", text: content };
-}
-
-function visitorMessagesIn(history: readonly HistoryMessage[]): string[] {
-  return history.filter(({ role }) => role === "visitor").map(({ text }) => text);
-}
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, at) => text === b[at]);

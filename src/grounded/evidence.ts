@@ -3,6 +3,7 @@ import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
 import type { Passage, Retrieval } from "../models/retrieval.ts";
 import { truncateBytes, utf8Length } from "../platform/text.ts";
 import { type Claim, SupportingText } from "./support.ts";
+import { quoteWith } from "./quotations.ts";
 
 interface Search {
   question: string;
@@ -29,10 +30,7 @@ const TOOL_CONFIDENCE = 0.85;
  * else can be cited.
  */
 export class Evidence {
-  /**
-   * Ends and begins each quotation in the prompt. It is random for each turn, so that a quoted text can neither end its own quotation
-   * nor begin another.
-   */
+  /** The mark of the quotations in the prompt. */
   readonly mark = crypto.randomUUID();
   private readonly passages = new Map<string, CitablePassage>();
   private readonly results = new Map<string, string>();
@@ -43,7 +41,7 @@ export class Evidence {
 
   /** Marks a text that others wrote as data. @param label our own name for it, with its id. */
   quote(label: string, text: string): string {
-    return `<<${label} ${this.mark}>>\n${text}\n<<end ${this.mark}>>`;
+    return quoteWith(this.mark, label, text);
   }
 
   /** Adds the passages of a search, best first, up to PASSAGE_TOKENS. Returns them as the model reads them. */

@@ -1,6 +1,6 @@
 import { closeLive } from "../events/live-channel.ts";
 import { secretValues } from "../platform/config.ts";
-import type { MemberRole, SignInMethod } from "../platform/db/columns.ts";
+import type { SignInMethod } from "../platform/db/columns.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";
 import { mintSessionToken } from "../workspaces/api-key.ts";
@@ -18,6 +18,7 @@ import {
   findMemberByEmail,
   idByEmail,
   type MemberRow,
+  type NewMember,
   unassignAll,
   updateMember,
 } from "./store.ts";
@@ -26,28 +27,20 @@ import {
 export const INVITATION_MS = 7 * 24 * 60 * 60_000;
 const MAX_CLIENT_LENGTH = 200;
 
-interface Invitation {
-  email: string;
-  name: string;
-  role: MemberRole;
-  scopes: string[];
-}
-
 /** Adds a member who has yet to sign in. A repeated request returns the member of its first run. */
 export async function inviteMember(
   op: AuditedOperation,
-  invitation: Invitation,
+  invitation: Pick<NewMember, "email" | "name" | "role" | "scopes">,
   max: number,
 ): Promise<{ outcome: "done"; member: MemberRow } | { outcome: "exists" | "too_many" }> {
   const { db, workspaceId, nowMs } = op;
-  const times = { createdAt: nowMs, updatedAt: nowMs };
-  const row = { id: op.newId(), workspaceId, ...invitation, status: "invited" as const, availability: "available" as const, ...times };
+  const row = { id: op.newId(), workspaceId, ...invitation };
   const {
     written: [created],
     after: [[member], [counted]],
   } = await transact(db, {
     writes: [
-      createMember(db, row, max),
+      createMember(db, row, max, nowMs),
       recordAudit(db, op, "member.invited", { targetId: idByEmail(workspaceId, row.email), detail: { role: row.role } }),
     ],
     after: [findMemberByEmail(db, workspaceId, invitation.email), countMembers(db, workspaceId)],

@@ -54,7 +54,7 @@ const getMemberRoute = createRoute({
   responses: { 200: jsonResponse(memberSchema, "The member, also one who was removed."), ...errorResponses(403, 404, 422) },
 });
 
-memberRoutes.openapi(getMemberRoute, async (c) => c.json(toMember(await openMember(c, "any")), 200));
+memberRoutes.openapi(getMemberRoute, async (c) => c.json(toMember(await openMember(c, c.req.valid("param").member_id, "any")), 200));
 
 const inviteMemberRoute = createRoute({
   operationId: "inviteMember",
@@ -91,7 +91,7 @@ const renewInvitationRoute = createRoute({
 });
 
 memberRoutes.openapi(renewInvitationRoute, async (c) => {
-  const member = await openMember(c);
+  const member = await openMember(c, c.req.valid("param").member_id);
   requireManageable(c, member);
   if (member.status !== "invited") throw new ApiError("conflict", "The member has signed in already, and needs no invitation.");
   return c.json(await withInvitation(c, member), 201);
@@ -111,7 +111,7 @@ const updateMemberRoute = createRoute({
 
 memberRoutes.openapi(updateMemberRoute, async (c) => {
   const { role, scopes, ...own } = c.req.valid("json");
-  const member = await openMember(c);
+  const member = await openMember(c, c.req.valid("param").member_id);
   const isOwn = c.get("caller").key.member?.id === member.id;
   if (!isOwn || role || scopes) requireManageable(c, member);
   const roleChanges = role ? { role, scopes: scopes ?? [] } : scopes && { scopes };
@@ -137,7 +137,7 @@ const removeMemberRoute = createRoute({
 });
 
 memberRoutes.openapi(removeMemberRoute, async (c) => {
-  const member = await openMember(c);
+  const member = await openMember(c, c.req.valid("param").member_id);
   requireManageable(c, member);
   requireDone(await removeMember(operationOf(c), member));
   return c.body(null, 204);
@@ -180,21 +180,21 @@ memberRoutes.openapi(endSessionRoute, async (c) => {
 });
 
 /** Finds the member of a request. @throws ApiError not_found if there is none or, unless `any` is wanted, the member was removed. */
-async function openMember(c: AppContext, wanted: "present" | "any" = "present", memberId = c.req.param("member_id")!): Promise<MemberRow> {
+async function openMember(c: AppContext, memberId: string, wanted: "present" | "any" = "present"): Promise<MemberRow> {
   const { db, workspaceId } = operationOf(c);
-  const [[member]] = await db.batch([findMember(db, workspaceId, memberId.toLowerCase())]);
+  const [[member]] = await db.batch([findMember(db, workspaceId, memberId)]);
   if (!member || (wanted === "present" && member.status === "removed")) throw notFound("member");
   return member;
 }
 
 /** Finds the caller, or a member that the caller manages. */
 async function openOwnOrManaged(c: AppContext, memberId: string): Promise<MemberRow> {
-  const member = await openMember(c, "any", memberId);
+  const member = await openMember(c, memberId, "any");
   if (c.get("caller").key.member?.id !== member.id) requireManageable(c, member);
   return member;
 }
 
-/** Checks that the caller may manage a member with this role: he needs all of its scopes, and must be an owner for an owner. */
+/** Checks that the caller may manage a member with this role: the caller needs all of its scopes, and only owners manage owners. */
 function requireManageable(c: AppContext, { role, scopes }: Pick<MemberRow, "role" | "scopes">): void {
   requireScope(c, "members:write");
   requireGrantable(c, scopesOfRole(role, scopes));

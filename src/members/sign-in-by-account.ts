@@ -50,11 +50,9 @@ function isOfAnother({ oidcIssuer, oidcSubject }: MemberRow, { issuer, subject }
 async function join(op: Operation, person: Pick<MemberRow, "email" | "name" | "role">, max: number): Promise<MemberRow | undefined> {
   const { db, workspaceId, nowMs } = op;
   const id = op.newId();
-  const times = { createdAt: nowMs, updatedAt: nowMs };
-  const row = { id, workspaceId, ...person, scopes: [], status: "invited" as const, availability: "available" as const, ...times };
   const occasion = { workspaceId, nowMs, actor: `member/${id}` };
   const [created] = await db.batch([
-    createMember(db, row, max),
+    createMember(db, { id, workspaceId, ...person, scopes: [] }, max, nowMs),
     recordAudit(db, occasion, "member.joined", { targetId: id, detail: { role: person.role } }),
   ]);
   // Another id is that of somebody who had the address before.

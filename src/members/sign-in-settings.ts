@@ -1,7 +1,7 @@
 import { encryptSecret } from "../platform/crypto/secrets.ts";
 import type { ConsoleMethod, MemberRole } from "../platform/db/columns.ts";
 import { transact } from "../platform/db/sql.ts";
-import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
+import { type AuditedOperation, changedFields, recordAudit } from "../workspaces/audit-store.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
 import { saveSignInSettings, type SignInRow, unbindAccounts } from "./sign-in-store.ts";
@@ -42,7 +42,7 @@ export async function changeSignIn(op: AuditedOperation, before: SignInRow | und
   // The subject of an account is known to one client of one provider.
   const { oidcIssuer = null, oidcClientId = null } = before ?? {};
   const isOtherProvider = oidcIssuer !== after.oidcIssuer || oidcClientId !== after.oidcClientId;
-  const fields = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : name));
+  const fields = changedFields(changes);
   const {
     written: [saved],
     after: [[owners], [present]],

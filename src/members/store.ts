@@ -51,19 +51,21 @@ export function countMembers(db: Database, workspaceId: string) {
   return db.select({ count: count() }).from(members).where(isPresent(workspaceId));
 }
 
+/** Somebody who becomes a member. */
+export type NewMember = Pick<MemberRow, "id" | "workspaceId" | "email" | "name" | "role" | "scopes">;
+
 /**
- * Adds a member, if the workspace has fewer than `max`. Somebody who was removed before becomes the same member again.
+ * Adds a member who has yet to sign in, if the workspace has fewer than `max`. Somebody who was removed before becomes the same member
+ * again.
  * @returns no row if somebody with this address is a member already, or there are too many.
  */
-export function createMember(db: Database, member: typeof members.$inferInsert, max: number) {
-  const { workspaceId, name, role, scopes = [], status, availability, createdAt, updatedAt } = member;
+export function createMember(db: Database, member: NewMember, max: number, nowMs: number) {
+  const { id, workspaceId, email, ...given } = member;
+  const fresh = { ...given, status: "invited" as const, availability: "available" as const, createdAt: nowMs, updatedAt: nowMs };
   const present = sql`(SELECT count(*) FROM ${members} WHERE ${isPresent(workspaceId)})`;
-  return insertWhere(db, members, member, and(workspaceExists(workspaceId), sql`${present} < ${max}`)!)
-    .onConflictDoUpdate({
-      target: [members.workspaceId, members.email],
-      set: { name, role, scopes, status, availability, createdAt, updatedAt },
-      setWhere: eq(members.status, "removed"),
-    })
+  const condition = and(workspaceExists(workspaceId), sql`${present} < ${max}`)!;
+  return insertWhere(db, members, { id, workspaceId, email, ...fresh }, condition)
+    .onConflictDoUpdate({ target: [members.workspaceId, members.email], set: fresh, setWhere: eq(members.status, "removed") })
     .returning();
 }
 

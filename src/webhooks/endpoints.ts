@@ -1,7 +1,7 @@
 import type { Database } from "../platform/db/client.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
-import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
+import { type AuditedOperation, changedFields, recordAudit } from "../workspaces/audit-store.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
   createEndpoint,
@@ -62,7 +62,7 @@ export async function addEndpoint(op: AuditedOperation, fields: NewEndpoint) {
  */
 export async function changeEndpoint(op: AuditedOperation, webhookId: string, changes: EndpointChanges, unreadable: readonly string[]) {
   const { db, workspaceId, nowMs } = op;
-  const fields = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : name));
+  const fields = changedFields(changes);
   const isChange = fields.length > 0;
   const record = recordAudit(db, op, "webhook.updated", { targetId: webhookId, detail: { fields } });
   const { before, after } = await transact(db, {

@@ -112,7 +112,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
 }
 
 /**
- * Tells a visitor who asks for a human that the agent hands nothing off. Nothing happens while humans have the conversation. The message
+ * Tells a visitor who asks for a human that the agent never hands off. Nothing happens while humans have the conversation. The message
  * counts as one of the day's messages of visitors.
  * @throws ApiError rate_limited.
  */

@@ -35,7 +35,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** The actor of what the operator does. */
 export const OPERATOR_ACTOR = "operator";
 
-/** An operation of a known actor. */
+/** An operation whose actor is known, so that it can be recorded. */
 export interface AuditedOperation extends Operation {
   /** `member/<id>`, `key/<id>` or `operator`. */
   actor: string;
@@ -45,6 +45,11 @@ export interface AuditedOperation extends Operation {
 interface AuditSubject {
   targetId?: string | SQL | undefined;
   detail?: Record<string, unknown> | undefined;
+}
+
+/** Lists the names of the fields that a change sets, for the detail of an entry. */
+export function changedFields(changes: object): string[] {
+  return Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : name));
 }
 
 /** Entries are kept for a year, and for some weeks more in which somebody may still look for them. */

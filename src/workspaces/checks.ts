@@ -265,6 +265,6 @@ export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | unde
 /** The operation of a request: on the caller's workspace, or on another one that the operator may change. */
 export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): AuditedOperation {
   const shard = shardOf(workspaceId);
-  const actor = "caller" in c.var ? actorText(actorOf(c)) : OPERATOR_ACTOR;
+  const actor = (c.get("caller") as Caller | undefined) ? actorText(actorOf(c)) : OPERATOR_ACTOR;
   return { ...newOperation(c.env, c.get("meter"), workspaceId), actor, newId: () => c.get("newIdIn")(shard) };
 }

@@ -53,7 +53,7 @@ const PROBLEMS: Record<string, string> = {
   refused: "This account cannot sign in here. Ask an owner of the workspace for an invitation.",
 };
 
-/** The short name of the workspace to sign in to: from the address, or the last one. */
+/** Returns the short name of the workspace to sign in to: the one in the address, or the one that was used last. */
 export function knownWorkspace(): string {
   return new URLSearchParams(location.search).get("workspace") ?? localStorage.getItem(WORKSPACE) ?? "";
 }

@@ -119,7 +119,12 @@ export function deleteSome(db: Database, table: TableOf, condition: SQL | undefi
 
 /** SQL: ids as the list of an `IN`. They are one bound parameter, since D1 allows a hundred. */
 export function jsonIds(ids: readonly string[]): SQL {
-  return sql`(SELECT value FROM json_each(${sql.param(ids, AS_JSON)}))`;
+  return sql`(SELECT value FROM json_each(${jsonParam(ids)}))`;
+}
+
+/** SQL: a value as JSON, in one bound parameter. */
+export function jsonParam(value: unknown): SQL {
+  return sql`${sql.param(value, AS_JSON)}`;
 }
 
 const AS_JSON = { mapToDriverValue: (value: unknown) => JSON.stringify(value) };

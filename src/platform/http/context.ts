@@ -7,7 +7,7 @@ import type { ApiError } from "./errors.ts";
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/checks.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
-/** Masks texts of people before the service uses them. */
+/** Masks what people wrote before the service uses it. */
 interface InputRedaction {
   /** Masks a text. */
   text: (text: string) => string;

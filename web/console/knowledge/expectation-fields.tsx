@@ -34,7 +34,7 @@ const GOALS = [
 ] as const;
 
 interface Props {
-  /** The path of the expectation in the case, which the names of the fields begin with. */
+  /** The path of the expectation in the case. The names of the form's fields begin with it. */
   path: string;
   given: Expectation | null | undefined;
   choices: CaseChoices;
