@@ -66,7 +66,7 @@ const suggestRoute = createRoute({
 suggestionRoutes.openapi(suggestRoute, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const op = operationOf(c);
-  const read = await requireConversation(op, conversationId);
+  const read = await requireConversation(c, op, conversationId);
   const question = openQuestionOf(read);
   if (!question) throw new ApiError("conflict", "The visitor has asked nothing that can be answered.");
   c.set("conversationId", conversationId);
@@ -105,7 +105,7 @@ const summaryRoute = createRoute({
 suggestionRoutes.openapi(summaryRoute, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const op = operationOf(c);
-  const read = await requireConversation(op, conversationId);
+  const read = await requireConversation(c, op, conversationId);
   c.set("conversationId", conversationId);
   const { modelFor } = await import("../grounded/engine.ts");
   const model = modelFor(c.env);
@@ -121,8 +121,8 @@ suggestionRoutes.openapi(summaryRoute, async (c) => {
   }
 });
 
-async function requireConversation(op: Operation, conversationId: string): Promise<ReadConversation> {
-  const read = await readConversation(op, conversationId);
+async function requireConversation(c: AppContext, op: Operation, conversationId: string): Promise<ReadConversation> {
+  const read = await readConversation(op, conversationId, c.get("redaction")?.storedText);
   if (!read) throw notFound("conversation");
   return read;
 }

@@ -19,8 +19,15 @@ export interface ReadConversation {
   handoff: Awaited<ReturnType<typeof findLatestHandoff>>[number] | undefined;
 }
 
-/** Reads a conversation's latest messages, oldest first, with its agent. Returns undefined if the workspace has no such conversation. */
-export async function readConversation({ db, workspaceId }: Operation, conversationId: string): Promise<ReadConversation | undefined> {
+/**
+ * Reads a conversation's latest messages, oldest first, with its agent. Returns undefined if the workspace has no such conversation.
+ * @param redact masks the messages, some of which may have been stored before the workspace had anything masked.
+ */
+export async function readConversation(
+  { db, workspaceId }: Operation,
+  conversationId: string,
+  redact: (text: string) => string = (text) => text,
+): Promise<ReadConversation | undefined> {
   const [[conversation], [handoff], latest] = await db.batch([
     findConversation(db, workspaceId, conversationId),
     findLatestHandoff(db, workspaceId, conversationId),
@@ -28,7 +35,8 @@ export async function readConversation({ db, workspaceId }: Operation, conversat
   ]);
   if (!conversation) return undefined;
   const [[agent]] = await db.batch([findAgent(db, workspaceId, conversation.agentId)]);
-  const messages = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human").reverse();
+  const spoken = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human").reverse();
+  const messages = spoken.map((message) => ({ ...message, content: redact(message.content) }));
   return agent && { agent, messages, handoff };
 }
 

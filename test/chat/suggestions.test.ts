@@ -111,3 +111,13 @@ test("a summary says what was asked, what was answered and why it was handed ove
   expect(tasks[0]!.material).toContain(`<<visitor ${mark}>>\nCan you pay mine today?\n<<end ${mark}>>`);
   expect(tasks[0]!.material).not.toContain("secret");
 });
+
+test("what was written before the workspace masked it is masked in a summary and in the question of a suggestion", async () => {
+  const { workspace, id } = await converse(["When are refunds paid to my card 4111 1111 1111 1111?"]);
+  await workspace.call("PATCH", "/privacy/redaction", { card: true });
+  const { body } = await workspace.call("POST", `/conversations/${id}/summary`);
+  expect(body.content).toContain("Asked: When are refunds paid to my card [redacted: card]?");
+  const op = newOperation(env, new Meter(), workspace.id);
+  const read = (await readConversation(op, id, (text) => text.replaceAll("4111 1111 1111 1111", "masked")))!;
+  expect(openQuestionOf(read)!.message).toBe("When are refunds paid to my card masked?");
+});

@@ -11,6 +11,8 @@ export interface CallerVariables {}
 interface InputRedaction {
   /** Masks a text. */
   text: (text: string) => string;
+  /** Masks a text that was stored, perhaps before the settings were changed. */
+  storedText: (text: string) => string;
   /** Whether a text has something that is masked. */
   finds(text: string): boolean;
   /** Masks the fields of a valid input that its schema marks, in place. @returns whether anything was masked. */
