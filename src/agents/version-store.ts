@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
 import { agents, agentVersions, apiKeys, members } from "../platform/db/schema.ts";
-import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn } from "../platform/db/sql.ts";
+import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
 import { DRAFT, VERSIONED } from "./versions.ts";
 
 /*
@@ -186,11 +186,10 @@ export function saveDraft(
   changes: Partial<VersionSettings>,
 ) {
   const row = { id, workspaceId, agentId, number: DRAFT, settings: changes, author, createdAt: nowMs };
-  const fields = Object.entries(changes).map(([name, value]) => sql`, ${`$.${name}`}, json(${JSON.stringify(value)})`);
   return insertWhere(db, agentVersions, row, isOwn(agents, workspaceId, agentId), sql`${agents}`)
     .onConflictDoUpdate({
       target: [agentVersions.workspaceId, agentVersions.agentId, agentVersions.number],
-      set: { settings: sql`json_set(${agentVersions.settings}${sql.join(fields)})`, author, createdAt: nowMs },
+      set: { settings: withFields(agentVersions.settings, changes), author, createdAt: nowMs },
     })
     .returning({ number: agentVersions.number });
 }

@@ -7,8 +7,8 @@ import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import type { Cost } from "../platform/telemetry/meter.ts";
+import { monthOf } from "../platform/time.ts";
 import { operationOf } from "../workspaces/checks.ts";
-import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { apiVisitor, type Question } from "./question.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
@@ -37,7 +37,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     ...(settings && { settings }),
     ...(channel === "api" && { clientTools: { runsIn: "server" as const, names: names ?? null } }),
     ...(version && { version }),
-    quota: { period: periodOf(nowMs), limit: limits.messages },
+    quota: { period: monthOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },
     leadLimit: visitorLimitOf(limits, "leads", null),

@@ -8,9 +8,9 @@ import { errorResponses, eventStream, jsonResponse, streamableResponse, textStre
 import { createRouter } from "../platform/http/router.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import { monthOf } from "../platform/time.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { periodOf } from "../workspaces/plans.ts";
 import type { Answer } from "./answer.ts";
 import { refusalError } from "./refusals.ts";
 import { HEARTBEAT_MS } from "./stream.ts";
@@ -128,7 +128,7 @@ async function requireConversation(c: AppContext, op: Operation, conversationId:
 }
 
 function quotaOf(c: AppContext, { nowMs }: Operation): Quota {
-  return { period: periodOf(nowMs), limit: c.get("caller").workspace.limits.messages };
+  return { period: monthOf(nowMs), limit: c.get("caller").workspace.limits.messages };
 }
 
 async function requireQuota({ db, workspaceId }: Operation, quota: Quota): Promise<void> {

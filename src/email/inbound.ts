@@ -12,8 +12,9 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
+import { monthOf } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
-import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
+import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import {
   ALL_SENDERS,
   fullWindow,
@@ -232,7 +233,7 @@ async function askAgent(
     message: questionOf(mail, stored.names, redact),
     ...(stored.files && { files: stored.files }),
     visitor: visitorOf(sender),
-    quota: { period: periodOf(nowMs), limit: limits.messages },
+    quota: { period: monthOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit,
     leadLimit: visitorLimitOf(limits, "leads", null),

@@ -11,7 +11,7 @@ import { needsScope, operationOf, requireGrantable, requireScope } from "../work
 import { scopesOfRole } from "../workspaces/scopes.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
-import { findMember, listMembers, listSessions, type MemberRow } from "./store.ts";
+import { findMember, listMembers, listSessions, type MemberRow, nameFromEmail } from "./store.ts";
 import {
   invitedMemberSchema,
   memberCreateSchema,
@@ -213,9 +213,4 @@ async function withInvitation(c: AppContext, member: MemberRow) {
   const expiresAtMs = Date.now() + INVITATION_MS;
   const token = await createLink(c.env, { workspaceId: member.workspaceId, memberId: member.id, method: "invitation" }, expiresAtMs);
   return toInvited(member, linkUrl(c.req.url, token), expiresAtMs);
-}
-
-/** The name of somebody who has not given one: the part of the address before the @. */
-function nameFromEmail(email: string): string {
-  return email.slice(0, email.indexOf("@"));
 }

@@ -4,7 +4,7 @@ import { recordAudit } from "../workspaces/audit-store.ts";
 import { findSignInSettings, findWorkspace } from "../workspaces/store.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import type { Account } from "./provider.ts";
-import { createMember, findMemberByAccount, findMemberByEmail, type MemberRow } from "./store.ts";
+import { createMember, findMemberByAccount, findMemberByEmail, type MemberRow, nameFromEmail } from "./store.ts";
 
 const MAX_NAME_LENGTH = 120;
 
@@ -35,7 +35,7 @@ export async function memberOfAccount(
   const domain = email.slice(email.lastIndexOf("@") + 1);
   const admitted = account.isVerified ? settings.domains.find((each) => each.domain === domain) : undefined;
   if (!admitted || !EMAIL.test(email)) return undefined;
-  const name = toSingleLine(account.name ?? "", MAX_NAME_LENGTH) || email.slice(0, email.lastIndexOf("@"));
+  const name = toSingleLine(account.name ?? "", MAX_NAME_LENGTH) || nameFromEmail(email);
   return join(op, { email, name, role: admitted.role }, limitsOf(workspace.plan, workspace.limits).members);
 }
 

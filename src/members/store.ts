@@ -51,6 +51,11 @@ export function countMembers(db: Database, workspaceId: string) {
   return db.select({ count: count() }).from(members).where(isPresent(workspaceId));
 }
 
+/** Returns a name for somebody who has not given one: the part of the address before the @. */
+export function nameFromEmail(email: string): string {
+  return email.slice(0, email.lastIndexOf("@"));
+}
+
 /** Somebody who becomes a member. */
 export type NewMember = Pick<MemberRow, "id" | "workspaceId" | "email" | "name" | "role" | "scopes">;
 

@@ -5,7 +5,7 @@ import { pageQuery, toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { periodOf } from "../workspaces/plans.ts";
+import { monthOf } from "../platform/time.ts";
 import { ALL_SENDERS, startOfDay } from "../workspaces/visitor-limits.ts";
 import { usageCounts } from "../workspaces/wire.ts";
 import { openWorkspace } from "./auth.ts";
@@ -26,7 +26,7 @@ const get = createRoute({
 
 usageRoutes.openapi(get, async (c) => {
   const nowMs = Date.now();
-  const { period = periodOf(nowMs) } = c.req.valid("query");
+  const { period = monthOf(nowMs) } = c.req.valid("query");
   const { workspace } = await openWorkspace(c, get, c.req.valid("param").workspace_id);
   const [used] = await usageOf(c.env, c.get("meter"), [workspace], period, nowMs);
   return c.json(toWorkspaceUsage(used!, period), 200);
@@ -43,7 +43,7 @@ const list = createRoute({
 
 usageRoutes.openapi(list, async (c) => {
   const nowMs = Date.now();
-  const { period = periodOf(nowMs), ...page } = c.req.valid("query");
+  const { period = monthOf(nowMs), ...page } = c.req.valid("query");
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
   const used = await usageOf(c.env, c.get("meter"), rows, period, nowMs);
   return c.json(

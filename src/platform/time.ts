@@ -3,6 +3,11 @@ export const DAY_MS = 86_400_000;
 
 export const HOUR_MS = 3_600_000;
 
+/** The calendar month of a time, in UTC: "2026-11". It is the billing period. */
+export function monthOf(nowMs: number): string {
+  return new Date(nowMs).toISOString().slice(0, 7);
+}
+
 /**
  * Waits at most `limitMs` for a promise; the work itself is not cancelled.
  * @param what names the work in the error.

@@ -6,11 +6,11 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { addProblem, valueError, valueErrorParams } from "../platform/http/validation.ts";
 import { compilePattern, PATTERN_REFUSAL } from "../platform/linear-pattern.ts";
+import { monthOf } from "../platform/time.ts";
 import { createRedactor, MAX_ALL_INSTRUCTIONS, MAX_PATTERN_INSTRUCTIONS, NO_REDACTION } from "../redaction/redactor.ts";
 import { findRedaction, findRedactionCounts, updateRedaction } from "../redaction/store.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { reloadGate } from "../workspaces/gate.ts";
-import { periodOf } from "../workspaces/plans.ts";
 
 export const redactionRoutes = createRouter("Privacy");
 
@@ -94,7 +94,7 @@ const getRedaction = createRoute({
 
 redactionRoutes.openapi(getRedaction, async (c) => {
   const { db, workspaceId, nowMs } = operationOf(c);
-  const month = periodOf(nowMs);
+  const month = monthOf(nowMs);
   const [[found], [counted]] = await db.batch([findRedaction(db, workspaceId), findRedactionCounts(db, workspaceId, month)]);
   if (!found) throw notFound("workspace");
   return c.json(toRedaction(found.redaction, counted?.counts ?? {}, month), 200);
@@ -117,7 +117,7 @@ redactionRoutes.openapi(updateRoute, async (c) => {
   await requireUsablePatterns(changes.patterns ?? []);
   const op = operationOf(c);
   const { db, workspaceId, nowMs } = op;
-  const month = periodOf(nowMs);
+  const month = monthOf(nowMs);
   const [[changed], [counted]] = await db.batch([
     updateRedaction(db, workspaceId, changes, nowMs),
     findRedactionCounts(db, workspaceId, month),

@@ -5,6 +5,7 @@ import type { RedactionSettings } from "../platform/db/columns.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { truncate } from "../platform/text.ts";
+import { monthOf } from "../platform/time.ts";
 import { redactFields } from "./fields.ts";
 import { createRedactor, isRedacting, NO_REDACTION, type RedactionCounts, type Redactor } from "./redactor.ts";
 import { countRedactions } from "./store.ts";
@@ -73,9 +74,4 @@ const MARGIN = 200;
 /** Masks the beginning of a text and cuts it only then, so that a number at the end is found. */
 export function redactBeginning(text: string, length: number, redact: ((text: string) => string) | undefined): string {
   return redact ? truncate(redact(truncate(text, length + MARGIN)), length) : truncate(text, length);
-}
-
-/** The calendar month of a time, in UTC: "2026-11". */
-function monthOf(nowMs: number): string {
-  return new Date(nowMs).toISOString().slice(0, 7);
 }

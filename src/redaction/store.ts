@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
 import { usagePeriods, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
+import { insertWhere, isWorkspace, withFields, workspaceExists } from "../platform/db/sql.ts";
 import type { RedactionCounts } from "./redactor.ts";
 
 /** The settings of a workspace. Fields that are missing are off. */
@@ -21,11 +21,9 @@ export function findRedactionCounts(db: Database, workspaceId: string, period: s
 
 /** Replaces settings; a field that is left out stays as it is. */
 export function updateRedaction(db: Database, workspaceId: string, changes: Partial<RedactionSettings>, nowMs: number) {
-  const changed = Object.entries(changes).flatMap(([name, value]) => [sql`${`$.${name}`}`, sql`json(${JSON.stringify(value)})`]);
-  const redaction = changed.length > 0 ? sql`json_set(${workspaces.redaction}, ${sql.join(changed, sql`, `)})` : workspaces.redaction;
   return db
     .update(workspaces)
-    .set({ redaction: sql`${redaction}`, updatedAt: nowMs })
+    .set({ redaction: withFields(workspaces.redaction, changes), updatedAt: nowMs })
     .where(isWorkspace(workspaceId))
     .returning({ redaction: workspaces.redaction });
 }

@@ -10,8 +10,7 @@ import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { DAY_MS } from "../platform/time.ts";
-import { periodOf } from "../workspaces/plans.ts";
+import { DAY_MS, monthOf } from "../platform/time.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
@@ -117,7 +116,7 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     ...(body.attachments?.length && { files: { ids: body.attachments, owners: ownersOf(agentId, bearer) } }),
     visitor,
     ...(body.client_tools?.length && { clientTools: { runsIn: "browser" as const, names: body.client_tools } }),
-    quota: { period: periodOf(nowMs), limit: limits.messages },
+    quota: { period: monthOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit: visitorLimitOf(limits, "messages", sender),
     leadLimit: visitorLimitOf(limits, "leads", sender),

@@ -151,11 +151,6 @@ export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {
   return { ...PLANS[plan], ...overrides };
 }
 
-/** The billing period of a time, a calendar month in UTC: "2026-11". */
-export function periodOf(nowMs: number): string {
-  return new Date(nowMs).toISOString().slice(0, 7);
-}
-
 /** The start of a time's billing period and of the next one, Unix milliseconds. */
 export function periodBounds(nowMs: number): { startMs: number; endMs: number } {
   const now = new Date(nowMs);

@@ -122,6 +122,12 @@ export function jsonIds(ids: readonly string[]): SQL {
   return sql`(SELECT value FROM json_each(${jsonParam(ids)}))`;
 }
 
+/** SQL: the JSON object of a column with these fields replaced. */
+export function withFields(column: Column, changes: object): SQL {
+  const fields = Object.entries(changes).map(([name, value]) => sql`, ${`$.${name}`}, json(${JSON.stringify(value)})`);
+  return sql`json_set(${column}${sql.join(fields)})`;
+}
+
 /** SQL: a value as JSON, in one bound parameter. */
 export function jsonParam(value: unknown): SQL {
   return sql`${sql.param(value, AS_JSON)}`;

@@ -4,7 +4,7 @@ import { usePages } from "../lists.ts";
 import { useMembers } from "../members.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, TextField } from "../ui/field.tsx";
-import { countOf, formatPercent, labelOf, Time } from "../ui/format.tsx";
+import { actorText, countOf, formatPercent, labelOf, Time } from "../ui/format.tsx";
 import { saveFile } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, NeedsScope } from "../ui/states.tsx";
@@ -122,12 +122,6 @@ function useActors(entries: readonly Entry[]): [string, string][] {
   for (const { actor } of entries) if (actor.id !== null) found.set(actor.id, actorText(actor));
   for (const { id, name } of members) found.set(id, name);
   return [["", "Everybody"], ...found, ["operator", "The operator"]];
-}
-
-function actorText({ type, name, id }: Entry["actor"]): string {
-  if (type === "operator") return "The operator";
-  if (type === "key") return `Key “${name ?? id}”`;
-  return name ?? "A former member";
 }
 
 /** What was done, in a sentence. */

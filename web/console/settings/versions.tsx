@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { FieldError } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
-import { countOf, formatNumber, formatPercent, Time } from "../ui/format.tsx";
+import { actorText, countOf, formatNumber, formatPercent, Time } from "../ui/format.tsx";
 import { PagesCards } from "../ui/pages.tsx";
 import { Loaded, NeedsScope } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
@@ -244,7 +244,7 @@ function HistoryEntry({ agent, version, onRestored }: EntryProps) {
       </div>
       {note !== null && <p class="plain">{note}</p>}
       <p class="quiet">
-        {authorText(version)}
+        {version.author && `${actorText(version.author)}, `}
         {version.created_at && <Time at={version.created_at} />}
       </p>
       {base === null && <p class="quiet">The first version</p>}
@@ -271,10 +271,4 @@ function HistoryEntry({ agent, version, onRestored }: EntryProps) {
       )}
     </>
   );
-}
-
-function authorText({ author }: Version): string {
-  if (author === null) return "";
-  if (author.type === "operator") return "The operator, ";
-  return author.type === "member" ? `${author.name}, ` : `Key “${author.name}”, `;
 }

@@ -65,3 +65,10 @@ export function Figure({
     </div>
   );
 }
+
+/** Names who did something: a member, an API key or the operator. */
+export function actorText({ type, id, name }: { type: "member" | "key" | "operator"; id: string | null; name: string | null }): string {
+  if (type === "operator") return "The operator";
+  if (type === "key") return `Key “${name ?? id}”`;
+  return name ?? "A former member";
+}
