@@ -86,12 +86,9 @@ void test("the Worker of each release works with the objects of the other, and r
     try {
       const url = `http://127.0.0.1:${worker.port}`;
       workspace ??= await createWorkspace(url, "acme");
-      await liveThrough(url, workspace, {
-        word: WORDS[day]!,
-        words: WORDS.slice(0, day + 1),
-        isMixed: objects !== current || front !== undefined,
-      });
-      await moveAway(url, `guest-${WORDS[day]!}`, worker.sweep);
+      const isMixed = objects !== current || front !== undefined;
+      await liveThrough(url, workspace, { word: WORDS[day]!, words: WORDS.slice(0, day + 1), isMixed });
+      await moveAway(url, `guest-${WORDS[day]!}`, worker.sweep, isMixed);
     } finally {
       await worker.close();
     }
@@ -197,7 +194,7 @@ async function uploadFiles(agentUrl: string, key: string, word: string): Promise
     }
 }
 
-async function chat(api: Client, { agentId }: Workspace, { word, words }: Day): Promise<void> {
+async function chat(api: Client, { agentId }: Workspace, { word, words, isMixed }: Day): Promise<void> {
   const agent = `/api/v1/agents/${agentId}`;
   const asked = await call<Asked>(api, "POST", `${agent}/messages`, { message: `When does the ${word} open?`, user: { id: "cleo" } });
   const answer = `/api/v1/conversations/${asked.conversation_id}/messages/${asked.message_id}`;
@@ -208,6 +205,8 @@ async function chat(api: Client, { agentId }: Workspace, { word, words }: Day): 
   const open = await call<Asked>(api, "POST", `${agent}/messages`, { message: `Does the ${word} sell unicorns?`, user: { id: "ann" } });
   const talk = `/api/v1/conversations/${open.conversation_id}`;
   await call(api, "POST", `${talk}/messages`, { content: `We sell unicorns of ${word}.` });
+  // The file of one conversation is exported, that of the other is erased.
+  if (!isMixed) for (const sent of [talk, `/api/v1/conversations/${asked.conversation_id}`]) await sendFile(api, sent, word);
   await call(api, "PATCH", talk, { status: "resolved" });
   for (const known of words) {
     const isFound = await poll(async () => {
@@ -218,6 +217,15 @@ async function chat(api: Client, { agentId }: Workspace, { word, words }: Day): 
   }
   await call(api, "GET", "/api/v1/privacy/export?external_id=cleo");
   await call(api, "DELETE", "/api/v1/privacy/visitors?external_id=cleo");
+}
+
+/** Sends a file with a reply, and reads it. */
+async function sendFile(api: Client, talk: string, word: string): Promise<void> {
+  const body = new FormData();
+  body.set("file", new Blob([`The plan of the ${word}.`]), "plan.txt");
+  const { id, url } = await call<{ id: string; url: string }>(api, "POST", "/api/v1/attachments", body);
+  await call(api, "POST", `${talk}/messages`, { content: "Here it is.", attachments: [id] });
+  assert.equal(await (await fetch(url)).text(), `The plan of the ${word}.`);
 }
 
 async function visit(url: string, api: Client, { agentId }: Workspace, { word, words }: Day): Promise<void> {
@@ -248,10 +256,10 @@ async function useConsole(url: string, { key }: Workspace): Promise<void> {
 }
 
 /** Moves a workspace away and back: exports and deletes it, and imports it where nothing of it is left. */
-async function moveAway(url: string, slug: string, sweep: () => Promise<void>): Promise<void> {
+async function moveAway(url: string, slug: string, sweep: () => Promise<void>, isMixed: boolean): Promise<void> {
   const operator = createOperator(url, secrets.OPERATOR_TOKEN);
   const guest = await createWorkspace(url, slug);
-  const day = { word: slug, words: [slug], isMixed: true };
+  const day = { word: slug, words: [slug], isMixed };
   await liveThrough(url, guest, day);
   const file = join(folder, `${slug}.ndjson`);
   await writeExport(operator, guest.id, file, () => undefined);

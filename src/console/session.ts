@@ -64,7 +64,7 @@ export const requireAllowedSession: Check = (c) => {
 /** Checks that the credential of the caller may sign in to the console of its workspace. @throws ApiError invalid_api_key. */
 export function requireAllowedMethod(c: AppContext): void {
   const { workspace, key } = c.get("caller");
-  if (key.member || workspace.allowsKeySignIn) return;
+  if (key.member || !workspace.refusesKeySignIn) return;
   throw unauthorized(c, "invalid_api_key", "Keys do not sign in to the console of this workspace. Sign in as a member of the team.");
 }
 

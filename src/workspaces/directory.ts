@@ -18,8 +18,8 @@ export interface CallerWorkspace {
   plan: Plan;
   limits: Limits;
   redaction: Partial<RedactionSettings>;
-  /** Whether API keys sign in to the console. */
-  allowsKeySignIn: boolean;
+  /** Whether the console refuses API keys. A gate of the release before does not tell, and then it accepts them. */
+  refusesKeySignIn: boolean;
 }
 
 /** An API key or, for a member, the session: its id, and the member's name. */
@@ -85,8 +85,8 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
     const key = { id: row.sessionId, name: row.name, prefix: SESSION_PREFIX, ...granted, member };
     return [row.hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: row.expiresAt }];
   });
-  const allowsKeySignIn = signIn?.methods.includes("key" satisfies ConsoleMethod) ?? true;
-  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction, allowsKeySignIn };
+  const refusesKeySignIn = signIn !== undefined && !signIn.methods.includes("key" satisfies ConsoleMethod);
+  const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction, refusesKeySignIn };
   return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn]) };
 }
 
