@@ -159,6 +159,7 @@ export function costsAtLimits(limits: Limits, measured: Measurements): Record<st
     "`knowledge_mb_per_agent` of all `agents`: storage":
       ((pages * crawl.objectBytes) / 1e9) * STORED_GB.object + (isEmbedded ? 0 : pages * crawl.chunks * VECTOR_MONTH),
     "the same, read again each week without changes": pages * (MONTHLY_DAYS / 7) * unchanged,
+    "`attachments_mb`: storage, without R2": ((limits.attachments_mb * MEGABYTE) / 1e9) * STORED_GB.object,
     "`delivery_log_mb`: storage": limits.webhooks ? ((limits.delivery_log_mb * MEGABYTE) / 1e9) * STORED_GB.d1 : 0,
   };
 }

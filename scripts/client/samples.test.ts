@@ -26,7 +26,10 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["APPROVAL", "ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const IDS = [
+  ..."APPROVAL ANSWER ATTACHMENT CONVERSATION DELIVERY DRAFT EVALUATION KEY MEMBER MESSAGE".split(" "),
+  ..."SAVED_REPLY SESSION SOURCE WEBHOOK WORKSPACE".split(" "),
+];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
@@ -60,7 +63,7 @@ function writeProject() {
   writeFileSync(join(folder, "client/package.json"), JSON.stringify({ type: "module", exports: Object.fromEntries(sources) }));
   mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
   symlinkSync(join(folder, "client"), join(folder, "node_modules", name));
-  writeFileSync(join(folder, "handbook.pdf"), "%PDF-1.7");
+  for (const file of ["handbook.pdf", "receipt.png"]) writeFileSync(join(folder, file), "%PDF-1.7");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
   const files: Record<Language, string[]> = { Shell: [], TypeScript: [], Python: [] };

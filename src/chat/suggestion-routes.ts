@@ -25,7 +25,7 @@ export const suggestionRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
 
-const suggestionInSchema = z.object({ stream: streamField() }).openapi("SuggestedReplyIn", { example: { stream: false } });
+const suggestionInSchema = z.object({ stream: streamField() }).openapi("SuggestedReplyIn", { example: {} });
 
 const suggestionSchema = z
   .object({

@@ -365,7 +365,9 @@ const TYPESCRIPT: LiteralSyntax = {
   key: (name) => name,
   scalar: (value) => {
     if (value instanceof Variable) return value.name;
-    return value instanceof OpenedFile ? `await openAsBlob(${JSON.stringify(value.name)})` : JSON.stringify(value);
+    if (!(value instanceof OpenedFile)) return JSON.stringify(value);
+    const name = JSON.stringify(value.name);
+    return `new File([await openAsBlob(${name})], ${name})`;
   },
 };
 const PYTHON_CONSTANTS = new Map<unknown, string>([
