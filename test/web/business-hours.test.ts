@@ -36,7 +36,7 @@ test("the team sets its hours, and sees at once when it opens", async () => {
   await form.getByText(/^Closed now\. Opens /).waitFor();
   await form.getByLabel("Message outside the hours").fill("Back on {{opens_at}}.");
   await form.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved").waitFor();
+  await page.getByText("Saved", { exact: true }).waitFor();
   const saved = await workspace.call<Hours>("GET", "/business-hours");
   expect(saved).toMatchObject({ time_zone: "Europe/Vienna", holidays: days, closed_message: "Back on {{opens_at}}." });
   const office = [{ from: "09:00", to: "17:00" }];

@@ -374,7 +374,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   await page.getByLabel("Instructions").fill("Be brief.");
   await page.getByRole("button", { name: "Save" }).first().click();
-  await page.getByText("Saved").waitFor();
+  await page.getByText("Saved", { exact: true }).waitFor();
   await page.getByLabel("Greeting").fill("Hello there");
   await page.getByLabel("Launcher").selectOption("An icon with a text");
   // The preview is the chat itself, which nobody can use there.
