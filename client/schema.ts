@@ -1818,6 +1818,33 @@ export interface Schemas {
     /** The ids of uploaded files that the message carries. A file belongs to one message. */
     attachments?: string[] | null | undefined;
   };
+  ConversationsUpdated: {
+    /** The records of this page. */
+    data: {
+      /** Its identifier. */
+      id: string;
+      /** What happened to the conversation. `too_many_tags`: nothing was changed, since it would have more than 20 tags. */
+      outcome: "changed" | "unchanged" | "too_many_tags" | "not_found";
+      /** Its status before; null if there is no such conversation. */
+      previous_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved" | null;
+      /** Its status now; null if there is no such conversation. */
+      status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved" | null;
+      /** Its tags now. */
+      tags: string[];
+    }[];
+  };
+  ConversationsUpdate: {
+    /** The conversations to change. */
+    ids: string[];
+    /** The new status. `open` gives the conversations back to the agent. */
+    status?: "open" | "resolved" | "needs_human" | "human_active" | undefined;
+    /** The tags that each conversation is given, unless it has them. */
+    add_tags?: string[] | undefined;
+    /** The tags that each conversation loses. */
+    remove_tags?: string[] | undefined;
+    /** Hides them from the lists of waiting conversations until this time, at most 366 days ahead. null ends that. */
+    snoozed_until?: string | null | undefined;
+  };
   SuggestedReply: {
     /** The suggestion; empty if the agent's knowledge has nothing for it. */
     content: string;
@@ -3783,6 +3810,13 @@ export interface Operations {
     };
     answer: Schemas["Reply"];
   };
+  /** Change the status, tags or snooze of several conversations. Each conversation is changed wholly or not at all, with the same rules and events as by `PATCH`. The response says what happened to each, in the order of the ids. Scope: `conversations:write`. */
+  updateConversations: {
+    input: {
+      body: Schemas["ConversationsUpdate"];
+    };
+    answer: Schemas["ConversationsUpdated"];
+  };
   /** Suggest a reply to the team. The agent writes the answer that it would give to the visitor's last question, from its knowledge and the conversation, however unsure it is. Nothing is sent or stored, and the agent's own tools are not called. Each suggestion counts toward the month's message quota, unless the model fails. Scope: `conversations:write`. */
   suggestReply: {
     input: {
@@ -4413,6 +4447,7 @@ export const ROUTES = {
   listFeedback: ["GET", "/api/v1/feedback"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
+  updateConversations: ["POST", "/api/v1/conversations/bulk"],
   suggestReply: ["POST", "/api/v1/conversations/{conversation_id}/suggested-reply"],
   summarizeConversation: ["POST", "/api/v1/conversations/{conversation_id}/summary"],
   uploadAttachment: ["POST", "/api/v1/attachments"],

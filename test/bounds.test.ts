@@ -197,6 +197,10 @@ const WRITES: Record<string, Bound | Bound[]> = {
     const changes = { status: n % 2 === 0 ? "resolved" : "human_active", tags: [`${n}`] };
     return fixture.call("PATCH", `/conversations/${fixture.conversationId}`, changes);
   }),
+  "POST /api/v1/conversations/bulk": inPlace(async ({ call, conversationId }, n) => {
+    const changes = { status: n % 2 === 0 ? "resolved" : "human_active", [n % 2 === 0 ? "add_tags" : "remove_tags"]: ["vip"] };
+    return call("POST", "/conversations/bulk", { ids: [conversationId], ...changes });
+  }),
   "POST /api/v1/conversations/:conversation_id/messages": upTo("team_messages_per_day", 2, ({ call, conversationId }) =>
     call("POST", `/conversations/${conversationId}/messages`, { content: "Hello" }),
   ),

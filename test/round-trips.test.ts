@@ -143,6 +143,16 @@ const OPERATIONS: [
     },
   ],
   [
+    "POST /conversations/bulk",
+    200,
+    1,
+    2,
+    async ({ workspace, ask }) => {
+      const ids = [await ask(), await ask()];
+      return () => workspace.call("POST", "/conversations/bulk", { ids, status: "resolved", add_tags: ["refunds"] });
+    },
+  ],
+  [
     "PATCH /conversations/{id}, unknown",
     404,
     1,

@@ -6,7 +6,7 @@ import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { IF_CHANGED, transact } from "../platform/db/sql.ts";
+import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -44,23 +44,29 @@ interface Changes {
  * nor does resolving it again before anybody has written.
  * @returns its wire record, or undefined if the workspace has no such conversation.
  */
-export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil }: Changes) {
+export async function changeConversation(op: ConversationOperation, changes: Changes) {
   const { db, workspaceId, conversationId } = op;
-  // A new status marks the conversation as read, unless the conversation then waits for the team.
-  const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
-  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil };
-  const isChanged = Object.values(changes).some((value) => value !== undefined);
-  const writes = [
-    // This comes before the transition, so that the event of the transition shows the changes.
-    ...(isChanged ? [updateByTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
-    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
-  ];
+  const writes = changeWrites(op, changes);
   const { written, after } = await transact(db, { writes, after: [findConversationRecord(db, workspaceId, conversationId)] });
   const [[changed]] = after;
   if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   return changed.record;
+}
+
+/** Returns the writes of `changeConversation`. */
+export function changeWrites(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil }: Changes): Statement[] {
+  const { db, workspaceId, conversationId } = op;
+  // A new status marks the conversation as read, unless the conversation then waits for the team.
+  const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
+  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil };
+  const isChanged = Object.values(changes).some((value) => value !== undefined);
+  return [
+    // This comes before the transition, so that the event of the transition shows the changes.
+    ...(isChanged ? [updateByTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
+    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
+  ];
 }
 
 interface TeamText {

@@ -12,9 +12,11 @@ import {
   IF_CHANGED,
   importCompleted,
   insertWhere,
+  isAmong,
   isOfConversation,
   isOwn,
   jsonIds,
+  jsonParam,
   type Page,
   type Position,
 } from "../platform/db/sql.ts";
@@ -158,6 +160,42 @@ export const updateByTeam = compiled((db, workspaceId: string, conversationId: s
     .set(set)
     .where(isOwn(conversations, workspaceId, conversationId));
 });
+
+/** The largest number of tags of a conversation. */
+export const MAX_TAGS = 20;
+
+/** Adds and removes tags. It changes nothing if the conversation would then have more than `MAX_TAGS`, or the same ones as before. */
+export const updateTags = compiled(
+  (
+    db,
+    workspaceId: string,
+    conversationId: string,
+    { added, removed }: { added: readonly string[]; removed: readonly string[] },
+    nowMs: number,
+  ) => {
+    const { tags } = conversations;
+    const present = sql`SELECT key AS at, value FROM json_each(${tags}) WHERE value NOT IN ${jsonIds(removed)}`;
+    const further = sql`SELECT ${MAX_TAGS} + key, value FROM json_each(${jsonParam(added)}) WHERE value NOT IN (SELECT value FROM json_each(${tags}))`;
+    const next = sql`(SELECT json_group_array(value) FROM (${present} UNION ALL ${further} ORDER BY at))`;
+    const hasRoom = sql`json_array_length(${next}) <= max(${MAX_TAGS}, json_array_length(${tags}))`;
+    return db
+      .update(conversations)
+      .set({ tags: next, updatedAt: nowMs })
+      .where(and(isOwn(conversations, workspaceId, conversationId), sql`${next} <> ${tags}`, hasRoom));
+  },
+);
+
+/** The fields of a conversation that a change of several conversations sets. */
+export type ConversationState = Awaited<ReturnType<typeof listStates>>[number];
+
+/** Lists those of the conversations that the workspace has. */
+export function listStates(db: Database, workspaceId: string, ids: readonly string[]) {
+  const { id, status, tags, snoozedUntil } = conversations;
+  return db
+    .select({ id, status, tags, snoozedUntil })
+    .from(conversations)
+    .where(isAmong(conversations, workspaceId, ids));
+}
 
 /** Adds a human's message if the conversation exists and has room, each rate-limit window has room, and it may take its files. */
 export function createReply(

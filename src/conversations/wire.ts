@@ -21,6 +21,7 @@ import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
+import { MAX_TAGS } from "./store.ts";
 import { openingFields } from "../workspaces/business-hours-wire.ts";
 
 /** A member of the team, with an id of the caller's choice. */
@@ -265,10 +266,12 @@ export const conversationQuery = cursorQuery
   .refine(({ q, snoozed }) => !q || snoozed === undefined, { ...valueErrorParams("send either q or snoozed"), path: ["snoozed"] })
   .refine(({ q, order }) => !q || order === "newest", { ...valueErrorParams("a search has its newest activity first"), path: ["order"] });
 
-const MAX_SNOOZE_DAYS = 366;
+export const MAX_SNOOZE_DAYS = 366;
+
+export const tag = () => z.string().max(200);
 
 /** A time in the near future, turned into milliseconds. */
-const snoozeTime = () =>
+export const snoozeTime = () =>
   z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
@@ -283,12 +286,7 @@ export const conversationUpdateSchema = z
       .nullable()
       .optional()
       .meta({ description: "The new status. `open` gives the conversation back to the agent." }),
-    tags: z
-      .array(z.string().max(200))
-      .max(20)
-      .nullable()
-      .optional()
-      .meta({ description: "Replaces the tags; null leaves them unchanged." }),
+    tags: z.array(tag()).max(MAX_TAGS).nullable().optional().meta({ description: "Replaces the tags; null leaves them unchanged." }),
     assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
     snoozed_until: snoozeTime()
       .nullable()

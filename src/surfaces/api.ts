@@ -28,6 +28,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["conversations", "feedback"], load: async () => (await import("../conversations/routes.ts")).conversationRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/message-routes.ts")).messageRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/team-routes.ts")).teamRoutes },
+  { at: ["conversations"], load: async () => (await import("../chat/bulk-routes.ts")).bulkRoutes },
   { at: ["conversations"], load: async () => (await import("../chat/suggestion-routes.ts")).suggestionRoutes },
   { at: ["attachments"], load: async () => (await import("../attachments/routes.ts")).attachmentRoutes },
   { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },

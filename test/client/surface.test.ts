@@ -174,6 +174,8 @@ async function useConversations(client: Client, agent_id: string) {
   expect(open.map(({ id }) => id)).toContain(conversation_id);
   expect(open).toHaveLength(2);
   expect((await client.updateConversation({ conversation_id, body: { tags: ["refund"] } })).tags).toEqual(["refund"]);
+  const bulk = await client.updateConversations({ body: { ids: [conversation_id], remove_tags: ["none"], add_tags: ["vip"] } });
+  expect(bulk.data).toMatchObject([{ id: conversation_id, outcome: "changed", tags: ["refund", "vip"] }]);
   expect((await client.addNote({ conversation_id, body: { content: "She called." } })).role).toBe("note");
   const started = await client.startConversation({ body: { agent_id, channel: "api", content: "How do you like it?" } });
   expect(started.status).toBe("human_active");

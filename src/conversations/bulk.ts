@@ -1,0 +1,70 @@
+import { announce } from "../events/live-channel.ts";
+import { wakeDeliveries } from "../events/outbox.ts";
+import type { Operation } from "../platform/db/client.ts";
+import { type Statement, transact } from "../platform/db/sql.ts";
+import { changeWrites, type ConversationOperation } from "./conversations.ts";
+import type { SettableStatus } from "./status.ts";
+import { type ConversationState, listStates, MAX_TAGS, updateTags } from "./store.ts";
+
+interface BulkChanges {
+  status?: SettableStatus | undefined;
+  addedTags: readonly string[];
+  removedTags: readonly string[];
+  snoozedUntil?: number | null | undefined;
+}
+
+interface BulkResult {
+  id: string;
+  outcome: "changed" | "unchanged" | "too_many_tags" | "not_found";
+  before: ConversationState | undefined;
+  after: ConversationState | undefined;
+}
+
+/** The conversations that one batch changes. Each takes up to seven statements, and a batch keeps the database from other requests. */
+const BULK_BATCH_SIZE = 25;
+
+/**
+ * Changes several conversations like `changeConversation`, each of them wholly or not at all. If a batch fails, those before it stay
+ * changed, and the same changes can be made again.
+ * @returns what happened to each, in the order of the ids.
+ */
+export async function changeConversations(op: Operation, ids: readonly string[], changes: BulkChanges): Promise<BulkResult[]> {
+  const { db, workspaceId } = op;
+  const beforeOf = statesById(await listStates(db, workspaceId, ids));
+  const refused = ids.filter((id) => hasTooManyTags(beforeOf.get(id), changes));
+  const changeable = ids.filter((id) => beforeOf.has(id) && !refused.includes(id));
+  const afterOf = new Map(beforeOf);
+  for (let at = 0; at < changeable.length; at += BULK_BATCH_SIZE) {
+    const part = changeable.slice(at, at + BULK_BATCH_SIZE);
+    const writes = part.flatMap((conversationId) => bulkWrites({ ...op, conversationId }, changes));
+    const { written, after } = await transact(db, { writes, after: [listStates(db, workspaceId, part)] });
+    for (const [id, state] of statesById(after[0])) afterOf.set(id, state);
+    await wakeDeliveries(op.env, written);
+    announce(op.env, workspaceId, ...part.map((id) => ({ kind: "conversation", id }) as const));
+  }
+  const outcomeOf = (id: string): BulkResult["outcome"] => {
+    if (!beforeOf.has(id)) return "not_found";
+    if (refused.includes(id)) return "too_many_tags";
+    return JSON.stringify(beforeOf.get(id)) === JSON.stringify(afterOf.get(id)) ? "unchanged" : "changed";
+  };
+  return ids.map((id) => ({ id, outcome: outcomeOf(id), before: beforeOf.get(id), after: afterOf.get(id) }));
+}
+
+function bulkWrites(op: ConversationOperation, { status, addedTags, removedTags, snoozedUntil }: BulkChanges): Statement[] {
+  const isTagging = addedTags.length > 0 || removedTags.length > 0;
+  return [
+    ...(isTagging ? [updateTags(op.db, op.workspaceId, op.conversationId, { added: addedTags, removed: removedTags }, op.nowMs)] : []),
+    ...changeWrites(op, { status, snoozedUntil }),
+  ];
+}
+
+function hasTooManyTags(state: ConversationState | undefined, { addedTags, removedTags }: BulkChanges): boolean {
+  if (!state) return false;
+  const kept = state.tags.filter((tag) => !removedTags.includes(tag));
+  const count = new Set([...kept, ...addedTags]).size;
+  return count > MAX_TAGS && count > state.tags.length;
+}
+
+function statesById(states: readonly ConversationState[]): Map<string, ConversationState> {
+  return new Map(states.map((state) => [state.id, state]));
+}
