@@ -31,8 +31,8 @@ const BULK_BATCH_SIZE = 25;
 export async function changeConversations(op: Operation, ids: readonly string[], changes: BulkChanges): Promise<BulkResult[]> {
   const { db, workspaceId } = op;
   const beforeOf = statesById(await listStates(db, workspaceId, ids));
-  const refused = ids.filter((id) => hasTooManyTags(beforeOf.get(id), changes));
-  const changeable = ids.filter((id) => beforeOf.has(id) && !refused.includes(id));
+  const refused = new Set(ids.filter((id) => hasTooManyTags(beforeOf.get(id), changes)));
+  const changeable = ids.filter((id) => beforeOf.has(id) && !refused.has(id));
   const afterOf = new Map(beforeOf);
   for (let at = 0; at < changeable.length; at += BULK_BATCH_SIZE) {
     const part = changeable.slice(at, at + BULK_BATCH_SIZE);
@@ -44,7 +44,7 @@ export async function changeConversations(op: Operation, ids: readonly string[],
   }
   const outcomeOf = (id: string): BulkResult["outcome"] => {
     if (!beforeOf.has(id)) return "not_found";
-    if (refused.includes(id)) return "too_many_tags";
+    if (refused.has(id)) return "too_many_tags";
     return JSON.stringify(beforeOf.get(id)) === JSON.stringify(afterOf.get(id)) ? "unchanged" : "changed";
   };
   return ids.map((id) => ({ id, outcome: outcomeOf(id), before: beforeOf.get(id), after: afterOf.get(id) }));

@@ -3,11 +3,20 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 /** All shortcuts, by where they work, with what they do. */
 export const SHORTCUTS = {
   "On every page": { "/": "Search, or ask in the playground", "?": "List the keys" },
+  "In a workspace": { "Ctrl K": "Search everywhere; on a Mac, ⌘ K" },
   "In the inbox": {
     j: "Next conversation",
     k: "Previous conversation",
     Escape: "Back to the list",
     z: "Undo the latest resolution",
+    v: "Select the conversation",
+  },
+  "In the inbox, with Shift": {
+    V: "Select all that are loaded",
+    E: "Resolve the selected ones",
+    O: "Reopen the selected ones",
+    T: "Tag the selected ones",
+    H: "Snooze the selected ones",
   },
   "In an open conversation": {
     r: "Reply",
@@ -32,7 +41,7 @@ type Key = { [Where in keyof Groups]: keyof Groups[Where] }[keyof Groups];
 /** These keys work again and again while they are held. */
 const REPEATING = new Set(["j", "k"]);
 
-const FIELDS = "input, textarea, select, [contenteditable], [role=menu], dialog";
+const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], dialog";
 
 /** The shortcuts of the components that are shown, in the order in which they were added. */
 let active: readonly { key: Key; run: () => void }[] = [];

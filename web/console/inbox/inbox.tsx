@@ -6,11 +6,12 @@ import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
-import { Empty } from "../ui/states.tsx";
+import { useModule } from "../ui/lazy.tsx";
+import { Empty, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
-import { ConversationView } from "./conversation.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
 import { ConversationList, type Filter, type ListedConversation, readFilter, useConversations, useCount } from "./list.tsx";
+import { useSelection } from "./selection.tsx";
 
 /** The inbox of the team: the list of conversations, the open one, and its details. */
 export function Inbox() {
@@ -23,17 +24,20 @@ export function Inbox() {
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy } = useSteps(list, openId, open);
-  const { undo, onResolved } = useUndo(open);
+  const { undo, offerUndo, onResolved } = useUndo(open);
+  const selection = useSelection(list, openId);
   const FirstSteps = useFirstSteps();
+  // The list is shown first; a conversation that is opened then does not wait for its code.
+  const view = useModule(() => import("./conversation.tsx"));
   useShortcuts({
     j: () => moveBy(1),
     k: () => moveBy(-1),
     ...(undo && { z: undo }),
-    Escape: () => open(undefined),
+    Escape: () => (selection.isOpen ? selection.close() : open(undefined)),
   });
   return (
     <div class={["inbox", openId !== undefined ? "is-open" : FirstSteps && "is-new"].filter(Boolean).join(" ")}>
-      <ConversationList list={list} filter={filter} onFilter={setFilter} openId={openId} current={current} onOpen={open} />
+      <ConversationList {...{ list, filter, openId, current, selection, offerUndo }} onFilter={setFilter} onOpen={open} />
       {openId === undefined ? (
         <section class="conversation-empty">
           {FirstSteps ? (
@@ -44,8 +48,12 @@ export function Inbox() {
             </Empty>
           )}
         </section>
+      ) : !view ? (
+        <section class="conversation">
+          <Skeleton rows={12} />
+        </section>
       ) : (
-        <ConversationView
+        <view.ConversationView
           key={openId}
           id={openId}
           onClose={() => open(undefined)}
@@ -88,24 +96,29 @@ function useFilter(): [Filter, (filter: Filter) => void] {
   return [filter, setFilter];
 }
 
+/** Shows a message with a button that undoes what was done. */
+export type OfferUndo = (text: string, undo: () => Promise<unknown>) => void;
+
 /** Offers to undo the latest resolution. `onResolved` takes the conversation and the status that it had before. */
 function useUndo(open: (id: string) => void) {
   const [undo, setUndo] = useState<() => void>();
-  const onResolved = (id: string, before: ListedConversation["status"]) => {
+  const offerUndo: OfferUndo = (text, run) => {
     const undoThis = () => {
       setUndo(undefined);
       dismiss();
-      // The API sets `ai_handled` only when the agent answers.
-      const status = before === "needs_human" || before === "human_active" ? before : "open";
-      void attempt(async () => {
-        await api.updateConversation({ conversation_id: id, body: { status } });
-        open(id);
-      }, "Reopened");
+      void attempt(run, "Reopened");
     };
     setUndo(() => undoThis);
-    const dismiss = showMessage("Resolved", { label: "Undo", run: undoThis });
+    const dismiss = showMessage(text, { label: "Undo", run: undoThis });
   };
-  return { undo, onResolved };
+  const onResolved = (id: string, before: ListedConversation["status"]) =>
+    offerUndo("Resolved", async () => {
+      // The API sets `ai_handled` only when the agent answers.
+      const status = before === "needs_human" || before === "human_active" ? before : "open";
+      await api.updateConversation({ conversation_id: id, body: { status } });
+      open(id);
+    });
+  return { undo, offerUndo, onResolved };
 }
 
 /** Opens the next or previous conversation of the list, even if it has to be read first. */

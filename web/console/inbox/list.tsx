@@ -13,6 +13,8 @@ import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import { waiting } from "../waiting.ts";
 import { hasDraft } from "./drafts.ts";
+import type { OfferUndo } from "./inbox.tsx";
+import { SelectBox, SelectButton, type Selection, SelectionBar } from "./selection.tsx";
 import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
 
 export type ListedConversation = Schemas["ConversationPage"]["data"][number];
@@ -77,9 +79,11 @@ interface Props {
   /** The row that is scrolled into view. */
   current: CurrentRow;
   onOpen: (id: string) => void;
+  selection: Selection;
+  offerUndo: OfferUndo;
 }
 
-export function ConversationList({ list, filter, onFilter, openId, current, onOpen }: Props) {
+export function ConversationList({ list, filter, onFilter, openId, current, onOpen, selection, offerUndo }: Props) {
   const section = useRef<HTMLElement>(null);
   const toHits = useFocusOnHits(section, list);
   const matching = useCount({ view: "all", q: filter.q }, Boolean(filter.q) && filter.view !== "all");
@@ -89,7 +93,10 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
       <header>
         <div class="card-top">
           <h1>Inbox</h1>
-          <AlertsButton />
+          <div class="actions">
+            <SelectButton selection={selection} />
+            <AlertsButton />
+          </div>
         </div>
         <SearchField label="Search conversations" q={filter.q} onSearch={(q) => onFilter({ ...filter, q })} toHits={toHits} />
         <Views filter={filter} onFilter={onFilter} />
@@ -101,13 +108,19 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
             </Button>
           </p>
         )}
+        <SelectionBar selection={selection} offerUndo={offerUndo} />
       </header>
       <LongList
         key={list.key}
         list={list}
         rowHeight={ROW_HEIGHT}
         current={current}
-        row={(conversation) => <Row conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />}
+        row={(conversation) => (
+          <>
+            <SelectBox conversation={conversation} selection={selection} />
+            <Row conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />
+          </>
+        )}
       >
         <Loaded query={list.query} rows={10}>
           {({ total }) => total === 0 && <EmptyList filter={filter} />}

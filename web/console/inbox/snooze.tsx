@@ -40,7 +40,7 @@ export function SnoozeDialog({ isSnoozed, onSnooze, onClose }: Props) {
   });
   return (
     <Dialog title="Snooze" onClose={onClose}>
-      <p class="quiet">The conversation leaves the lists until then, or until the visitor writes.</p>
+      <p class="quiet">It leaves the lists until then, or until the visitor writes.</p>
       <div class="actions">
         {proposals().map(([title, at]) => (
           <Button key={title} title={timeOf(at)} onClick={() => void onSnooze(at.toISOString())}>

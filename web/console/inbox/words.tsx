@@ -2,7 +2,7 @@ import type { Schemas } from "../api.ts";
 
 type Conversation = Schemas["Conversation"];
 
-const STATUS_WORDS: Record<Conversation["status"], string> = {
+export const STATUS_WORDS: Record<Conversation["status"], string> = {
   open: "Open",
   ai_handled: "Agent",
   needs_human: "Waiting",
