@@ -7,6 +7,7 @@ import { SHORTCUTS, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
 import { Navigation } from "./navigation.tsx";
 import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
+import { SearchEverywhere } from "./search/search-everywhere.tsx";
 import { hasEnded, hasScope, session, signInLink } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { pageTitle, useWaiting } from "./waiting.ts";
@@ -48,6 +49,7 @@ function Console({ pages }: { pages: readonly Page[] }) {
         </Route>
       </Switch>
       <ShortcutList />
+      {session.value?.kind === "workspace" && <SearchEverywhere />}
       <Offline />
     </div>
   );

@@ -2,6 +2,7 @@ import { useRef } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { AVAILABILITIES, availability, setAvailability } from "./members.ts";
 import type { Page } from "./routes.ts";
+import { SearchButton } from "./search/search-everywhere.tsx";
 import { session, signOut } from "./session.ts";
 import { setTheme, theme, THEMES } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
@@ -23,12 +24,14 @@ export function Navigation({ pages }: { pages: readonly Page[] }) {
       <span>{name}</span>
     </Link>
   );
+  const mayFind = session.value?.kind === "workspace";
   const inMenu = pages.slice(PAGES_IN_BAR);
   return (
     <nav class="navigation" aria-label="Console">
       <p class="workspace-name" title={title}>
         {title}
       </p>
+      {mayFind && <SearchButton />}
       <ul>
         {pages.map((page, at) => (
           <li key={page.path} class={at < PAGES_IN_BAR ? "" : "only-wide"}>
@@ -47,6 +50,7 @@ export function Navigation({ pages }: { pages: readonly Page[] }) {
       </button>
       <div id="more" class="menu" popover="auto" ref={menu}>
         <p class="workspace-name">{title}</p>
+        {mayFind && <SearchButton onOpen={() => menu.current?.hidePopover()} />}
         <ul>
           {inMenu.map((page) => (
             <li key={page.path}>{link(page)}</li>

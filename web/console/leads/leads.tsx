@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, downloadCsv } from "../api.ts";
 import { usePages } from "../lists.ts";
@@ -8,10 +8,18 @@ import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import { attempt } from "../ui/toast.tsx";
+import { leadSearch } from "./lead-search.ts";
 
 /** The contact details that visitors left. */
 export function Leads() {
   const [q, setQ] = useState("");
+  const [given, setGiven] = useState("");
+  useEffect(() => {
+    if (leadSearch.value === "") return;
+    setQ(leadSearch.value);
+    setGiven(leadSearch.value);
+    leadSearch.value = "";
+  }, [leadSearch.value]);
   const [isExporting, setExporting] = useState(false);
   const leads = usePages(
     q,
@@ -28,7 +36,7 @@ export function Leads() {
       title={leads.total === undefined ? "Leads" : `Leads (${formatNumber(leads.total)})`}
       actions={
         <>
-          <SearchField label="Search leads" onSearch={setQ} />
+          <SearchField key={given} label="Search leads" q={given} onSearch={setQ} />
           <Button isBusy={isExporting} disabled={leads.items.length === 0} onClick={() => void exportAll()}>
             Export CSV
           </Button>

@@ -1,33 +1,23 @@
 import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
-import { hasScope, session } from "../session.ts";
+import { session } from "../session.ts";
 import { Lazy } from "../ui/lazy.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
 import { KeyList } from "./key-list.tsx";
+import { settingsTabs } from "./tabs.ts";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
 /** The settings of a workspace: agents, members, business hours, saved replies, keys, privacy, usage and the audit log. */
 export function Settings() {
   const [path] = useLocation();
-  const tabs = [
-    ["/", "Agents"],
-    ...(hasScope("members:read") ? [["/members", "Members"]] : []),
-    ...(hasScope("conversations:read") ? [["/hours", "Business hours"]] : []),
-    ...(hasScope("conversations:read") ? [["/saved-replies", "Saved replies"]] : []),
-    ...(hasScope("keys:write") ? [["/keys", "API keys"]] : []),
-    ...(hasScope("members:write") ? [["/sign-in", "Sign-in"]] : []),
-    ...(hasScope("privacy:read") ? [["/privacy", "Privacy"]] : []),
-    ...(hasScope("analytics:read") ? [["/usage", "Usage"]] : []),
-    ...(hasScope("members:write") ? [["/audit", "Audit log"]] : []),
-  ] as [string, string][];
   return (
     <PageFrame title="Settings">
       <nav class="tabs" aria-label="Settings">
-        {tabs.map(([href, title]) => (
+        {settingsTabs().map(([href, title]) => (
           <Link key={href} href={href} aria-current={path === href ? "page" : undefined}>
             {title}
           </Link>
