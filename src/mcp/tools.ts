@@ -1,9 +1,12 @@
 import type { z } from "@hono/zod-openapi";
 import type { agentSchema } from "../agents/wire.ts";
+import { fillVariables, type ReplyValues } from "../conversations/reply-variables.ts";
+import type { savedReplySchema } from "../conversations/saved-reply-wire.ts";
 import type { conversationSchema, messageSchema } from "../conversations/wire.ts";
 import type { searchResultSchema, sourceSchema } from "../knowledge/wire.ts";
 import type { DocumentPart } from "../knowledge/retrieval/document.ts";
 import type { Scope } from "../workspaces/scopes.ts";
+import type { meSchema } from "../workspaces/wire.ts";
 import { type Api, type ApiRequest, Refusal, toText } from "./api.ts";
 import { type inputs, PAGE_SIZE } from "./wire.ts";
 
@@ -97,6 +100,21 @@ export const tools: Record<ToolName, Tool> = {
     scope: "conversations:write",
     annotations: { ...SETS, destructiveHint: true, openWorldHint: false },
     run: (api, { conversation_id, ...body }) => api({ method: "PATCH", path: ["conversations", conversation_id], body }),
+  },
+  list_saved_replies: {
+    title: "List saved replies",
+    description:
+      "Lists the texts that the team sends often, oldest first. With a conversation, variables such as {{visitor.name}} have its values; write something in place of those that are left. Send one with reply_to_conversation.",
+    scope: "conversations:read",
+    annotations: READS,
+    run: listSavedReplies,
+  },
+  get_business_hours: {
+    title: "Read the team's hours",
+    description: "When the team is there: the hours of each weekday with their time zone, the holidays, and when it opens next.",
+    scope: "conversations:read",
+    annotations: READS,
+    run: (api) => api({ method: "GET", path: ["business-hours"] }),
   },
   list_approvals: {
     title: "List tool calls to approve",
@@ -206,14 +224,54 @@ async function getConversation(api: Api, { conversation_id, cursor }: Args) {
 
 async function listSources(api: Api, { agent_id, cursor }: Args) {
   const path = ["agents", await agentOf(api, agent_id), "sources"];
-  const { data, total } = await api<{ data: z.infer<typeof sourceSchema>[]; total: number }>({ method: "GET", path });
+  const { data } = await api<{ data: z.infer<typeof sourceSchema>[] }>({ method: "GET", path });
+  return pageOfAll(data, cursor);
+}
+
+async function listSavedReplies(api: Api, { conversation_id: conversationId, cursor }: Args) {
+  const { data } = await api<{ data: z.infer<typeof savedReplySchema>[] }>({ method: "GET", path: ["saved-replies"] });
+  const page = pageOfAll(data, cursor);
+  if ((conversationId ?? null) === null) return page;
+  const values = await replyValuesOf(api, conversationId);
+  return { ...page, data: page.data.map((reply) => ({ ...reply, content: fillVariables(reply.content, values) })) };
+}
+
+/** The values of the variables in a conversation, without the agent's name for a key that may not read agents. */
+async function replyValuesOf(api: Api, conversationId: unknown): Promise<ReplyValues> {
+  type Conversation = z.infer<typeof conversationSchema>;
+  const [{ visitor, agent_id: agentId }, me] = await Promise.all([
+    api<Conversation>({ method: "GET", path: ["conversations", conversationId] }),
+    api<z.infer<typeof meSchema>>({ method: "GET", path: ["me"] }),
+  ]);
+  const mayReadAgents = me.api_key.scopes.includes("agents:read");
+  const agent = mayReadAgents ? await api<Agent>({ method: "GET", path: ["agents", agentId] }) : undefined;
+  return {
+    "visitor.name": visitor?.name,
+    "visitor.email": visitor?.email,
+    "agent.name": agent?.name,
+    "member.name": me.member?.name,
+    "workspace.name": me.workspace.name,
+  };
+}
+
+/** A page of a list that the API returns whole. The cursor is the next offset. */
+function pageOfAll<Item extends object>(data: readonly Item[], cursor: unknown) {
   const offset = Number(cursor ?? 0);
   if (!Number.isSafeInteger(offset) || offset < 0) throw new Refusal("cursor: use the next_cursor of the page before, unchanged.");
   const shown = data.slice(offset, offset + PAGE_SIZE);
-  return byOffset({ data: shown, total, offset, has_more: offset + shown.length < total });
+  return byOffset({ data: shown, total: data.length, offset, has_more: offset + shown.length < data.length });
 }
 
 /** A page of a list that is read by offsets. The cursor is the next offset. */
-function byOffset({ offset, has_more: hasMore, ...page }: { data: object[]; total: number; offset: number; has_more: boolean }) {
+function byOffset<Item extends object>({
+  offset,
+  has_more: hasMore,
+  ...page
+}: {
+  data: Item[];
+  total: number;
+  offset: number;
+  has_more: boolean;
+}) {
   return { ...page, next_cursor: hasMore ? String(offset + page.data.length) : null };
 }

@@ -12,9 +12,11 @@ import {
   replyInSchema,
   replySchema,
 } from "../conversations/wire.ts";
+import { savedReplySchema } from "../conversations/saved-reply-wire.ts";
 import { answerCreateSchema, answerSchema, searchSchema, sourceSchema } from "../knowledge/wire.ts";
 import { leadQuery, leadSchema } from "../leads/wire.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
+import { businessHoursSchema } from "../workspaces/business-hours-wire.ts";
 
 /** How many records a page holds. Few, since a model reads all of them. */
 export const PAGE_SIZE = 20;
@@ -60,6 +62,11 @@ export const inputs = {
     .omit({ attachments: true })
     .extend({ conversation_id: conversationId(), idempotency_key: idempotencyKey() }),
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
+  list_saved_replies: z.object({
+    conversation_id: uuid().optional().meta({ description: "The conversation whose values replace the variables." }),
+    cursor: cursor(),
+  }),
+  get_business_hours: z.object({}),
   list_approvals: z.object(approvalQuery.shape).pick({ status: true, conversation_id: true }).extend({ cursor: cursor() }),
   decide_approval: z.object({
     approval_id: uuid().meta({ description: "The call, by the id of list_approvals." }),
@@ -116,6 +123,8 @@ export const outputs = {
   }),
   reply_to_conversation: replySchema,
   update_conversation: conversationSchema,
+  list_saved_replies: pageOf(savedReplySchema),
+  get_business_hours: businessHoursSchema,
   list_approvals: pageOf(approvalSchema),
   decide_approval: approvalSchema,
   list_leads: pageOf(leadSchema),

@@ -53,6 +53,8 @@ const TOOLS: Record<string, string> = {
   get_conversation: "conversations:read",
   reply_to_conversation: "conversations:write",
   update_conversation: "conversations:write",
+  list_saved_replies: "conversations:read",
+  get_business_hours: "conversations:read",
   list_approvals: "conversations:read",
   decide_approval: "conversations:write",
   list_leads: "leads:read",
@@ -415,4 +417,28 @@ test("a page of this machine may connect to a service that is developed on it", 
 test("a subscription to changes ends at once", async () => {
   const client = await connect(fixture.workspace.key);
   expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
+});
+
+test("saved replies are listed with the values of a conversation, and the team's hours are read", async () => {
+  const { workspace, agent } = await createFixture();
+  for (const name of ["Sent", "Late"]) {
+    const content = `Hello {{visitor.name}} ({{visitor.email}}), this is {{member.name}} with {{agent.name}}.`;
+    await workspace.call("POST", "/saved-replies", { name, content });
+  }
+  const user = { id: "u-1", name: "Ada {{agent.name}}" };
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: QUESTION, user });
+  const client = await connect(workspace.key);
+  const plain = await use(client, "list_saved_replies");
+  expect(plain.value).toMatchObject({ total: 2, next_cursor: null, data: [{ name: "Sent" }, { name: "Late" }] });
+  expect(plain.value.data[0].content).toContain("{{visitor.name}}");
+  const filled = await use(client, "list_saved_replies", { conversation_id: asked.body.conversation_id });
+  expect(filled.value.data[1].content).toBe("Hello Ada {{agent.name}} ({{visitor.email}}), this is {{member.name}} with Grace.");
+  const { key } = await createKey(workspace, ["conversations:read"]);
+  const fewer = await use(await connect(key), "list_saved_replies", { conversation_id: asked.body.conversation_id });
+  expect(fewer.value.data[0].content).toContain("with {{agent.name}}.");
+  const none = await use(client, "list_saved_replies", { conversation_id: fixture.workspace.id });
+  expect([none.isError, none.text.split(":")[0]]).toEqual([true, "not_found"]);
+  await workspace.call("PATCH", "/business-hours", { time_zone: "Europe/Vienna", hours: { monday: [{ from: "09:00", to: "17:00" }] } });
+  const hours = await use(client, "get_business_hours");
+  expect(hours.value).toMatchObject({ time_zone: "Europe/Vienna", hours: { monday: [{ from: "09:00", to: "17:00" }] } });
 });
