@@ -45,7 +45,9 @@ const MAX_OTHERS = 20;
 const MAX_OPEN_MS = 10 * 60_000;
 /** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
 const POLICY_VIOLATION = 1008;
-const SESSION_ENDED = "The session has ended.";
+/** Why a socket is closed: its page asks the user to sign in, or opens another socket with what the key may read now. */
+const CLOSE_REASONS = { ended: "The session has ended.", changed: "Connect again." };
+type CloseReason = keyof typeof CLOSE_REASONS;
 
 /**
  * One object per workspace. It notifies the open pages of the console of changed records, by kind and id, and of other viewers of the
@@ -79,8 +81,8 @@ export class LiveChannel extends DurableObject<Env> {
   }
 
   /** Closes the sockets of a session that ended, of a key that was revoked, or of a member who was changed or removed. */
-  close(id: string): void {
-    for (const socket of this.ctx.getWebSockets(id)) socket.close(POLICY_VIOLATION, SESSION_ENDED);
+  close(id: string, reason: CloseReason): void {
+    for (const socket of this.ctx.getWebSockets(id)) socket.close(POLICY_VIOLATION, CLOSE_REASONS[reason]);
   }
 
   /** Receives that a viewer opens or leaves a conversation, or begins or stops writing a reply. */
@@ -124,7 +126,7 @@ export const VIEWER_HEADER = "X-Viewer";
 function sendTo(socket: WebSocket, text: string): void {
   const { expiresAtMs } = socket.deserializeAttachment() as Attachment;
   try {
-    if (Date.now() >= expiresAtMs) socket.close(POLICY_VIOLATION, SESSION_ENDED);
+    if (Date.now() >= expiresAtMs) socket.close(POLICY_VIOLATION, CLOSE_REASONS.changed);
     else socket.send(text);
   } catch {
     // The socket is closing. Its page connects again and reads everything.
@@ -184,8 +186,8 @@ function notifyPages(env: Env, workspaceId: string, changes: Change[]): void {
 }
 
 /** Closes the live channel of a session, key or member, see `close`. Nothing waits for it. */
-export function closeLive(env: Env, workspaceId: string, id: string): void {
-  const closed = liveChannelOf(env, workspaceId).close(id);
+export function closeLive(env: Env, workspaceId: string, id: string, reason: CloseReason = "ended"): void {
+  const closed = liveChannelOf(env, workspaceId).close(id, reason);
   waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
 }
 

@@ -63,7 +63,7 @@ export async function changeMember(op: AuditedOperation, before: MemberRow, chan
   });
   const changed = await writeChange(op, before, changes, [record]);
   // The sockets show what the former scopes allow. Their pages open others.
-  if (changed.outcome === "done" && (changes.role ?? changes.scopes)) closeLive(op.env, op.workspaceId, before.id);
+  if (changed.outcome === "done" && (changes.role ?? changes.scopes)) closeLive(op.env, op.workspaceId, before.id, "changed");
   return changed;
 }
 

@@ -23,6 +23,8 @@ export interface Live {
   unread: readonly any[];
   close(): void;
   closed: Promise<number>;
+  /** Why it was closed. */
+  closeReason: Promise<string>;
 }
 
 /** @param origin of the service, as the browser sees it. */
@@ -65,7 +67,9 @@ export function openBrowser(origin = "https://service.test", cookie?: string): B
 export function collect({ status, webSocket }: Response): Live {
   const received: any[] = [];
   let waiting: (() => void)[] = [];
-  const closed = new Promise<number>((resolve) => webSocket?.addEventListener("close", ({ code }) => resolve(code)));
+  const closing = new Promise<CloseEvent>((resolve) => webSocket?.addEventListener("close", resolve));
+  const closed = closing.then(({ code }) => code);
+  const closeReason = closing.then(({ reason }) => reason);
   webSocket?.addEventListener("message", ({ data }) => {
     received.push(data === "pong" ? data : JSON.parse(String(data)));
     for (const wake of waiting.splice(0)) wake();
@@ -79,5 +83,5 @@ export function collect({ status, webSocket }: Response): Live {
     }
   };
   const send = (message: unknown) => webSocket!.send(message === "ping" ? message : JSON.stringify(message));
-  return { status, next, closed, unread: received, send, close: () => webSocket!.close(1000) };
+  return { status, next, closed, closeReason, unread: received, send, close: () => webSocket!.close(1000) };
 }

@@ -101,7 +101,7 @@ test("the socket is closed after ten minutes, so that a key is checked again eve
   const live = await colleague(workspace, "Ada");
   vi.setSystemTime(Date.now() + 11 * 60_000);
   await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello?" });
-  expect(await live.closed).toBe(1008);
+  expect([await live.closed, await live.closeReason]).toEqual([1008, "Connect again."]);
 });
 
 test("a page is notified only of what its key may read", async () => {

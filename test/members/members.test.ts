@@ -61,9 +61,13 @@ test("a removed member is refused at once, the page's socket closes, and open co
     content: "Hello",
   });
   await owner.call("PATCH", `/conversations/${talk.id}`, { assignee: { id: colleague.id, name: "Grace Hopper" } });
+  // The page of a member whose role changes opens another socket; that of a removed one asks for a sign-in.
+  const before = await colleague.browser.live();
+  expect((await owner.call("PATCH", `/members/${colleague.id}`, { role: "viewer" })).status).toBe(200);
+  expect([await before.closed, await before.closeReason]).toEqual([1008, "Connect again."]);
   const live = await colleague.browser.live();
   expect((await owner.call("DELETE", `/members/${colleague.id}`)).status).toBe(204);
-  expect(await live.closed).toBe(1008);
+  expect([await live.closed, await live.closeReason]).toEqual([1008, "The session has ended."]);
   expect(codeOf(await colleague.call("GET", "/conversations"))).toEqual([401, "invalid_api_key"]);
   expect((await colleague.browser.call("GET", "/console/session")).status).toBe(401);
   expect((await owner.call("GET", `/conversations/${talk.id}`)).body.assignee).toBeNull();

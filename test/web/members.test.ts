@@ -85,6 +85,35 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   expect(await workspace.call("GET", `/conversations/${id}`)).toMatchObject({ assignee: null });
 });
 
+test("the page of a removed member asks for a sign-in when its socket closes, before it sends a request", async () => {
+  const workspace = await createWorkspace();
+  const { id, invitation } = await invite(workspace, "ada@example.com", "Ada Lovelace", "agent");
+  const { page } = await openPage();
+  const closed: string[] = [];
+  await page.exposeFunction("socketClosed", (reason: string) => closed.push(reason));
+  await page.addInitScript(() => {
+    const Socket = WebSocket;
+    window.WebSocket = class extends Socket {
+      constructor(url: string | URL) {
+        super(url);
+        this.addEventListener("close", ({ reason }) => (window as never as { socketClosed(text: string): void }).socketClosed(reason));
+      }
+    };
+  });
+  const socket = page.waitForEvent("websocket");
+  await page.goto(invitation.url);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await (await socket).waitForEvent("framesent");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  // From now on no request is answered.
+  const asked: string[] = [];
+  await page.route("**/*", (route) => void asked.push(route.request().url()));
+  await workspace.call("DELETE", `/members/${id}`);
+  await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+  expect(closed).toEqual(["The session has ended."]);
+  expect(asked.filter((url) => url.endsWith("/api/v1/me"))).toEqual([]);
+});
+
 test("an admin manages everybody but owners, who end the admin's session", async () => {
   const workspace = await createWorkspace();
   await invite(workspace, "olga@example.com", "Olga Owner", "owner");

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api } from "./api.ts";
-import { hasEnded, session } from "./session.ts";
+import { endSession, hasEnded, session } from "./session.ts";
 
 export interface Change {
   kind: "conversation" | "evaluation" | "lead" | "source";
@@ -24,6 +24,8 @@ const MAX_PAUSE_MS = 30_000;
 const PING_MS = 30_000;
 /** The code with which the service closes the socket of a session that may have ended (RFC 6455, section 7.4.1). */
 const POLICY_VIOLATION = 1008;
+/** The reason if it certainly has. */
+const SESSION_ENDED = "The session has ended.";
 
 const listeners = new Set<(changes: Change[]) => void>();
 let socket: WebSocket | undefined;
@@ -95,10 +97,11 @@ function connect(): void {
   opened.addEventListener("message", ({ data }) => {
     if (data !== "pong") receive(JSON.parse(String(data)) as Message);
   });
-  opened.addEventListener("close", ({ code }) => {
+  opened.addEventListener("close", ({ code, reason }) => {
     if (socket !== opened) return;
-    // If the session has ended, the response says so before the user writes something that cannot be sent.
-    if (code === POLICY_VIOLATION) void api.getMe().catch(() => undefined);
+    // The user learns that the session has ended before writing something that cannot be sent.
+    if (code === POLICY_VIOLATION && reason === SESSION_ENDED) endSession();
+    else if (code === POLICY_VIOLATION) void api.getMe().catch(() => undefined);
     socket = undefined;
     isLive.value = false;
     if (session.peek()?.kind !== "workspace" || hasEnded.peek()) return;

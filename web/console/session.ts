@@ -129,16 +129,26 @@ function keyOf(of: Session): string {
   return of.kind === "workspace" ? (of.member ?? of.key).id : "operator";
 }
 
+let isSigningOut = false;
+
 export async function signOut(): Promise<void> {
-  await request("DELETE", "/console/session");
-  session.value = null;
-  hasEnded.value = false;
-  location.hash = "";
+  isSigningOut = true;
+  try {
+    await request("DELETE", "/console/session");
+    session.value = null;
+    hasEnded.value = false;
+    location.hash = "";
+  } finally {
+    isSigningOut = false;
+  }
 }
 
-whenRefused(() => {
-  if (session.value) hasEnded.value = true;
-});
+/** Asks the user to sign in again, above the page. */
+export function endSession(): void {
+  if (session.value && !isSigningOut) hasEnded.value = true;
+}
+
+whenRefused(endSession);
 
 export function hasScope(scope: Scope): boolean {
   return session.value?.kind === "workspace" && session.value.key.scopes.includes(scope);
