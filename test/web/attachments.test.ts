@@ -102,6 +102,38 @@ test.each([375, 1440])("the team sends and sees files in the console, at %i pixe
   expect(await findBarriers(page)).toEqual([]);
 });
 
+test("a bar shows how much of a file is sent, and a refused file says why", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Where is my parcel?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Add files" }).waitFor();
+  // The shares that the bar has shown, the first and the last of which are those of a fast network too.
+  await page.evaluate(() => {
+    const seen = new Set<number>();
+    new MutationObserver(() => {
+      const bar = document.querySelector<HTMLProgressElement>(".file progress");
+      if (bar) seen.add(bar.value);
+      window.name = JSON.stringify([...seen]);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  });
+  const network = await page.context().newCDPSession(page);
+  const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 500_000 };
+  await network.send("Network.emulateNetworkConditions", slow);
+  const input = page.locator(".composer input[type=file]");
+  await input.setInputFiles({ name: "long.txt", mimeType: "text/plain", buffer: Buffer.alloc(1_000_000, "text ") });
+  const bar = page.getByRole("progressbar", { name: "long.txt" });
+  await bar.waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await bar.waitFor({ state: "detached" });
+  const shares = JSON.parse(await page.evaluate(() => window.name)) as number[];
+  expect(shares.some((share) => share > 0 && share < 1)).toBe(true);
+  await input.setInputFiles({ name: "page.html", mimeType: "text/html", buffer: Buffer.from("<html>") });
+  await page.getByRole("list", { name: "Files" }).getByText("page.html is not an image, a PDF or a plain text.").waitFor();
+  await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+});
+
 async function filesIn(workspace: Awaited<ReturnType<typeof createWorkspace>>, id: string): Promise<string[]> {
   const { messages } = await workspace.call<{ messages: { role: string; attachments: { name: string }[] }[] }>(
     "GET",

@@ -10,13 +10,21 @@ export function whenRefused(callback: () => void): void {
   onRefused = callback;
 }
 
-/** Sends a request with the session's cookie, and the header that the service requires with it against cross-site requests. */
+/** The header that the service requires with the session's cookie, against cross-site requests. */
+export const CONSOLE_HEADERS = { "X-Support-Agent-Console": "1" };
+
+/** Notes that the session has ended if a response has the status 401. */
+export function noteStatus(status: number): void {
+  if (status === 401) onRefused();
+}
+
+/** Sends a request with the session's cookie. */
 export async function fetchAsConsole(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.delete("Authorization");
-  headers.set("X-Support-Agent-Console", "1");
+  for (const [name, value] of Object.entries(CONSOLE_HEADERS)) headers.set(name, value);
   const response = await fetch(url, { ...init, headers, credentials: "same-origin" });
-  if (response.status === 401 && !url.endsWith("/console/session")) onRefused();
+  if (!url.endsWith("/console/session")) noteStatus(response.status);
   return response;
 }
 

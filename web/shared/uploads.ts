@@ -16,7 +16,7 @@ export interface PendingFile {
 }
 
 /** An upload that the service refused, or that failed. */
-export class UploadError extends Error {
+class UploadError extends Error {
   constructor(readonly problem: FileProblem) {
     super(problem);
   }
@@ -107,8 +107,48 @@ export class Uploads {
   }
 }
 
+/** Where files are uploaded to. */
+interface UploadTarget {
+  url: string;
+  /** The fields of the form besides the file. */
+  fields?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  /** Called with the status of the response. */
+  onStatus?: (status: number) => void;
+}
+
+/**
+ * Uploads a file as a form. Only an XMLHttpRequest shows how much of it is sent.
+ * @throws UploadError
+ */
+export function uploadTo(
+  { url, fields = {}, headers = {}, onStatus }: UploadTarget,
+  file: File,
+  onProgress: (share: number) => void,
+  signal: AbortSignal,
+): Promise<Attachment> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", file);
+  const { promise, resolve, reject } = Promise.withResolvers<Attachment>();
+  const request = new XMLHttpRequest();
+  request.open("POST", url);
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+  request.responseType = "json";
+  request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
+  request.addEventListener("load", () => {
+    onStatus?.(request.status);
+    if (request.status === 201) resolve(request.response as Attachment);
+    else reject(new UploadError(problemOfStatus(request.status)));
+  });
+  request.addEventListener("error", () => reject(new UploadError("failed")));
+  signal.addEventListener("abort", () => request.abort());
+  request.send(form);
+  return promise;
+}
+
 /** The problem of an upload that the service answered with this status. */
-export function problemOfStatus(status: number): FileProblem {
+function problemOfStatus(status: number): FileProblem {
   if (status === 413) return "too_large";
   return status === 422 ? "unsupported" : "failed";
 }

@@ -3,11 +3,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { findGap } from "../../../src/conversations/reply-variables.ts";
 import { signal } from "@preact/signals";
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
-import { ApiError } from "../../../client/transport.ts";
 import { type Attachment, textOfFiles } from "../../shared/attachments.ts";
 import type { FileWords } from "../../shared/files.tsx";
 import type { Uploads } from "../../shared/uploads.ts";
-import { api, type Schemas } from "../api.ts";
+import { api, CONSOLE_HEADERS, noteStatus, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
 import { Button } from "../ui/button.tsx";
@@ -253,14 +252,9 @@ const FILE_WORDS: FileWords = {
   },
 };
 
-function createUploads({ Uploads, UploadError, problemOfStatus }: NonNullable<typeof fileTools.value>): Uploads {
-  return new Uploads(signal([]), async (file, _onProgress, signal) => {
-    try {
-      return await api.uploadAttachment({ body: { file } }, { signal });
-    } catch (error) {
-      throw new UploadError(error instanceof ApiError ? problemOfStatus(error.status) : "failed");
-    }
-  });
+function createUploads({ Uploads, uploadTo }: NonNullable<typeof fileTools.value>): Uploads {
+  const target = { url: `${location.origin}/api/v1/attachments`, headers: CONSOLE_HEADERS, onStatus: noteStatus };
+  return new Uploads(signal([]), (file, onProgress, signal) => uploadTo(target, file, onProgress, signal));
 }
 
 function isAnyoneReplying(): boolean {
