@@ -2,6 +2,7 @@
 import { addAnswer, listAnswers, removeAnswers } from "./answers.ts";
 import { approve, decline, listApprovals } from "./approvals.ts";
 import { ask, chat } from "./ask.ts";
+import { updateConversations } from "./bulk.ts";
 import { type Command, runCommand } from "./command.ts";
 import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
 import { explain, UsageError } from "./errors.ts";
@@ -26,6 +27,7 @@ const COMMANDS: readonly Command[] = [
   listConversations,
   showConversation,
   replyToConversation,
+  updateConversations,
   listApprovals,
   approve,
   decline,

@@ -498,3 +498,36 @@ void test("every command has help with an example, without a key", async () => {
   }
   assert.match((await support(["sources"], {})).out, /sources add[^]*sources sync/);
 });
+
+void test("many conversations are changed in parts of a hundred, and the exit code says that one was not", async () => {
+  const answer: Reply = (response, { body }) => {
+    const { ids } = JSON.parse(body) as { ids: string[] };
+    const results = ids.map((id) => {
+      const found = id !== "c-130";
+      return {
+        id,
+        outcome: found ? "changed" : "not_found",
+        previous_status: null,
+        status: found ? "resolved" : null,
+        tags: found ? ["vip"] : [],
+      };
+    });
+    response.setHeader("Content-Type", "application/json").end(JSON.stringify({ data: results }));
+  };
+  const { url, requests } = await serve({ "POST /api/v1/conversations/bulk": [answer] });
+  const ids = Array.from({ length: 131 }, (_, at) => `c-${at}`);
+  const { code, out, err } = await support(["conversations", "update", ...ids, "--status", "resolved", "--tag", "vip", "--untag", "new"], {
+    url,
+  });
+  assert.equal(code, 1);
+  assert.match(out, /^c-0\s+changed\s+resolved\s+vip$/m);
+  assert.match(err, /1 of 131 could not be changed/);
+  const bodies = requests.map(({ body }) => JSON.parse(body) as { ids: string[] });
+  assert.deepEqual(
+    bodies.map((body) => body.ids.length),
+    [100, 31],
+  );
+  assert.deepEqual({ ...bodies[1], ids: [] }, { ids: [], status: "resolved", add_tags: ["vip"], remove_tags: ["new"] });
+  assert.equal((await support(["conversations", "update", "c-1", "--status", "ai_handled"], { url })).code, 2);
+  assert.equal((await support(["conversations", "update", "--status", "resolved"], { url })).code, 2);
+});
