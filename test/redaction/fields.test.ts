@@ -32,7 +32,7 @@ const SETTINGS = new Set(["createSavedReply", "updateSavedReply", "updateBusines
 
 /** Text fields of these operations that are not masked: ids, tokens, labels, and settings to try out. */
 const NOT_MASKED = new Set(
-  `agent_id user user.id author.id author.name assignee.id assignee.name tags.[] model tool_call_id messages.[].tool_call_id
+  `agent_id user user.id author.id author.name assignee.id assignee.name tags.[] add_tags.[] remove_tags.[] model tool_call_id messages.[].tool_call_id
   results.[].tool_call_id filter.* filter.*.[] settings.instructions settings.model client_tools.[] visitor_token turnstile_token
   identity_token user_hash`.split(/\s+/),
 );

@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openPage, service } from "./browser.ts";
+import { openPage, service, shoot } from "./browser.ts";
 import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 interface Agent {
@@ -38,6 +38,28 @@ async function publish(workspace: ConsoleWorkspace, settings: object, publicatio
   await workspace.call("PATCH", `${versions}/draft`, settings);
   await workspace.call("POST", `${versions}/publish`, publication);
 }
+
+test("a draft changes whether and when the agent hands off", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { handoff_words: ["refund", "lawyer"] });
+  const { page, draft } = await openVersions(workspace, { viewport: { width: 375, height: 720 }, colorScheme: "dark" });
+  const words = draft.getByLabel("Words that always hand off");
+  expect(await words.inputValue()).toBe("refund\nlawyer");
+  await words.fill("lawyer\n\n  gift card ");
+  await draft.getByRole("button", { name: "Save draft" }).click();
+  await draft.getByText("What the draft changes: Words that always hand off", { exact: true }).waitFor();
+  const read = () => workspace.call("GET", `/agents/${workspace.agentId}/versions/draft`);
+  expect(await read()).toMatchObject({ settings: { handoff: "on", handoff_words: ["lawyer", "gift card"] } });
+  await draft.getByLabel("Hand-off", { exact: true }).selectOption("off");
+  await draft.getByLabel("Hand-off", { exact: true }).scrollIntoViewIfNeeded();
+  await shoot(page, "draft-handoff-375-dark");
+  expect(await findBarriers(page)).toEqual([]);
+  await draft.getByRole("button", { name: "Save draft" }).click();
+  await expect.poll(read).toMatchObject({ settings: { handoff: "off", handoff_words: ["lawyer", "gift card"] } });
+  await words.fill(Array.from({ length: 200 }, (_, at) => `word ${at}`).join("\n"));
+  await draft.getByRole("button", { name: "Save draft" }).click();
+  await expect.poll(() => words.getAttribute("aria-invalid")).toBe("true");
+});
 
 test("a draft is changed, tried, and published with a note, and an earlier version is restored", async () => {
   const workspace = await createWorkspace();

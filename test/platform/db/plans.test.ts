@@ -169,6 +169,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
+  "conversations/store.updateTags": [[WORKSPACE, ID, { added: ["vip"], removed: [] }, NOW]],
   "conversations/store.updateByTeam": [true, false].map((read) => [WORKSPACE, ID, { tags: ["vip"], assignee: RECORD, read }, NOW]),
   "conversations/store.listTranscriptAfter": [OTHER, { atMs: NOW, id: OTHER }].map((after) => [RECORD, after, 20]),
   "conversations/search-store.countChanged": [[WORKSPACE, NOW, NOW + 1]],
@@ -376,6 +377,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
+  // The tags of one conversation.
+  "conversations/store.updateTags": [SORT],
   "conversations/store.listIdle": TURNS,
   "attachments/store.listUnusedFiles": TURNS,
   "email/store.listDueMails": TURNS,

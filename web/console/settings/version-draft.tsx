@@ -22,7 +22,12 @@ interface Props {
 }
 
 /** The settings that the form of a draft has. A draft can also have other languages and tools, over the API. */
-const FIELDS = ["instructions", "welcome_message", "handoff_message", "confidence_threshold", "model"] as const;
+const FIELDS = ["instructions", "welcome_message", "handoff_message", "confidence_threshold", "model", "handoff", "handoff_words"] as const;
+
+const HANDOFF = [
+  ["on", "Hands conversations to your team"],
+  ["off", "Never hands off"],
+] as const;
 
 /** The draft of an agent: settings to try before visitors get them. */
 export function Draft({ agent, draft, onSaved, onChanged }: Props) {
@@ -156,15 +161,39 @@ function DraftFields({ settings, errorAt }: { settings: DraftVersion["settings"]
           error={errorAt("model")}
         />
       </div>
+      <div class="columns">
+        <Select
+          label="Hand-off"
+          name="handoff"
+          options={HANDOFF}
+          value={settings.handoff}
+          hint="What the agent says instead is in the agent’s settings."
+          error={errorAt("handoff")}
+        />
+        <TextArea
+          label="Words that always hand off"
+          name="handoff_words"
+          rows={3}
+          defaultValue={settings.handoff_words.join("\n")}
+          hint="One word or phrase per line. They are not used while the agent never hands off."
+          error={errorAt("handoff_words")}
+        />
+      </div>
     </>
   );
 }
 
 /** Returns the fields of the form that differ from the draft, so that the changes of colleagues to others are kept. */
 function changesOf(before: DraftVersion["settings"], text: (name: string) => string): Schemas["AgentDraftUpdate"] {
-  const changed = FIELDS.filter((name) => text(name) !== String(before[name] ?? "").trim());
+  const textOf = (value: string | number | readonly string[] | null) =>
+    (Array.isArray(value) ? value.join("\n") : String(value ?? "")).trim();
+  const changed = FIELDS.filter((name) => text(name).replaceAll("\r\n", "\n") !== textOf(before[name]));
   const valueOf = (name: (typeof FIELDS)[number]) => {
     if (name === "confidence_threshold") return Number(text(name));
+    if (name === "handoff_words")
+      return text(name)
+        .split("\n")
+        .flatMap((line) => line.trim() || []);
     return name === "instructions" || name === "model" ? text(name) || null : text(name);
   };
   return Object.fromEntries(changed.map((name) => [name, valueOf(name)]));
