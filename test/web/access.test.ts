@@ -75,6 +75,7 @@ test("a zoom of 200 percent leaves room for messages", async () => {
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Summarise the conversation" }).waitFor();
   const { height } = (await page.locator(".transcript").boundingBox())!;
   expect(height).toBeGreaterThan(180);
 });

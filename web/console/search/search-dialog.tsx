@@ -26,12 +26,11 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const q = text.trim();
   const { found, isLoading } = useRecords(q);
+  // Pages are found at once and stay in front, so that no result moves when the others arrive.
   const groups = [findPages(q), ...found.groups].filter(({ results, problem }) => results.length > 0 || problem !== undefined);
-  // A search for words is rarely one for a page.
-  if (q !== "") groups.push(...groups.splice(0, groups[0]?.title === "Pages" && groups.length > 1 ? 1 : 0));
   const results = groups.flatMap((group) => group.results);
   const current = results[Math.min(at, results.length - 1)];
-  useEffect(() => setAt(0), [found, q]);
+  useEffect(() => setAt(0), [q]);
   const open = (result: Result) => {
     if (result.agentId !== undefined) chooseAgent(result.agentId);
     if (result.leadQuery !== undefined) leadSearch.value = result.leadQuery;
