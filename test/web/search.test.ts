@@ -81,6 +81,27 @@ test("Ctrl K finds conversations, people, knowledge and pages at once, by keys, 
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
 });
 
+test("what is typed before the dialog is there is searched for, and is no key of the page", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Where is my parcel?", "Eve");
+  const { page } = await openPage();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/search-dialog-\w+\.js$/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("heading", { name: "Eve" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("eve");
+  release();
+  await expect.poll(() => page.getByRole("dialog", { name: "Search" }).getByRole("combobox").inputValue()).toBe("eve");
+  await page.getByRole("group", { name: "People" }).getByRole("option", { name: "Eve" }).waitFor();
+  expect(await workspace.call("GET", `/conversations/${id}`)).toMatchObject({ status: "needs_human" });
+});
+
 test("on a phone the menu opens the search, and groups that a key may not read are absent", async () => {
   const workspace = await createWorkspace(["conversations:read", "agents:read", "chat:write"]);
   await workspace.ask("Where is my refund?", "Ada Lovelace");

@@ -19,8 +19,14 @@ interface Found {
 
 const NOTHING: Found = { q: "", groups: [] };
 
+interface Props {
+  /** Returns what the user wrote before the dialog was shown. */
+  takeTyped: () => string;
+  onClose: () => void;
+}
+
 /** Finds conversations, people, knowledge and pages of the console by words, and opens one. */
-export function SearchDialog({ onClose }: { onClose: () => void }) {
+export function SearchDialog({ takeTyped, onClose }: Props) {
   const [, navigate] = useLocation();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -31,6 +37,8 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
   const results = groups.flatMap((group) => group.results);
   const current = results[Math.min(at, results.length - 1)];
   useEffect(() => setAt(0), [q]);
+  // The field has the focus by now.
+  useEffect(() => setText(takeTyped()), []);
   const open = (result: Result) => {
     if (result.agentId !== undefined) chooseAgent(result.agentId);
     if (result.leadQuery !== undefined) leadSearch.value = result.leadQuery;

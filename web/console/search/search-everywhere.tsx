@@ -5,24 +5,48 @@ import { Icon } from "../ui/icon.tsx";
 import { useModule } from "../ui/lazy.tsx";
 
 const isOpen = signal(false);
+/** What the user wrote after Ctrl K and before the dialog was shown. */
+let typed = "";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** The search over the whole console, which Ctrl K opens on every page, also while the user types. Its code is loaded when it is first opened. */
+/** Whether a key opens the search. On a Mac, Ctrl K is an editing key of text fields. */
+function isSearchKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  const isHeld = isMac ? metaKey && !ctrlKey : ctrlKey && !metaKey;
+  return isHeld && !altKey && !shiftKey && key.toLowerCase() === "k";
+}
+
+/**
+ * The search over the whole console, which Ctrl K opens on every page, also while the user types. Its code is loaded after the page.
+ * Keys that are pressed before its dialog is there are written into its field: they could resolve the open conversation otherwise.
+ */
 export function SearchEverywhere() {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      // On a Mac, Ctrl K is an editing key of text fields.
-      const isWanted = (isMac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey) && !event.altKey && !event.shiftKey;
-      if (!isWanted || event.key.toLowerCase() !== "k") return;
+      const isComing = isOpen.peek() && openDialogs.peek().length === 0;
+      if (!isComing && !isSearchKey(event)) return;
       event.preventDefault();
-      if (openDialogs.peek().length === 0) isOpen.value = true;
+      event.stopPropagation();
+      if (isComing && event.key === "Escape") close();
+      else if (isComing && event.key.length === 1 && !isSearchKey(event)) typed += event.key;
+      else if (openDialogs.peek().length === 0) isOpen.value = true;
     };
-    addEventListener("keydown", onKeyDown);
-    return () => removeEventListener("keydown", onKeyDown);
+    addEventListener("keydown", onKeyDown, { capture: true });
+    return () => removeEventListener("keydown", onKeyDown, { capture: true });
   }, []);
-  const module = useModule(() => import("./search-dialog.tsx"), isOpen.value);
-  return isOpen.value && module ? <module.SearchDialog onClose={() => (isOpen.value = false)} /> : null;
+  const module = useModule(() => import("./search-dialog.tsx"));
+  return isOpen.value && module ? <module.SearchDialog takeTyped={takeTyped} onClose={close} /> : null;
+}
+
+function close(): void {
+  isOpen.value = false;
+  typed = "";
+}
+
+function takeTyped(): string {
+  const text = typed;
+  typed = "";
+  return text;
 }
 
 /** The button that opens the search. */
