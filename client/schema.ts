@@ -1024,6 +1024,8 @@ export interface Schemas {
     status: "invited" | "active" | "removed";
     /** Whether the member takes conversations now. */
     availability: "available" | "away";
+    /** The teams that the member is in. */
+    team_ids: string[];
     /** When it was created. */
     created_at: string;
     /** When it was last changed. */
@@ -1148,7 +1150,7 @@ export interface Schemas {
       name: string | null;
     };
     /** What was done. */
-    action: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase";
+    action: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase";
     /** The id of the agent, key, member or webhook endpoint that it is about. */
     target_id: string | null;
     /** Its present name; null if it does not exist any more. */
@@ -1591,6 +1593,10 @@ export interface Schemas {
     tags: string[];
     /** The member of the team to whom it is assigned. */
     assignee: Schemas["TeamMember"] | null;
+    /** The team that has it; null without one. */
+    team_id: string | null;
+    /** How urgent it is, as your team or a routing rule has set it. */
+    priority: "low" | "normal" | "high" | "urgent";
     /** The visitor; null after their erasure. */
     visitor: Schemas["Visitor"] | null;
     /** The number of its messages, without notes. */
@@ -1794,6 +1800,12 @@ export interface Schemas {
       /** The member's name. */
       name: string;
     } | null | undefined;
+    /** The team that gets it; null for none. The assignee stays unless you send one, or `assign`. */
+    team_id?: string | null | undefined;
+    /** The new priority; null leaves it unchanged. */
+    priority?: "low" | "normal" | "high" | "urgent" | null | undefined;
+    /** Takes it from its assignee and gives it to a free member of its team, to somebody else if possible. While nobody is free, it waits in the team. The status must be, or become, `needs_human` or `human_active`. */
+    assign?: "round_robin" | null | undefined;
     /** Hides it from the lists of waiting conversations until this time, at most 366 days ahead, or until the visitor writes or it is resolved. null ends that. This does not count as activity. */
     snoozed_until?: string | null | undefined;
     /** Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity. */
@@ -2110,6 +2122,124 @@ export interface Schemas {
     closed_message?: string | null | undefined;
     /** Whether visitors whose contact details are not known are asked for them outside the hours. */
     ask_contact_details?: boolean | undefined;
+  };
+  TeamList: {
+    /** The records of this page. */
+    data: Schemas["Team"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Team: {
+    /** Its identifier. */
+    id: string;
+    /** The name, as the console shows it. */
+    name: string;
+    /** The members of the workspace who are in the team. */
+    member_ids: string[];
+    /** Round robin gives no more conversations to a member who has this many in the statuses `needs_human` and `human_active`. Other assignments are not limited. */
+    conversations_per_member: number;
+    /** After so many minutes without a reply to the visitor, within the business hours, a conversation of the team is taken from its assignee and given to another member. null: it keeps its assignee. */
+    unassign_after_minutes: number | null;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  TeamIn: {
+    /** The name, as the console shows it. */
+    name: string;
+    /** The members of the workspace who are in the team. */
+    member_ids?: string[] | undefined;
+    /** Round robin gives no more conversations to a member who has this many in the statuses `needs_human` and `human_active`. Other assignments are not limited. */
+    conversations_per_member?: number | undefined;
+    /** After so many minutes without a reply to the visitor, within the business hours, a conversation of the team is taken from its assignee and given to another member. null: it keeps its assignee. */
+    unassign_after_minutes?: number | null | undefined;
+  };
+  /** Fields that are left out stay unchanged. */
+  TeamUpdate: {
+    /** The name, as the console shows it. */
+    name?: string | undefined;
+    /** The members of the workspace who are in the team. */
+    member_ids?: string[] | undefined;
+    /** Round robin gives no more conversations to a member who has this many in the statuses `needs_human` and `human_active`. Other assignments are not limited. */
+    conversations_per_member?: number | undefined;
+    /** After so many minutes without a reply to the visitor, within the business hours, a conversation of the team is taken from its assignee and given to another member. null: it keeps its assignee. */
+    unassign_after_minutes?: number | null | undefined;
+  };
+  RoutingRuleList: {
+    /** The records of this page. */
+    data: Schemas["RoutingRule"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  RoutingRule: {
+    /** Its identifier. */
+    id: string;
+    /** The name, as the console shows it. */
+    name: string;
+    /** The place in the order, from 1. */
+    position: number;
+    conditions: Schemas["RoutingConditions"];
+    actions: Schemas["RoutingActions"];
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  /** All that are given must hold. Without any, the rule applies to every hand-off. */
+  RoutingConditions: {
+    /** The channel of the conversation. */
+    channel?: "widget" | "hosted" | "email" | "api" | undefined;
+    /** The agent of the conversation. */
+    agent_id?: string | undefined;
+    /** The language in which the visitor writes; where it cannot be told, that of the agent. */
+    language?: "en" | "de" | "fr" | "es" | "pt" | "it" | "nl" | "no" | "sv" | "da" | "pl" | "tr" | "ar" | "hi" | "zh" | "ja" | undefined;
+    /** A tag that the conversation has. */
+    tag?: string | undefined;
+    /** Words and phrases. The visitor's last two messages, or the subject of the mail, have one of them as whole words. Case, accents and punctuation do not matter. */
+    contains?: string[] | undefined;
+  };
+  /** What is done with the conversation. Fields that are left out leave it as it is. */
+  RoutingActions: {
+    /** The team that gets the conversation. */
+    team_id?: string | undefined;
+    /** The member that gets it, also one who is away or has many conversations. */
+    assignee_id?: string | undefined;
+    /** Gives it to the member of `team_id` who is available, has room and was assigned a conversation longest ago. While there is nobody, it waits in the team. */
+    assign?: "round_robin" | undefined;
+    /** A tag that is added. */
+    tag?: string | undefined;
+    /** The priority that it gets. */
+    priority?: "low" | "normal" | "high" | "urgent" | undefined;
+  };
+  RoutingRuleIn: {
+    /** The name, as the console shows it. */
+    name: string;
+    /** The place in the order, from 1; the last one by default. */
+    position?: number | undefined;
+    conditions?: Schemas["RoutingConditions"] | undefined;
+    actions: Schemas["RoutingActions"];
+  };
+  /** Fields that are left out stay unchanged; `conditions` and `actions` are replaced as a whole. */
+  RoutingRuleUpdate: {
+    /** The name, as the console shows it. */
+    name?: string | undefined;
+    /** The place in the order, from 1. */
+    position?: number | undefined;
+    conditions?: Schemas["RoutingConditions"] | undefined;
+    actions?: Schemas["RoutingActions"] | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
@@ -3611,7 +3741,7 @@ export interface Operations {
       /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** Only entries of this action. */
-      action?: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase" | undefined;
+      action?: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase" | undefined;
       /** Only entries of the member or key with this id, or of `operator`. */
       actor?: string | undefined;
       /** Only entries at or after this time. */
@@ -3712,6 +3842,12 @@ export interface Operations {
       q?: string | undefined;
       /** Only conversations that are assigned to this member of the team. */
       assignee_id?: string | undefined;
+      /** Only conversations that wait for the team or that it handles, and that are assigned to nobody. It cannot be combined with `q` or `assignee_id`. */
+      unassigned?: "true" | undefined;
+      /** Only conversations of this team. It cannot be combined with `q`. */
+      team_id?: string | undefined;
+      /** Only conversations with this priority. It cannot be combined with `q`. */
+      priority?: "low" | "normal" | "high" | "urgent" | undefined;
       /** Only conversations with unread messages. The `total` is then the number of unread conversations. */
       unread?: "true" | undefined;
       /** `false` leaves conversations out while they are snoozed, and `true` lists only those. It cannot be combined with `q`. */
@@ -3738,7 +3874,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status, tags, assignee or snooze. Fields that are left out stay unchanged. Scope: `conversations:write`. */
+  /** Change a conversation's status, tags, assignee, team, priority or snooze. Fields that are left out stay unchanged. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       /** The conversation. */
@@ -3931,6 +4067,74 @@ export interface Operations {
       body: Schemas["BusinessHoursUpdate"];
     };
     answer: Schemas["BusinessHours"];
+  };
+  /** List teams. Scope: `conversations:read`. */
+  listTeams: {
+    input: {};
+    answer: Schemas["TeamList"];
+  };
+  /** Create a team. A workspace has at most 50 teams. Scope: `conversations:write`. */
+  createTeam: {
+    input: {
+      body: Schemas["TeamIn"];
+    };
+    answer: Schemas["Team"];
+  };
+  /** Get a team. Scope: `conversations:read`. */
+  getTeam: {
+    input: {
+      team_id: string;
+    };
+    answer: Schemas["Team"];
+  };
+  /** Change a team. Fields that are left out stay unchanged. Conversations that wait are given to members who can now take them. Scope: `conversations:write`. */
+  updateTeam: {
+    input: {
+      team_id: string;
+      body: Schemas["TeamUpdate"];
+    };
+    answer: Schemas["Team"];
+  };
+  /** Delete a team. Its unresolved conversations keep their assignees, and have no team any more. Rules that name the team leave it out. Scope: `conversations:write`. */
+  deleteTeam: {
+    input: {
+      team_id: string;
+    };
+    answer: undefined;
+  };
+  /** List routing rules. A conversation that is handed off is routed by the first rule whose conditions hold. Scope: `conversations:read`. */
+  listRoutingRules: {
+    input: {};
+    answer: Schemas["RoutingRuleList"];
+  };
+  /** Create a routing rule. A workspace has at most 50 rules. What a rule names must exist; what is deleted later is left out. Scope: `conversations:write`. */
+  createRoutingRule: {
+    input: {
+      body: Schemas["RoutingRuleIn"];
+    };
+    answer: Schemas["RoutingRule"];
+  };
+  /** Get a routing rule. Scope: `conversations:read`. */
+  getRoutingRule: {
+    input: {
+      routing_rule_id: string;
+    };
+    answer: Schemas["RoutingRule"];
+  };
+  /** Change or move a routing rule. Scope: `conversations:write`. */
+  updateRoutingRule: {
+    input: {
+      routing_rule_id: string;
+      body: Schemas["RoutingRuleUpdate"];
+    };
+    answer: Schemas["RoutingRule"];
+  };
+  /** Delete a routing rule. Scope: `conversations:write`. */
+  deleteRoutingRule: {
+    input: {
+      routing_rule_id: string;
+    };
+    answer: undefined;
   };
   /** List and search leads, newest first. With `Accept: text/csv`, the matching leads as a CSV file, in parts. Scope: `leads:read`. */
   listLeads: {
@@ -4462,6 +4666,16 @@ export const ROUTES = {
   deleteSavedReply: ["DELETE", "/api/v1/saved-replies/{saved_reply_id}"],
   getBusinessHours: ["GET", "/api/v1/business-hours"],
   updateBusinessHours: ["PATCH", "/api/v1/business-hours"],
+  listTeams: ["GET", "/api/v1/teams"],
+  createTeam: ["POST", "/api/v1/teams"],
+  getTeam: ["GET", "/api/v1/teams/{team_id}"],
+  updateTeam: ["PATCH", "/api/v1/teams/{team_id}"],
+  deleteTeam: ["DELETE", "/api/v1/teams/{team_id}"],
+  listRoutingRules: ["GET", "/api/v1/routing-rules"],
+  createRoutingRule: ["POST", "/api/v1/routing-rules"],
+  getRoutingRule: ["GET", "/api/v1/routing-rules/{routing_rule_id}"],
+  updateRoutingRule: ["PATCH", "/api/v1/routing-rules/{routing_rule_id}"],
+  deleteRoutingRule: ["DELETE", "/api/v1/routing-rules/{routing_rule_id}"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

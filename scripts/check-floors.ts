@@ -17,7 +17,7 @@ const FLOORS = [
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",
   "leads", "conversations", "knowledge",
-  "attachments",
+  "attachments", "routing",
   "agents", "grounded", "extractive", "models", "text",
   "events", "workspaces", "redaction",
   "platform",

@@ -93,6 +93,8 @@ const addWebhook = async ({ call }: Fixture) =>
   (await call("POST", "/webhooks", { url: "https://hooks.example.com/x", events: ["*"] })).body.id;
 const addMember = async ({ call }: Fixture) => (await call("POST", "/members", { email: "ann@example.com", role: "agent" })).body.id;
 const addSavedReply = async ({ call }: Fixture) => (await call("POST", "/saved-replies", { name: "Hello", content: "Hello." })).body.id;
+const addTeam = async ({ call }: Fixture) => (await call("POST", "/teams", { name: "Team" })).body.id;
+const addRule = async ({ call }: Fixture) => (await call("POST", "/routing-rules", { name: "Rule", actions: { tag: "vip" } })).body.id;
 /** Adds a delivery that is complete. */
 async function addDelivery(fixture: Fixture): Promise<string> {
   await once(fixture, addWebhook);
@@ -179,6 +181,18 @@ const WRITES: Record<string, Bound | Bound[]> = {
   "PATCH /api/v1/business-hours": inPlace(({ call }, n) => call("PATCH", "/business-hours", { closed_message: `Closed ${n}.` })),
   "PATCH /api/v1/privacy/redaction": inPlace(({ call }, n) => call("PATCH", "/privacy/redaction", { card: n % 2 === 0 })),
   "POST /api/v1/privacy/redaction/preview": inPlace(({ call }) => call("POST", "/privacy/redaction/preview", { text: "Hello" })),
+  "POST /api/v1/teams": elsewhere("a workspace has 50 of them, see test/routing/rules.test.ts"),
+  "PATCH /api/v1/teams/:team_id": inPlace(async (fixture, n) =>
+    fixture.call("PATCH", `/teams/${await once(fixture, addTeam)}`, { name: `${n}` }),
+  ),
+  "DELETE /api/v1/teams/:team_id": inPlace(async (fixture) => fixture.call("DELETE", `/teams/${await addTeam(fixture)}`)),
+  "POST /api/v1/routing-rules": elsewhere("a workspace has 50 of them, see test/routing/rules.test.ts"),
+  "PATCH /api/v1/routing-rules/:routing_rule_id": inPlace(async (fixture, n) =>
+    fixture.call("PATCH", `/routing-rules/${await once(fixture, addRule)}`, { name: `${n}` }),
+  ),
+  "DELETE /api/v1/routing-rules/:routing_rule_id": inPlace(async (fixture) =>
+    fixture.call("DELETE", `/routing-rules/${await addRule(fixture)}`),
+  ),
   "POST /api/v1/saved-replies": elsewhere("a workspace has 200 of them, see test/conversations/saved-replies.test.ts"),
   "PATCH /api/v1/saved-replies/:saved_reply_id": inPlace(async (fixture, n) =>
     fixture.call("PATCH", `/saved-replies/${await once(fixture, addSavedReply)}`, { content: `${n}` }),

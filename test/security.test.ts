@@ -34,6 +34,8 @@ interface Records {
   delivery_id: string;
   approval_id: string;
   saved_reply_id: string;
+  team_id: string;
+  routing_rule_id: string;
   attachment_id: string;
   key_id: string;
   member_id: string;
@@ -161,6 +163,16 @@ const ENTRIES: Record<string, Entry> = {
   declineToolCall: { scope: "conversations:write", status: 409, body: () => ({ reason: "No." }) },
   suggestReply: { scope: "conversations:write", status: 200, body: () => ({ stream: false }) },
   summarizeConversation: { scope: "conversations:write", status: 200 },
+  listTeams: { scope: "conversations:read", status: 200 },
+  createTeam: { scope: "conversations:write", status: 201, body: ({ member_id }) => ({ name: "New", member_ids: [member_id] }) },
+  getTeam: { scope: "conversations:read", status: 200 },
+  updateTeam: { scope: "conversations:write", status: 200, body: () => ({ name: "taken" }) },
+  deleteTeam: { scope: "conversations:write", status: 204 },
+  listRoutingRules: { scope: "conversations:read", status: 200 },
+  createRoutingRule: { scope: "conversations:write", status: 201, body: ({ team_id }) => ({ name: "New", actions: { team_id } }) },
+  getRoutingRule: { scope: "conversations:read", status: 200 },
+  updateRoutingRule: { scope: "conversations:write", status: 200, body: () => ({ name: "taken" }) },
+  deleteRoutingRule: { scope: "conversations:write", status: 204 },
   listSavedReplies: { scope: "conversations:read", status: 200 },
   createSavedReply: { scope: "conversations:write", status: 201, body: () => ({ name: "New", content: "Hello" }) },
   getSavedReply: { scope: "conversations:read", status: 200 },
@@ -232,6 +244,8 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const of = { agentId: agent.id, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   const approval_id = await addApproval(workspace, "approved", of);
   const saved = await workspace.call("POST", "/saved-replies", { name: "MARK-saved", content: "MARK-saved: hello." });
+  const team = await workspace.call("POST", "/teams", { name: "MARK-team" });
+  const rule = await workspace.call("POST", "/routing-rules", { name: "MARK-rule", position: 1, actions: { tag: "MARK-tag" } });
   const attachment = await workspace.call("POST", "/attachments", fileForm("MARK-file"));
   const invited = { email: "mark@example.com", name: "MARK-member", role: "custom", scopes: ["members:write"] };
   const member_id = (await workspace.call("POST", "/members", invited)).body.id;
@@ -244,6 +258,8 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     member_id,
     session_id,
     saved_reply_id: saved.body.id,
+    team_id: team.body.id,
+    routing_rule_id: rule.body.id,
     attachment_id: attachment.body.id,
     agent_id: agent.id,
     source_id: source.id,
@@ -291,6 +307,8 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "handoffs",
     "approvals",
     "saved_replies",
+    "teams",
+    "routing_rules",
     "attachments",
     "visitors",
     "usage_periods",

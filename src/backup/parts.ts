@@ -33,6 +33,8 @@ function partOfTable(kind: RowsPart["kind"], table: TableOf, key: string[]): Row
 export const PARTS: readonly Part[] = [
   rows(schema.apiKeys, "id"),
   rows(schema.members, "id"),
+  rows(schema.teams, "id"),
+  rows(schema.routingRules, "id"),
   rows(schema.signInSettings, "id"),
   rows(schema.deliveryAttempts, "deliveryId", "number"),
   rows(schema.deliveries, "webhookId", "id"),
@@ -151,6 +153,7 @@ const REFERENCES: Record<string, TableOf<"id">> = {
   evaluation_id: schema.evaluations,
   event_id: schema.events,
   lead_id: schema.leads,
+  team_id: schema.teams,
   message_id: schema.messages,
   trigger_message_id: schema.messages,
   answer_id: schema.answers,

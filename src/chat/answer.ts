@@ -21,7 +21,8 @@ import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
-import { detectLanguage } from "../text/languages.ts";
+import type { Written } from "../routing/assignment.ts";
+import { detectLanguage, languageCode } from "../text/languages.ts";
 import { hasPhrase } from "../text/phrases.ts";
 import { openingAt } from "../workspaces/business-hours.ts";
 import type { Question } from "./question.ts";
@@ -47,6 +48,8 @@ interface Handoff {
   isOff: boolean;
   /** When the team opens next, Unix milliseconds; null if it is there. */
   opensAtMs: number | null;
+  /** What the visitor wrote, by which it is routed. */
+  written: Written;
 }
 
 /** What a hand-off tells its visitor about the team. */
@@ -172,10 +175,16 @@ export function handOff(
   language?: string,
 ): Answer {
   const summary = truncate(question.message, HANDOFF_SUMMARY_LENGTH);
-  const spoken = language ?? visitorLanguage(lastVisitorMessages(question.message, history), agent.language);
+  const texts = lastVisitorMessages(question.message, history);
+  const spoken = language ?? visitorLanguage(texts, agent.language);
   const isOff = agent.handoff === "off";
   const { text, opensAtMs } = handoffTextOf(agent, reason, spoken, team);
-  return { text, citations: [], confidence, handoff: { reason, summary, isOff, opensAtMs } };
+  return {
+    text,
+    citations: [],
+    confidence,
+    handoff: { reason, summary, isOff, opensAtMs, written: { texts, language: languageCode(spoken) } },
+  };
 }
 
 /**

@@ -388,11 +388,13 @@ function addAnswer(db: Database, question: Question, given: FinishValues["answer
 }
 
 function handOff(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
-  const { isOff: _isOff, opensAtMs: opensAt, ...cause } = handoff;
+  const { isOff: _isOff, opensAtMs: opensAt, written, ...cause } = handoff;
+  const { texts, language } = written;
   // Knowledge alone would not answer a question about a file.
   const isGap = UNANSWERED_REASONS.includes(cause.reason) && !question.files;
   const questionKey = isGap ? questionKeyOf(question.message) : null;
-  return createHandoff(db, { ...question, nowMs }, { ...cause, opensAt, triggerMessageId: question.questionId, questionKey });
+  const routed = { texts: question.subject === undefined ? texts : [...texts, question.subject], language };
+  return createHandoff(db, { ...question, nowMs }, { ...cause, opensAt, triggerMessageId: question.questionId, questionKey }, routed);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { withAddresses } from "../attachments/links.ts";
 import { API_OWNER } from "../attachments/store.ts";
-import { changeConversation, replyAsHuman, toTeamText } from "../conversations/conversations.ts";
+import { changeConversation, type ConversationOperation, replyAsHuman, toTeamText } from "../conversations/conversations.ts";
 import {
   conversationSchema,
   conversationUpdateSchema,
@@ -12,12 +12,14 @@ import {
   transcriptSchema,
 } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef, filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
-import { SUBJECT_LENGTH } from "../conversations/store.ts";
+import { valueError, valueErrorParams } from "../platform/http/validation.ts";
+import { isForHumans } from "../conversations/status.ts";
+import { findConversation, SUBJECT_LENGTH } from "../conversations/store.ts";
+import { findTeam } from "../routing/team-store.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
@@ -124,22 +126,41 @@ const updateConversation = createRoute({
   operationId: "updateConversation",
   method: "patch",
   path: "/conversations/{conversation_id}",
-  summary: "Change a conversation's status, tags, assignee or snooze",
+  summary: "Change a conversation's status, tags, assignee, team, priority or snooze",
   description: "Fields that are left out stay unchanged.",
   ...needsScope("conversations:write"),
   request: { params: conversationParams, body: jsonBody(conversationUpdateSchema) },
-  responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 409, 422) },
 });
 
 teamRoutes.openapi(updateConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { snoozed_until: snoozedUntil, ...changes } = c.req.valid("json");
-  const op = operationOf(c);
-  const changed = await changeConversation({ ...op, conversationId }, { ...changes, snoozedUntil });
+  const { snoozed_until: snoozedUntil, team_id: teamId, ...changes } = c.req.valid("json");
+  const op = { ...operationOf(c), conversationId };
+  if (teamId || changes.assign) await requireTeam(op, c.req.valid("json"));
+  const changed = await changeConversation(op, { ...changes, snoozedUntil, teamId });
   if (!changed) throw notFound("conversation");
   if (changes.status) notifyVisitor(c.env, { ...changed, workspaceId: op.workspaceId });
   return c.json(changed, 200);
 });
+
+/**
+ * Checks that a team exists and, if the conversation is to be assigned, that it has a team and is for humans.
+ * @throws ApiError validation_error, conflict.
+ */
+async function requireTeam(op: ConversationOperation, { status, team_id: teamId, assign }: z.infer<typeof conversationUpdateSchema>) {
+  const { db, workspaceId, conversationId } = op;
+  const [[conversation], [team]] = await db.batch([
+    findConversation(db, workspaceId, conversationId),
+    findTeam(db, workspaceId, teamId ?? ""),
+  ]);
+  if (teamId && !team) throw invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
+  if (!assign || !conversation) return;
+  if (!(teamId === undefined ? conversation.teamId : teamId))
+    throw new ApiError("conflict", "The conversation has no team. Send a team_id as well.");
+  if (!isForHumans(status ?? conversation.status))
+    throw new ApiError("conflict", "The conversation is not with the team. Send the status needs_human as well.");
+}
 
 const replyToConversation = createRoute({
   operationId: "replyToConversation",

@@ -4,6 +4,7 @@ import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../event
 import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
 import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
+import type { Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
@@ -11,6 +12,7 @@ import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
+import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { messageRecord, resolvedRecord } from "./payloads.ts";
 import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
@@ -37,30 +39,40 @@ interface Changes {
   assignee?: Member | null | undefined;
   read?: boolean | null | undefined;
   snoozedUntil?: number | null | undefined;
+  teamId?: string | null | undefined;
+  priority?: Priority | null | undefined;
+  assign?: "round_robin" | null | undefined;
 }
 
 /**
- * Changes a conversation's status, tags, assignee and snooze, and whether the team has read it. Setting the present status sends no event, and
- * nor does resolving it again before anybody has written.
+ * Changes a conversation's status, tags, assignee, team, priority and snooze, and whether the team has read it. Setting the present status
+ * sends no event, and nor does resolving it again before anybody has written.
  * @returns its wire record, or undefined if the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, changes: Changes) {
   const { db, workspaceId, conversationId } = op;
-  const writes = changeWrites(op, changes);
-  const { written, after } = await transact(db, { writes, after: [findConversationRecord(db, workspaceId, conversationId)] });
-  const [[changed]] = after;
+  const { status, assignee, assign } = changes;
+  const record = findConversationRecord(db, workspaceId, conversationId);
+  const { written, after } = await transact(db, { writes: changeWrites(op, changes), after: [record, findQueue(db, workspaceId)] });
+  const [[changed], [queue]] = after;
   if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  return changed.record;
+  // The conversation itself may wait, or its assignee may have room for another one now.
+  if (assign || status || assignee !== undefined) await assignWaiting(op, queue);
+  if (!assign || !queue) return changed.record;
+  const [[assigned]] = await db.batch([record]);
+  return assigned?.record;
 }
 
 /** Returns the writes of `changeConversation`. */
-export function changeWrites(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil }: Changes): Statement[] {
+export function changeWrites(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil, ...routing }: Changes): Statement[] {
   const { db, workspaceId, conversationId } = op;
+  const { teamId, priority, assign } = routing;
   // A new status marks the conversation as read, unless the conversation then waits for the team.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
-  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil };
+  const routed = { teamId, priority: priority ?? undefined, isQueued: assign ? true : undefined };
+  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil, ...routed };
   const isChanged = Object.values(changes).some((value) => value !== undefined);
   return [
     // This comes before the transition, so that the event of the transition shows the changes.
@@ -112,14 +124,16 @@ export async function replyAsHuman(
       findMessage(db, workspaceId, messageId),
       findConversation(db, workspaceId, conversationId),
       listQuestionsBefore(db, { workspaceId, conversationId, messageId }),
+      findQueue(db, workspaceId),
     ],
   });
-  const [[message], [conversation], questions] = after;
+  const [[message], [conversation], questions, [queue]] = after;
   if (!conversation) return undefined;
   if (message) {
     await wakeDeliveries(op.env, written);
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
     if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+    if (resolve) await assignWaiting(op, queue);
     await matchDraftQuestion(db, { workspaceId, conversationId, messageId, content: message.content }, questions);
   }
   const unknownFiles = missingFiles(reply.files, before.takable);

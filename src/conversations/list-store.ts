@@ -1,11 +1,26 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole } from "../platform/db/columns.ts";
+import {
+  type Channel,
+  CONVERSATION_STATUSES,
+  type ConversationStatus,
+  type MessageRole,
+  PRIORITIES,
+  type Priority,
+} from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { isAmong, type Page } from "../platform/db/sql.ts";
-import { conversationCounts, conversations, conversationSpans, messages } from "../platform/db/schema.ts";
+import {
+  conversationCounts,
+  conversations,
+  conversationSpans,
+  IS_UNASSIGNED,
+  IS_UNUSUAL_PRIORITY,
+  messages,
+} from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { c, CONVERSATION_RECORD } from "./payloads.ts";
+import { HUMAN_STATUSES } from "./status.ts";
 import { PREVIEW_LENGTH } from "./store.ts";
 
 /** The filters of a list of conversations. */
@@ -16,6 +31,12 @@ export interface ConversationFilter {
   /** Only conversations with activity at or after this time. */
   sinceMs?: number | undefined;
   assigneeId?: string | undefined;
+  /** Only conversations that the team has and that are assigned to nobody. */
+  isUnassigned?: boolean | undefined;
+  teamId?: string | undefined;
+  priority?: Priority | undefined;
+  /** Only conversations with another priority than `normal`. */
+  isUnusual?: boolean;
   /** Only conversations with messages that the team has not read. */
   isUnread?: boolean | undefined;
   visitorId?: string | undefined;
@@ -48,8 +69,11 @@ interface Since {
 }
 
 /** Reads one page of conversations by last activity, plus one row if there is another page; then the total. */
-export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: OrderedPage) {
-  const isDeep = page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter) && !filter.snooze;
+export function pageConversations(db: Database, workspaceId: string, given: ConversationFilter, page: OrderedPage) {
+  // A compiled statement cannot look at the priority.
+  const filter = { ...given, isUnusual: given.priority !== undefined && given.priority !== "normal" };
+  const isDeep =
+    page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter) && !filter.snooze && !filter.priority;
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
   const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
   return selectPage(db, workspaceId, filter, { ...page, isDeep }, since);
@@ -98,32 +122,47 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
 
 /** SQL: the matching conversations, as one index range for each status. */
 function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
-  const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
+  const all = filter.isUnassigned ? HUMAN_STATUSES : CONVERSATION_STATUSES;
+  const statuses = filter.status === undefined ? all : [filter.status];
   return statuses.map((status) => {
     const where = and(...conditions(workspaceId, { ...filter, status }), further);
     return sql`SELECT id, updated_at FROM ${conversations} ${indexOf(filter)} WHERE ${where}`;
   });
 }
 
-/** Whether the filter selects assigned, unread or snoozed conversations, or those of a visitor. They have their own indexes, and are few enough to be counted. */
-function isSelective({ assigneeId, isUnread, visitorId, snooze }: ConversationFilter): boolean {
-  return assigneeId !== undefined || isUnread === true || visitorId !== undefined || snooze?.isSnoozed === true;
+/**
+ * Whether the filter selects assigned, unassigned, unread or snoozed conversations, or those of a visitor, a team or an unusual priority. They have
+ * their own indexes, and are few enough to be counted.
+ */
+function isSelective(filter: ConversationFilter): boolean {
+  const { assigneeId, teamId, visitorId } = filter;
+  const isOfOne = [assigneeId, teamId, visitorId].some((id) => id !== undefined);
+  return (
+    isOfOne || filter.isUnread === true || filter.isUnassigned === true || filter.isUnusual === true || filter.snooze?.isSnoozed === true
+  );
 }
 
 /** Names the index of the filter. Otherwise the planner would choose a less selective one, and read far more conversations. */
-function indexOf({ assigneeId, isUnread, visitorId, snooze }: ConversationFilter): SQL {
+function indexOf(filter: ConversationFilter): SQL {
+  const { assigneeId, isUnassigned, isUnread, teamId, visitorId, snooze } = filter;
   if (visitorId !== undefined) return sql`INDEXED BY conversations_visitor`;
   if (isUnread) return sql`INDEXED BY conversations_unread`;
   if (assigneeId !== undefined) return sql`INDEXED BY conversations_assigned`;
+  if (isUnassigned) return sql`INDEXED BY conversations_unassigned`;
+  if (teamId !== undefined) return sql`INDEXED BY conversations_team`;
+  if (filter.isUnusual) return sql`INDEXED BY conversations_priority`;
   return snooze?.isSnoozed ? sql`INDEXED BY conversations_snoozed` : sql``;
 }
 
 function countAll(db: Database, workspaceId: string, filter: ConversationFilter, since: Since): Counted {
   if (isSelective(filter)) return countSelected(db, workspaceId, filter);
-  const { snooze, ...rest } = filter;
-  // The counters do not know of snoozes, which are few enough to be counted.
-  if (snooze)
-    return countOthers(db, countAll(db, workspaceId, rest, since), workspaceId, { ...rest, snooze: { ...snooze, isSnoozed: true } });
+  const { snooze, priority, isUnusual: _, ...rest } = filter;
+  // The counters know neither snoozes nor priorities. Conversations that are snoozed or not of the priority normal are few enough to be counted.
+  if (snooze) {
+    const others = { ...rest, priority };
+    return countOthers(db, countAll(db, workspaceId, others, since), workspaceId, { ...others, snooze: { ...snooze, isSnoozed: true } });
+  }
+  if (priority) return countOthers(db, countAll(db, workspaceId, rest, since), workspaceId, { ...rest, isUnusual: true });
   return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, since);
 }
 
@@ -202,15 +241,19 @@ function hasKey(table: typeof conversations | Counters, { agentId, channel }: Co
 }
 
 function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
-  const { sinceMs, status, assigneeId, isUnread, visitorId, snooze } = filter;
+  const { sinceMs, status, assigneeId, isUnassigned, isUnread, priority, teamId, visitorId, snooze } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
     assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
+    // The conditions of indexes are not bound, because SQLite would then not use a partial index.
+    isUnassigned ? IS_UNASSIGNED : undefined,
+    teamId === undefined ? undefined : eq(conversations.teamId, teamId),
+    filter.isUnusual ? IS_UNUSUAL_PRIORITY : undefined,
+    priority === undefined ? undefined : sql`${conversations.priority} = ${priority}`,
     visitorId === undefined ? undefined : eq(conversations.visitorId, visitorId),
     snooze && isSnoozed(snooze),
-    // The value is not bound, because SQLite would then not use the partial index.
     isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];

@@ -21,7 +21,7 @@ const VISITOR_JSON = recordJson(visitors, "v", "id, anon_id, external_id, name, 
 const CONVERSATION_JSON = recordJson(
   conversations,
   "c",
-  `id, agent_id, channel, status, subject, tags, assignee, visitor, message_count, unread_count, snoozed_until,
+  `id, agent_id, channel, status, subject, tags, assignee, team_id, priority, visitor, message_count, unread_count, snoozed_until,
     last_message_preview, last_message_at, handoff, csat, resolved_at, resolved_by, first_human_reply_at,
     reopened_count, created_at, updated_at`,
   {

@@ -21,8 +21,11 @@ interface Found {
 
 type MaybeSearch = Omit<ConversationQuery, "q"> & {
   q?: string | undefined;
-  /** Only without `q`, like `snooze` and `isOldestFirst`: the index does not know them. */
+  /** Only without `q`, like the fields below: the index does not know them. */
   visitorId?: string | undefined;
+  isUnassigned?: boolean | undefined;
+  teamId?: string | undefined;
+  priority?: ConversationFilter["priority"];
   snooze?: ConversationFilter["snooze"];
   isOldestFirst?: boolean | undefined;
 };

@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "
 import { appendEvent } from "../events/outbox.ts";
 import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, type Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf, timeOf } from "../platform/db/ids.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes } from "../platform/db/schema.ts";
@@ -21,6 +21,7 @@ import {
   type Position,
 } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import { routeHandoff, type Written } from "../routing/assignment.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
@@ -137,6 +138,10 @@ interface TeamChanges {
   assignee?: Member | null | undefined;
   read?: boolean | undefined;
   snoozedUntil?: number | null | undefined;
+  teamId?: string | null | undefined;
+  priority?: Priority | undefined;
+  /** Whether it is taken from its assignee, and waits for a free member of its team. */
+  isQueued?: boolean | undefined;
 }
 
 /** A member of the team, as an author or assignee. */
@@ -147,8 +152,15 @@ export interface Member {
 
 /** Changes the given columns. Reading and snoozing do not count as activity, so the conversation keeps its place in the list. */
 export const updateByTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
-  const { tags, assignee, read, snoozedUntil } = changes;
+  const { tags, assignee, read, snoozedUntil, teamId, priority, isQueued } = changes;
+  const { assigneeId, passedOverId } = conversations;
   const set = {
+    ...(teamId !== undefined && { teamId }),
+    // A conversation that waits goes on to wait in another team.
+    ...(teamId === null && { queuedAt: null }),
+    ...(priority !== undefined && { priority: sql`${priority}` }),
+    ...(isQueued && { assigneeId: null, assigneeName: null, queuedAt: nowMs, passedOverId: sql`coalesce(${assigneeId}, ${passedOverId})` }),
+    ...([teamId, priority, isQueued].some((value) => value !== undefined) && { updatedAt: nowMs }),
     ...(tags !== undefined && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
     ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
@@ -278,13 +290,15 @@ interface HandoffCause {
 }
 
 /**
- * Creates a hand-off and its event, unless the conversation has one already or a human has taken over.
+ * Creates a hand-off and its event, unless the conversation has one already or a human has taken over, and routes the conversation.
+ * @param written what the visitor wrote, by which it is routed.
  * @param windows the windows that need room and in which the hand-off is counted.
  */
 export function createHandoff(
   db: Database,
   { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
   cause: HandoffCause,
+  written: Written,
   windows: readonly VisitorWindow[] = [],
 ) {
   const id = newId(shardOf(workspaceId), nowMs);
@@ -295,6 +309,7 @@ export function createHandoff(
     insertWhere(db, handoffs, row, sql`${isWaiting} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing(),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
+    ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, written),
   ] as const;
 }
 

@@ -9,6 +9,7 @@ import {
   CONVERSATION_STATUSES,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
+  PRIORITIES,
   RATINGS,
   RESOLVERS,
   TRANSCRIPT_ROLES,
@@ -16,7 +17,7 @@ import {
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
 import { agentRef, filledPersonName, filledText, integerQuery, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { REDACTED } from "../redaction/fields.ts";
@@ -157,6 +158,8 @@ export const conversationSchema = z
       .meta({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
     tags: z.array(z.string()).meta({ description: "Your team's tags.", example: ["refund"] }),
     assignee: memberSchema.nullable().meta({ description: "The member of the team to whom it is assigned." }),
+    team_id: uuid().nullable().meta({ description: "The team that has it; null without one." }),
+    priority: z.enum(PRIORITIES).meta({ description: "How urgent it is, as your team or a routing rule has set it.", example: "normal" }),
     visitor: visitorSchema.nullable().meta({ description: "The visitor; null after their erasure." }),
     message_count: z.int().meta({ description: "The number of its messages, without notes.", example: 2 }),
     unread_count: z.int().meta({
@@ -242,6 +245,18 @@ export const conversationQuery = cursorQuery
       .max(128)
       .optional()
       .meta({ description: "Only conversations that are assigned to this member of the team.", example: "grace" }),
+    unassigned: z.enum(["true"]).optional().meta({
+      description:
+        "Only conversations that wait for the team or that it handles, and that are assigned to nobody. It cannot be combined with `q` or `assignee_id`.",
+      example: undefined,
+    }),
+    team_id: uuid()
+      .optional()
+      .meta({ description: "Only conversations of this team. It cannot be combined with `q`.", example: undefined }),
+    priority: z.enum(PRIORITIES).optional().meta({
+      description: "Only conversations with this priority. It cannot be combined with `q`.",
+      example: undefined,
+    }),
     unread: z
       .enum(["true"])
       .optional()
@@ -262,6 +277,12 @@ export const conversationQuery = cursorQuery
   .refine(({ q, visitor_id: visitorId }) => !q || visitorId === undefined, {
     ...valueErrorParams("send either q or visitor_id"),
     path: ["visitor_id"],
+  })
+  .superRefine(({ q, ...query }, ctx) => {
+    for (const name of ["unassigned", "team_id", "priority"] as const) {
+      if (q && query[name] !== undefined) addProblem(ctx, `send either q or ${name}`, name);
+    }
+    if (query.unassigned && query.assignee_id !== undefined) addProblem(ctx, "send either unassigned or assignee_id", "unassigned");
   })
   .refine(({ q, snoozed }) => !q || snoozed === undefined, { ...valueErrorParams("send either q or snoozed"), path: ["snoozed"] })
   .refine(({ q, order }) => !q || order === "newest", { ...valueErrorParams("a search has its newest activity first"), path: ["order"] });
@@ -288,6 +309,15 @@ export const conversationUpdateSchema = z
       .meta({ description: "The new status. `open` gives the conversation back to the agent." }),
     tags: z.array(tag()).max(MAX_TAGS).nullable().optional().meta({ description: "Replaces the tags; null leaves them unchanged." }),
     assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
+    team_id: uuid()
+      .nullable()
+      .optional()
+      .meta({ description: "The team that gets it; null for none. The assignee stays unless you send one, or `assign`." }),
+    priority: z.enum(PRIORITIES).nullable().optional().meta({ description: "The new priority; null leaves it unchanged." }),
+    assign: z.enum(["round_robin"]).nullable().optional().meta({
+      description:
+        "Takes it from its assignee and gives it to a free member of its team, to somebody else if possible. While nobody is free, it waits in the team. The status must be, or become, `needs_human` or `human_active`.",
+    }),
     snoozed_until: snoozeTime()
       .nullable()
       .optional()
@@ -300,6 +330,10 @@ export const conversationUpdateSchema = z
       description:
         "Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity.",
     }),
+  })
+  .refine(({ assign, assignee }) => !assign || assignee === undefined, {
+    ...valueErrorParams("send either assign or assignee"),
+    path: ["assign"],
   })
   .openapi("ConversationUpdate", {
     example: { status: "resolved", tags: ["refund", "vip"], assignee: { id: "grace", name: "Grace Hopper" } },
@@ -424,6 +458,8 @@ export const conversationColumns: CsvColumns<z.infer<typeof conversationSchema>>
   subject: ({ subject }) => subject,
   tags: ({ tags }) => tags.join(", "),
   assignee: ({ assignee }) => assignee?.name ?? null,
+  team_id: ({ team_id: teamId }) => teamId,
+  priority: ({ priority }) => priority,
   message_count: ({ message_count: count }) => count,
   handoff_reason: ({ handoff }) => handoff?.reason ?? null,
   csat_score: ({ csat }) => csat?.score ?? null,

@@ -3,6 +3,7 @@ import { secretValues } from "../platform/config.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { transact } from "../platform/db/sql.ts";
+import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { mintSessionToken } from "../workspaces/api-key.ts";
 import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
 import { reloadGate } from "../workspaces/gate.ts";
@@ -62,6 +63,7 @@ export async function changeMember(op: AuditedOperation, before: MemberRow, chan
     detail: { fields, ...(changes.role && { role: changes.role }) },
   });
   const changed = await writeChange(op, before, changes, [record]);
+  if (changed.outcome === "done" && changes.availability === "available") await assignQueue(op);
   // The sockets show what the former scopes allow. Their pages open others.
   if (changed.outcome === "done" && (changes.role ?? changes.scopes)) closeLive(op.env, op.workspaceId, before.id, "changed");
   return changed;
@@ -80,7 +82,13 @@ export async function removeMember(op: AuditedOperation, before: MemberRow): Pro
   closeLive(env, workspaceId, before.id);
   // Nobody can sign in as the member any more, so this can be repeated.
   await db.batch([eraseSessions(db, workspaceId, before.id), unassignAll(db, workspaceId, before.id, nowMs)]);
+  await assignQueue(op);
   return change;
+}
+
+async function assignQueue(op: Operation): Promise<void> {
+  const [[queue]] = await op.db.batch([findQueue(op.db, op.workspaceId)]);
+  await assignWaiting(op, queue);
 }
 
 async function writeChange(

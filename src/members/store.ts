@@ -1,14 +1,16 @@
 import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { IS_WITH_TEAM } from "../routing/assignment.ts";
+import { memberWithTeams } from "../routing/team-store.ts";
 import { conversations, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
-import { deleteSome, exists, findOwn, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
+import { deleteSome, exists, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 
-export type MemberRow = typeof members.$inferSelect;
+export type MemberRow = typeof members.$inferSelect & { teamIds: string[] };
 type SessionRow = typeof memberSessions.$inferSelect;
 
 /** Lists the members who have not been removed, oldest first. */
 export function listMembers(db: Database, workspaceId: string) {
-  return db.select().from(members).where(isPresent(workspaceId)).orderBy(asc(members.id));
+  return db.select(memberWithTeams).from(members).where(isPresent(workspaceId)).orderBy(asc(members.id));
 }
 
 function isPresent(workspaceId: string) {
@@ -17,13 +19,16 @@ function isPresent(workspaceId: string) {
 
 /** A member, also one who was removed. */
 export function findMember(db: Database, workspaceId: string, memberId: string) {
-  return findOwn(db, members, workspaceId, memberId);
+  return db
+    .select(memberWithTeams)
+    .from(members)
+    .where(isOwn(members, workspaceId, memberId));
 }
 
 /** A member, also one who was removed, by the email address in lower case. */
 export function findMemberByEmail(db: Database, workspaceId: string, email: string) {
   return db
-    .select()
+    .select(memberWithTeams)
     .from(members)
     .where(and(eq(members.workspaceId, workspaceId), eq(members.email, email)));
 }
@@ -31,7 +36,7 @@ export function findMemberByEmail(db: Database, workspaceId: string, email: stri
 /** The member whom an account of the identity provider has signed in before. Somebody who was removed has no account. */
 export function findMemberByAccount(db: Database, workspaceId: string, account: Account) {
   return db
-    .select()
+    .select(memberWithTeams)
     .from(members)
     .where(and(isPresent(workspaceId), hasAccount(account)));
 }
@@ -71,7 +76,7 @@ export function createMember(db: Database, member: NewMember, max: number, nowMs
   const condition = and(workspaceExists(workspaceId), sql`${present} < ${max}`)!;
   return insertWhere(db, members, { id, workspaceId, email, ...fresh }, condition)
     .onConflictDoUpdate({ target: [members.workspaceId, members.email], set: fresh, setWhere: eq(members.status, "removed") })
-    .returning();
+    .returning(memberWithTeams);
 }
 
 /** Changes a member who is as `before` has it. Returns no row if the member changed meanwhile, or would leave no active owner behind. */
@@ -82,7 +87,7 @@ export function updateMember(db: Database, before: MemberRow, changes: Partial<M
     .update(members)
     .set(changes)
     .where(and(isSame(before), remainsOwner ? undefined : leavesOwner(before)))
-    .returning();
+    .returning(memberWithTeams);
 }
 
 /** SQL condition: the member has not changed since it was read. */
@@ -123,7 +128,7 @@ export function activateMember(
     .update(members)
     .set({ ...changes, ...binding, status: "active" })
     .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed"), isFree))
-    .returning();
+    .returning(memberWithTeams);
 }
 
 function hasAccount({ issuer, subject }: Account) {
@@ -134,7 +139,13 @@ function hasAccount({ issuer, subject }: Account) {
 export function unassignAll(db: Database, workspaceId: string, memberId: string, nowMs: number) {
   return db
     .update(conversations)
-    .set({ assigneeId: null, assigneeName: null, updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})` })
+    .set({
+      assigneeId: null,
+      assigneeName: null,
+      // Those of a team get another assignee.
+      queuedAt: sql`CASE WHEN ${conversations.teamId} IS NOT NULL AND ${IS_WITH_TEAM} THEN ${nowMs} END`,
+      updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})`,
+    })
     .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved")));
 }
 

@@ -18,6 +18,7 @@ export const memberSchema = z
     scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes that the role gives." }),
     status: z.enum(MEMBER_STATUSES).meta({ description: "`invited` until the member has signed in for the first time." }),
     availability: z.enum(AVAILABILITIES).meta({ description: "Whether the member takes conversations now." }),
+    team_ids: z.array(uuid()).meta({ description: "The teams that the member is in." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })

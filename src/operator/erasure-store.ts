@@ -10,6 +10,8 @@ export const WORKSPACE_TABLES = [
   schema.apiKeys,
   schema.memberSessions,
   schema.members,
+  schema.teams,
+  schema.routingRules,
   schema.signInSettings,
   schema.deliveryAttempts,
   schema.deliveries,

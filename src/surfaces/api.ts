@@ -34,6 +34,8 @@ export const FEATURES: readonly Feature[] = [
   { at: ["approvals"], load: async () => (await import("../chat/approval-routes.ts")).approvalRoutes },
   { at: ["saved-replies"], load: async () => (await import("../conversations/saved-reply-routes.ts")).savedReplyRoutes },
   { at: ["business-hours"], load: async () => (await import("../workspaces/business-hours-routes.ts")).businessHoursRoutes },
+  { at: ["teams"], load: async () => (await import("../routing/team-routes.ts")).teamRoutes },
+  { at: ["routing-rules"], load: async () => (await import("../routing/rule-routes.ts")).ruleRoutes },
   { at: ["leads"], load: async () => (await import("../leads/routes.ts")).leadRoutes },
   {
     at: ["agents/sources", "agents/answers", "agents/search"],

@@ -30,6 +30,7 @@ import { claimDueWorkspaces } from "../privacy/retention-store.ts";
 import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
+import { assignQueued, listQueued, listSilent, reassignSilent } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
 import { pruneSent } from "../workspaces/visitor-store.ts";
 import { type Group, runGroups } from "./groups.ts";
@@ -90,6 +91,12 @@ export function listTasks(run: Run): Task[] {
     ),
     task("workspaces", listDeleted(db, beforeMs, MAX_PER_RUN), (deleted) => [wake(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
     task("conversations", listIdle(db, nowMs, MAX_PER_RUN), (idle) => resolveIdle(run, idle)),
+    task("queued", listQueued(db, MAX_PER_RUN), (queued) => [
+      { done: assignQueued(env, db, nowMs, queued, (groups) => runGroups(db, groups)) },
+    ]),
+    task("silent_assignees", listSilent(db, nowMs, MAX_PER_RUN), (silent) => [
+      { done: reassignSilent(env, db, nowMs, silent, (groups) => runGroups(db, groups)) },
+    ]),
     task("leads", listUnindexedLeads(db, beforeMs, nowMs, MAX_LEADS_PER_RUN), (leads) => {
       const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
       return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads(operationOn(workspaceId), rows) }));

@@ -29,6 +29,8 @@ const conversation: z.infer<typeof conversationSchema> = {
   subject: null,
   tags: [],
   assignee: null,
+  team_id: null,
+  priority: "normal",
   visitor: { id: VISITOR_ID, anon_id: "api:u-1", external_id: "u-1", name: "Ada", email: "ada@example.com", verified: true },
   message_count: 1,
   unread_count: 0,

@@ -13,6 +13,8 @@ import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
+import type { Written } from "../routing/assignment.ts";
+import { languageCode } from "../text/languages.ts";
 import { flowLimited } from "../workspaces/checks.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
@@ -65,13 +67,14 @@ async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, send
   return nextId(shardOf(workspaceId));
 }
 
-/** The message that a visitor reads, and when the team opens next; null if it is there. */
-type HandoffText = ReturnType<typeof handoffTextOf>;
+/** The message that a visitor reads, when the team opens next (null if it is there), and what the visitor wrote. */
+type HandoffText = ReturnType<typeof handoffTextOf> & { written: Written };
 
 /** Returns the message to a visitor who asks for a human with the button. @param lastMessages the visitor's last messages, newest first. */
 export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessages: readonly { content: string }[]): HandoffText {
   const texts = lastMessages.map(({ content }) => content);
-  return handoffTextOf(agent, "customer_request", visitorLanguage(texts, agent.language), team);
+  const language = visitorLanguage(texts, agent.language);
+  return { ...handoffTextOf(agent, "customer_request", language, team), written: { texts, language: languageCode(language) } };
 }
 
 /**
@@ -94,6 +97,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
       db,
       { ...op, agentId },
       { reason: "customer_request", questionKey: null, opensAt: message.opensAtMs, ...question },
+      message.written,
       windows,
     ),
   ];

@@ -58,6 +58,8 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
   await leaveTraces(workspace, webhook.id);
   await leaveMails(workspace);
   await leaveApproval(workspace, agent.id);
+  await workspace.call("POST", "/teams", { name: "Support" });
+  await workspace.call("POST", "/routing-rules", { name: "Refunds", conditions: { contains: ["refund"] }, actions: { priority: "high" } });
   await workspace.call("POST", "/saved-replies", { name: "Sent", content: "Hello {{visitor.name}}, it is sent." });
   return { ...workspace, agentId: agent.id, webhookId: webhook.id };
 }

@@ -147,6 +147,18 @@ async function useSavedReplies(client: Client) {
   expect((await client.updateSavedReply({ saved_reply_id, body: { name: "Is sent" } })).content).toBe(saved.content);
   expect((await client.getSavedReply({ saved_reply_id })).name).toBe("Is sent");
   expect(await client.deleteSavedReply({ saved_reply_id })).toBeUndefined();
+  const team = await client.createTeam({ body: { name: "Billing" } });
+  const team_id = team.id;
+  expect((await client.listTeams()).data).toEqual([team]);
+  expect((await client.updateTeam({ team_id, body: { unassign_after_minutes: 15 } })).name).toBe("Billing");
+  expect((await client.getTeam({ team_id })).unassign_after_minutes).toBe(15);
+  const rule = await client.createRoutingRule({ body: { name: "Refunds", actions: { team_id } } });
+  const routing_rule_id = rule.id;
+  expect((await client.listRoutingRules()).data).toEqual([rule]);
+  expect((await client.updateRoutingRule({ routing_rule_id, body: { position: 1 } })).position).toBe(1);
+  expect((await client.getRoutingRule({ routing_rule_id })).actions).toEqual({ team_id });
+  expect(await client.deleteRoutingRule({ routing_rule_id })).toBeUndefined();
+  expect(await client.deleteTeam({ team_id })).toBeUndefined();
 }
 
 async function useConversations(client: Client, agent_id: string) {

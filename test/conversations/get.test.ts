@@ -29,6 +29,8 @@ test("an answered conversation has every field", async () => {
     tags: [],
     snoozed_until: null,
     assignee: null,
+    team_id: null,
+    priority: "normal",
     visitor: { id: id(), anon_id: "api:u1", external_id: "u1", name: "Ann", email: "ann@example.com", verified: true },
     message_count: 2,
     unread_count: 0,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
-import { costOf, createAgent, createWorkspace, createWorkspaceOn, databases } from "../harness.ts";
+import { costOf, createAgent, createWorkspace, createWorkspaceOn, databases, type Workspace } from "../harness.ts";
 
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
@@ -12,6 +12,7 @@ async function populate(count: number, apartMs = 1000, made = createWorkspace())
   const shard = shardOf(workspace.id);
   const agents = [newId(shard, Date.now()), newId(shard, Date.now())];
   const visitors = [newId(shard, Date.now()), newId(shard, Date.now())];
+  const teams = [newId(shard, Date.now()), newId(shard, Date.now())];
   const rows = Array.from({ length: count }, (_, at) => ({
     id: newId(shard, Date.now()),
     agent_id: agents[at % 2]!,
@@ -19,14 +20,16 @@ async function populate(count: number, apartMs = 1000, made = createWorkspace())
     channel: CHANNELS[Math.floor(at / 5) % 5]!,
     assignee_id: ["grace", "ada", null][at % 3]!,
     unread: at % 4 === 0 ? "true" : undefined,
+    team_id: teams[at % 4],
+    priority: ["normal", "high", "normal", "urgent", "normal"][Math.floor(at / 2) % 5]!,
     visitor_id: visitors[Math.floor(at / 3) % 2]!,
     at_ms: START_MS + at * apartMs,
   }));
-  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, assignee_id, assignee_name, visitor_id, unread_count, last_message_at, created_at, updated_at)
+  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, assignee_id, assignee_name, team_id, priority, visitor_id, unread_count, last_message_at, created_at, updated_at)
     SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'assignee_id', value ->> 'assignee_id',
-      value ->> 'visitor_id', value ->> 'unread' IS NOT NULL, value ->> 'at_ms', value ->> 'at_ms', value ->> 'at_ms' FROM json_each(?2)`;
+      value ->> 'team_id', value ->> 'priority', value ->> 'visitor_id', value ->> 'unread' IS NOT NULL, value ->> 'at_ms', value ->> 'at_ms', value ->> 'at_ms' FROM json_each(?2)`;
   await databases[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
-  return { workspace, agents, visitors, rows: rows.toReversed() };
+  return { workspace, agents, visitors, teams, rows: rows.toReversed() };
 }
 
 /** Every choice of values, one for each name. */
@@ -35,6 +38,25 @@ function combine(choices: Record<string, (string | undefined)[]>): Record<string
     (all, [name, values]) => all.flatMap((one) => values.map((value) => (value === undefined ? one : { ...one, [name]: value }))),
     [{}],
   );
+}
+
+/** Compares a page and the total of each filter with what the rows give. */
+async function compare(workspace: Workspace, rows: Awaited<ReturnType<typeof populate>>["rows"], filters: Record<string, string>[]) {
+  for (const filter of filters) {
+    const wanted = rows.filter(
+      (row) =>
+        (["agent_id", "status", "channel", "assignee_id", "unread", "visitor_id", "team_id", "priority"] as const).every(
+          (name) => (filter[name] ?? row[name]) === row[name],
+        ) &&
+        (!filter["unassigned"] || (row.assignee_id === null && ["needs_human", "human_active"].includes(row.status))) &&
+        row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
+    );
+    const parameters = new URLSearchParams({ ...filter, limit: "7", offset: "2" }).toString();
+    const { body } = await workspace.call("GET", `/conversations?${parameters}`);
+    if (!body.data) throw new Error(JSON.stringify([filter, body]));
+    expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(2, 9).map(({ id }) => id));
+    expect(body).toMatchObject({ total: wanted.length, limit: 7, offset: 2, has_more: wanted.length > 9 });
+  }
 }
 
 test("every filter, alone and combined, gives the right page and the exact total", async () => {
@@ -49,24 +71,20 @@ test("every filter, alone and combined, gives the right page and the exact total
     visitor_id: [undefined, visitors[1]],
   });
   expect(filters).toHaveLength(128);
-  for (const filter of filters) {
-    const wanted = rows.filter(
-      (row) =>
-        (filter["agent_id"] ?? row.agent_id) === row.agent_id &&
-        (filter["status"] ?? row.status) === row.status &&
-        (filter["channel"] ?? row.channel) === row.channel &&
-        (filter["assignee_id"] ?? row.assignee_id) === row.assignee_id &&
-        (filter["unread"] ?? row.unread) === row.unread &&
-        (filter["visitor_id"] ?? row.visitor_id) === row.visitor_id &&
-        row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
-    );
-    const { body } = await workspace.call(
-      "GET",
-      `/conversations?${new URLSearchParams({ ...filter, limit: "7", offset: "2" }).toString()}`,
-    );
-    expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(2, 9).map(({ id }) => id));
-    expect(body).toMatchObject({ total: wanted.length, limit: 7, offset: 2, has_more: wanted.length > 9 });
-  }
+  await compare(workspace, rows, filters);
+});
+
+test("conversations are listed by team, by priority and without an assignee", async () => {
+  const { workspace, teams, rows } = await populate(120);
+  const filters = combine({
+    unassigned: [undefined, "true"],
+    team_id: [undefined, teams[1]],
+    priority: [undefined, "normal", "high"],
+    status: [undefined, "needs_human", "open"],
+    unread: [undefined, "true"],
+    snoozed: [undefined, "false"],
+  });
+  await compare(workspace, rows, filters);
 });
 
 test("a list that begins with the oldest activity is the same list in reverse, also past the first page", async () => {

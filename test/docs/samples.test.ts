@@ -48,6 +48,8 @@ async function createVariables(): Promise<Record<string, string>> {
     "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
     workspace.id,
   );
+  const team = await workspace.call("POST", "/teams", { name: "Billing" });
+  const rule = await workspace.call("POST", "/routing-rules", { name: "Refunds", actions: { team_id: team.body.id } });
   const saved = await workspace.call("POST", "/saved-replies", { name: "Sent", content: "It is sent." });
   const member = await workspace.call("POST", "/members", { email: "ann@example.org", role: "agent" });
   const sessionId = newId(shardOf(workspace.id), Date.now());
@@ -59,6 +61,8 @@ async function createVariables(): Promise<Record<string, string>> {
     APPROVAL_ID: await addApproval(workspace, "approved", of),
     DECLINED_ID: await addApproval(workspace, "declined", of),
     SAVED_REPLY_ID: saved.body.id,
+    TEAM_ID: team.body.id,
+    ROUTING_RULE_ID: rule.body.id,
     MEMBER_ID: member.body.id,
     SESSION_ID: sessionId,
     SUPPORT_URL: HOST,

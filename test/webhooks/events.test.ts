@@ -205,7 +205,13 @@ test("a turn that runs twice writes its events once", async () => {
   const { workspace, agent } = await createFixture();
   const question = questionOf(workspace.id, agent.id, { message: KNOWN });
   const { db } = newOperation(env, new Meter(), workspace.id);
-  const handoff = { reason: "customer_request" as const, summary: KNOWN, isOff: false, opensAtMs: null };
+  const handoff = {
+    reason: "customer_request" as const,
+    summary: KNOWN,
+    isOff: false,
+    opensAtMs: null,
+    written: { texts: [], language: "en" },
+  };
   const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", agentVersion: 1, nowMs: question.nowMs + 1 };
   for (let run = 0; run < 3; run++) await beginTurn(db, question);
   for (let run = 0; run < 3; run++) await finishTurn(db, question, outcome);

@@ -33,6 +33,30 @@ export const VISITOR_CHANNELS = ["widget", "hosted"] as const satisfies Channel[
 export const CONVERSATION_STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"] as const;
 export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
 
+export const PRIORITIES = ["low", "normal", "high", "urgent"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** What a conversation is to be like for a routing rule to apply. A field that is missing does not matter. */
+export interface RuleConditions {
+  channel?: Exclude<Channel, "playground"> | undefined;
+  agent_id?: string | undefined;
+  /** The code of the language in which the visitor writes. */
+  language?: string | undefined;
+  tag?: string | undefined;
+  /** Words and phrases, as they were written, one of which the visitor has used. */
+  contains?: string[] | undefined;
+}
+
+/** What a routing rule does with a conversation. */
+export interface RuleActions {
+  team_id?: string | undefined;
+  assignee_id?: string | undefined;
+  /** Gives it to a member of the team. */
+  assign?: "round_robin" | undefined;
+  tag?: string | undefined;
+  priority?: Priority | undefined;
+}
+
 export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
 export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];

@@ -28,10 +28,13 @@ import {
   type MessageAttachment,
   type Metadata,
   PLAN_NAMES,
+  PRIORITIES,
   RATINGS,
   RESOLVERS,
   type RedactionSettings,
   type Retention,
+  type RuleActions,
+  type RuleConditions,
   SCHEDULES,
   SHARD_STATES,
   SIGN_IN_METHODS,
@@ -262,10 +265,46 @@ export const members = sqliteTable(
     /** The account of the identity provider that signed in first: no other account signs in as this member. */
     oidcIssuer: text("oidc_issuer"),
     oidcSubject: text("oidc_subject"),
+    /** When a conversation was last assigned to the member, as a trigger records it. It is later than that of all other members then. */
+    lastAssignedAt: integer("last_assigned_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [index("members_workspace").on(t.workspaceId, t.id), uniqueIndex("members_email").on(t.workspaceId, t.email)],
+);
+
+/** The teams among which conversations are divided. A trigger takes a member who is removed out of them. */
+export const teams = sqliteTable(
+  "teams",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    memberIds: list("member_ids"),
+    /** Round robin gives nothing to a member with this many conversations that the team handles or that wait for it. */
+    conversationsPerMember: integer("conversations_per_member").notNull(),
+    /** After this time without a reply of its assignee, a conversation gets another one; null if it keeps its assignee. */
+    unassignAfterMinutes: integer("unassign_after_minutes"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("teams_workspace").on(t.workspaceId, t.id)],
+);
+
+/** The rules that route hand-offs, in order of their positions: see routing/. */
+export const routingRules = sqliteTable(
+  "routing_rules",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    position: integer("position").notNull(),
+    conditions: json<RuleConditions>("conditions", "{}"),
+    actions: json<RuleActions>("actions", "{}"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("routing_rules_workspace").on(t.workspaceId, t.id)],
 );
 
 /** The sessions in which members are signed in. A session that ended has no row. */
@@ -665,6 +704,11 @@ export const visitors = sqliteTable(
 /** The condition of the index of an export. */
 export const EVERY_CONVERSATION = sql`id > ''`;
 
+/** SQL condition of the index of conversations that the team has and that are assigned to nobody. */
+export const IS_UNASSIGNED = sql`assignee_id IS NULL AND status IN ('needs_human', 'human_active')`;
+/** SQL condition of the index of conversations with another priority than `normal`. */
+export const IS_UNUSUAL_PRIORITY = sql`priority <> 'normal'`;
+
 export const conversations = sqliteTable(
   "conversations",
   {
@@ -678,6 +722,14 @@ export const conversations = sqliteTable(
     /** The member of the team whom it is assigned to. */
     assigneeId: text("assignee_id"),
     assigneeName: text("assignee_name"),
+    teamId: text("team_id"),
+    priority: text("priority", { enum: PRIORITIES }).notNull().default("normal"),
+    /** Since when it waits for a member of its team to be free; a trigger clears it when it is assigned or the team has it no more. */
+    queuedAt: integer("queued_at"),
+    /** The member from whom it was taken, who gets it back only if nobody else is free. */
+    passedOverId: text("passed_over_id"),
+    /** Since when its visitor waits for a reply of the assignee, as triggers record it; null if nobody waits or it has no assignee. */
+    unansweredSince: integer("unanswered_since"),
     visitorId: text("visitor_id"),
     /** The anonymous visitor who started it and was merged since: their token still opens this conversation, and nothing else. */
     begunBy: text("begun_by"),
@@ -727,6 +779,27 @@ export const conversations = sqliteTable(
       [t.workspaceId, t.assigneeId, t.status, t.updatedAt, t.id, t.agentId, t.channel],
       sql`assignee_id IS NOT NULL`,
     ),
+    partialIndex(
+      "conversations_unassigned",
+      [t.workspaceId, t.status, t.updatedAt, t.id, t.agentId, t.channel, t.teamId, t.priority],
+      IS_UNASSIGNED,
+    ),
+    partialIndex(
+      "conversations_team",
+      [t.workspaceId, t.teamId, t.status, t.updatedAt, t.id, t.agentId, t.channel],
+      sql`team_id IS NOT NULL`,
+    ),
+    partialIndex(
+      "conversations_priority",
+      [t.workspaceId, t.priority, t.status, t.updatedAt, t.id, t.agentId, t.channel],
+      IS_UNUSUAL_PRIORITY,
+    ),
+    partialIndex(
+      "conversations_queued",
+      [t.workspaceId, t.queuedAt, t.id, t.teamId, t.priority, t.passedOverId],
+      sql`queued_at IS NOT NULL`,
+    ),
+    partialIndex("conversations_unanswered", [t.workspaceId, t.unansweredSince], sql`unanswered_since IS NOT NULL`),
     partialIndex("conversations_unread", [t.workspaceId, t.status, t.updatedAt, t.id, t.agentId, t.channel], sql`unread_count > 0`),
     partialIndex(
       "conversations_snoozed",

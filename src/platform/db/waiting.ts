@@ -45,6 +45,8 @@ export const WAITING = {
   leads: waiting(leads, leads.createdAt, "leads_unindexed", sql`indexed_at IS NULL`),
   mails: waiting(emailOutbox, emailOutbox.nextAttemptAt, "email_outbox_due", sql`status = 'pending'`),
   personErasures: waiting(privacyErasures, privacyErasures.createdAt, "privacy_erasures_workspace"),
+  queuedConversations: waiting(conversations, conversations.queuedAt, "conversations_queued", sql`queued_at IS NOT NULL`),
+  silentAssignees: waiting(conversations, conversations.unansweredSince, "conversations_unanswered", sql`unanswered_since IS NOT NULL`),
   sources: waiting(sources, sources.updatedAt, "sources_unfinished", sql`status IN ('pending', 'processing')`),
   syncs: waiting(sources, sources.nextSyncAt, "sources_due", sql`next_sync_at IS NOT NULL`),
   webhookErasures: waiting(webhookErasures, webhookErasures.createdAt, "webhook_erasures_workspace"),

@@ -1,0 +1,101 @@
+import { and, lte, sql, type SQL } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import type { BusinessHours } from "../platform/db/columns.ts";
+import { conversations, teams, workspaces } from "../platform/db/schema.ts";
+import { importCompleted, isOwn, type Statement } from "../platform/db/sql.ts";
+import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
+import { announceAssigned, assignNext, IS_WITH_TEAM } from "./assignment.ts";
+
+/** A conversation that the sweep assigns or takes from its assignee, with the business hours of its workspace. */
+export interface Waiting {
+  workspaceId: string;
+  conversationId: string;
+  hours: Partial<BusinessHours> | null;
+}
+
+/** Runs groups of statements, each of which takes effect as a whole. */
+type RunGroups = (groups: readonly (readonly Statement[])[]) => Promise<PromiseSettledResult<unknown[]>[]>;
+
+function listWaiting(db: Database, isChosen: SQL) {
+  const { id, workspaceId } = conversations;
+  const hours = sql`(SELECT business_hours FROM ${workspaces} w WHERE w.id = ${workspaceId})`.mapWith(workspaces.businessHours);
+  return db
+    .select({ workspaceId, conversationId: id, hours: hours.as("hours") as SQL.Aliased<Waiting["hours"]> })
+    .from(conversations)
+    .where(isChosen);
+}
+
+/** Lists conversations that wait for a member of their team. The workspaces take turns. */
+export function listQueued(db: Database, limit: number) {
+  return listWaiting(db, isNextInTurn(WAITING.queuedConversations, importCompleted(conversations.workspaceId), limit));
+}
+
+/** How many conversations of a workspace one step of a run assigns. A step that assigns all of them is followed by another one. */
+const STEP = 10;
+
+/** Assigns the queued conversations of each workspace that is open, as far as there are free members. */
+export async function assignQueued(env: Env, db: Database, nowMs: number, queued: readonly Waiting[], run: RunGroups): Promise<void> {
+  let open = [...Map.groupBy(queued.filter(isOpenAt(nowMs)), ({ workspaceId }) => workspaceId)].map(([workspaceId, rows]) => ({
+    workspaceId,
+    left: rows.length,
+  }));
+  while (open.length > 0) {
+    const groups = open.map(({ workspaceId, left }) =>
+      Array.from({ length: Math.min(left, STEP) }, () => assignNext(db, workspaceId, nowMs)),
+    );
+    const results = await run(groups);
+    open = open.flatMap(({ workspaceId, left }, at) => {
+      const assigned = assignedIn(results[at]!);
+      announceAssigned(env, workspaceId, assigned);
+      return assigned.length === STEP && left > STEP ? [{ workspaceId, left: left - STEP }] : [];
+    });
+  }
+}
+
+function isOpenAt(nowMs: number) {
+  return ({ hours }: Waiting) => openingAt(businessHoursOf(hours ?? {}), nowMs).isOpen;
+}
+
+function assignedIn(result: PromiseSettledResult<unknown[]>): { assignedId: string }[] {
+  return result.status === "fulfilled" ? (result.value.flat() as { assignedId: string }[]) : [];
+}
+
+/** SQL condition: the visitor has waited for the assignee for longer than the team's setting, and the conversation is not snoozed. */
+function isSilent(nowMs: number): SQL {
+  const { teamId, unansweredSince, workspaceId, snoozedUntil } = conversations;
+  const minutes = sql`(SELECT unassign_after_minutes FROM ${teams} t WHERE t.id = ${teamId} AND t.workspace_id = ${workspaceId})`;
+  return and(lte(unansweredSince, sql`${nowMs} - 60000 * ${minutes}`), sql`coalesce(${snoozedUntil}, 0) <= ${nowMs}`, IS_WITH_TEAM)!;
+}
+
+/** Lists conversations whose assignee has been silent for too long. The workspaces take turns. */
+export function listSilent(db: Database, nowMs: number, limit: number) {
+  const where = and(isSilent(nowMs), importCompleted(conversations.workspaceId));
+  return listWaiting(db, isNextInTurn(WAITING.silentAssignees, where, limit));
+}
+
+/**
+ * Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Where the team is closed,
+ * the time begins again, so that only business hours count.
+ */
+export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Waiting[], run: RunGroups): Promise<void> {
+  const isOpen = isOpenAt(nowMs);
+  const { assigneeId, updatedAt } = conversations;
+  const change = (one: Waiting) => {
+    const where = and(isOwn(conversations, one.workspaceId, one.conversationId), isSilent(nowMs));
+    const again = { unansweredSince: nowMs };
+    const unassigned = {
+      assigneeId: null,
+      assigneeName: null,
+      passedOverId: sql`${assigneeId}`,
+      queuedAt: nowMs,
+      updatedAt: sql`max(${updatedAt} + 1, ${nowMs})`,
+    };
+    const unassign = db.update(conversations).set(unassigned).where(where).returning({ assignedId: conversations.id });
+    return isOpen(one) ? [unassign, assignNext(db, one.workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
+  };
+  const results = await run(silent.map(change));
+  for (const [at, one] of silent.entries()) {
+    if (isOpen(one)) announceAssigned(env, one.workspaceId, assignedIn(results[at]!));
+  }
+}

@@ -1,0 +1,193 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { createAgent, createWorkspace, newAddress, query, send, type Workspace } from "../harness.ts";
+import { join } from "../members/team.ts";
+
+const MINUTE = 60_000;
+
+const member = (workspace: Workspace) => join(workspace, "agent", `${crypto.randomUUID()}@example.com`);
+
+/** A workspace with a team of members, and a rule that gives it everything by round robin. */
+async function createTeam(size: number, settings: object = {}) {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const members = await Promise.all(Array.from({ length: size }, () => member(workspace)));
+  const member_ids = members.map(({ id }) => id);
+  const { body: team } = await workspace.call("POST", "/teams", { name: "Support", member_ids, ...settings });
+  const rule = { name: "All", actions: { team_id: team.id, assign: "round_robin" } };
+  expect((await workspace.call("POST", "/routing-rules", rule)).status).toBe(201);
+  const handOff = async (message = "Can I talk to a human?", more: object = {}) =>
+    (await workspace.call("POST", `/agents/${agent.id}/messages`, { message, ...more })).body.conversation_id as string;
+  const read = async (id: string) => (await workspace.call("GET", `/conversations/${id}`)).body;
+  const assigneeOf = async (id: string) => (await read(id)).assignee?.id ?? null;
+  const change = (id: string, body: object) => workspace.call("PATCH", `/conversations/${id}`, body);
+  return { workspace, agent, members, team, handOff, read, assigneeOf, change };
+}
+
+/** Runs the sweep some minutes later for a workspace whose conversations have waited that long. */
+async function sweepAfter({ id }: Workspace, minutes: number): Promise<void> {
+  await query(id, "UPDATE conversations SET unanswered_since = unanswered_since - ? WHERE workspace_id = ?", minutes * MINUTE, id);
+  await sweep(env, Date.now());
+}
+
+test("members take turns, and one with the limit of conversations gets no more until one is resolved", async () => {
+  const { workspace, members, team, handOff, read, assigneeOf, change } = await createTeam(2, { conversations_per_member: 2 });
+  const ids = [await handOff(), await handOff(), await handOff(), await handOff()];
+  const assigned = await Promise.all(ids.map(assigneeOf));
+  expect(assigned.slice(0, 2).toSorted()).toEqual(members.map(({ id }) => id).toSorted());
+  expect(assigned.slice(2)).toEqual(assigned.slice(0, 2));
+  expect(await read(ids[0]!)).toMatchObject({ team_id: team.id, priority: "normal", status: "needs_human" });
+
+  const [early, late] = [await handOff(), await handOff()];
+  expect(await read(early)).toMatchObject({ team_id: team.id, assignee: null });
+  const waiting = await workspace.call("GET", `/conversations?unassigned=true&team_id=${team.id}`);
+  expect(waiting.body).toMatchObject({ total: 2, data: [{ id: late }, { id: early }] });
+  // The more urgent one comes first.
+  await change(late, { priority: "urgent" });
+  await change(ids[1]!, { status: "resolved" });
+  expect([await assigneeOf(early), await assigneeOf(late)]).toEqual([null, assigned[1]]);
+  await workspace.call("POST", `/conversations/${ids[0]}/messages`, { content: "Done.", resolve: true });
+  expect(await assigneeOf(early)).toBe(assigned[0]);
+  expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
+});
+
+test("hand-offs at once never give a member more than the limit, and each has one assignee", async () => {
+  const { workspace, members, handOff } = await createTeam(3, { conversations_per_member: 5 });
+  const ids = await Promise.all(Array.from({ length: 20 }, () => handOff()));
+  const list = async (filter: string) => (await workspace.call("GET", `/conversations?${filter}`)).body.total;
+  expect(new Set(ids).size).toBe(20);
+  expect(await Promise.all(members.map(({ id }) => list(`assignee_id=${id}`)))).toEqual([5, 5, 5]);
+  expect(await list("unassigned=true")).toBe(5);
+  await Promise.all(ids.map((id) => workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" })));
+  expect(await list("unassigned=true")).toBe(0);
+});
+
+test("somebody who is away gets nothing, and what waits when becoming available, joining the team or by the sweep", async () => {
+  const { workspace, members, team, handOff, assigneeOf } = await createTeam(1);
+  const [ada] = members as [(typeof members)[0]];
+  const be = (availability: string) => ada.call("PATCH", `/members/${ada.id}`, { availability });
+  await be("away");
+  const first = await handOff();
+  expect(await assigneeOf(first)).toBeNull();
+  await be("available");
+  expect(await assigneeOf(first)).toBe(ada.id);
+  await be("away");
+  const second = await handOff();
+  const grace = await member(workspace);
+  const { body: changed } = await workspace.call("PATCH", `/teams/${team.id}`, { member_ids: [ada.id, grace.id] });
+  expect(changed.member_ids).toEqual([ada.id, grace.id]);
+  expect(await assigneeOf(second)).toBe(grace.id);
+  expect((await workspace.call("GET", `/members/${grace.id}`)).body.team_ids).toEqual([team.id]);
+  await grace.call("PATCH", `/members/${grace.id}`, { availability: "away" });
+  const third = await handOff();
+  await query(workspace.id, "UPDATE members SET availability = 'available' WHERE id = ?", grace.id);
+  await sweep(env, Date.now());
+  expect(await assigneeOf(third)).toBe(grace.id);
+});
+
+test("a conversation of a member who is removed goes to another one", async () => {
+  const { workspace, members, team, handOff, assigneeOf } = await createTeam(2);
+  const id = await handOff();
+  const before = await assigneeOf(id);
+  const other = members.find((one) => one.id !== before)!.id;
+  await workspace.call("DELETE", `/members/${before}`);
+  expect(await assigneeOf(id)).toBe(other);
+  expect((await workspace.call("GET", `/teams/${team.id}`)).body.member_ids).toEqual([other]);
+  await workspace.call("DELETE", `/teams/${team.id}`);
+  expect((await workspace.call("GET", `/conversations/${id}`)).body).toMatchObject({ team_id: null, assignee: { id: other } });
+});
+
+test("a conversation of a silent assignee goes to another member, and only business hours count", async () => {
+  const { workspace, members, handOff, assigneeOf, change } = await createTeam(2, { unassign_after_minutes: 10 });
+  const [id, answered, snoozed] = [await handOff(), await handOff(), await handOff()];
+  const before = await assigneeOf(id);
+  const other = members.find((one) => one.id !== before)!.id;
+  await workspace.call("POST", `/conversations/${answered}/messages`, { content: "I am on it." });
+  await change(snoozed, { snoozed_until: new Date(Date.now() + MINUTE).toISOString() });
+  const assigned = await Promise.all([answered, snoozed].map(assigneeOf));
+
+  await sweepAfter(workspace, 9);
+  expect(await assigneeOf(id)).toBe(before);
+  const closed = { hours: { monday: [{ from: "00:00", to: "00:01" }] }, holidays: [new Date().toISOString().slice(0, 10)] };
+  await workspace.call("PATCH", "/business-hours", closed);
+  await sweepAfter(workspace, 2);
+  expect(await assigneeOf(id)).toBe(before);
+  expect(await assigneeOf(await handOff())).toBeNull();
+  await workspace.call("PATCH", "/business-hours", { hours: null });
+  await sweepAfter(workspace, 9);
+  expect(await assigneeOf(id)).toBe(before);
+  await sweepAfter(workspace, 2);
+  expect(await assigneeOf(id)).toBe(other);
+  expect(await Promise.all([answered, snoozed].map(assigneeOf))).toEqual(assigned);
+  expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
+});
+
+test("the first rule that fits routes a hand-off of each channel, by channel, agent, language, tag and words", async () => {
+  const workspace = await createWorkspace();
+  const [agent, other] = [await createAgent(workspace), await createAgent(workspace)];
+  const [team, ada] = [(await workspace.call("POST", "/teams", { name: "Billing" })).body, await member(workspace)];
+  const rules = [
+    { conditions: { contains: ["money back", "Rückerstattung"] }, actions: { team_id: team.id, priority: "high" } },
+    { conditions: { language: "de" }, actions: { tag: "german" } },
+    { conditions: { channel: "widget" }, actions: { tag: "website", assignee_id: ada.id } },
+    { conditions: { agent_id: other.id, tag: "vip" }, actions: { priority: "urgent" } },
+  ];
+  for (const rule of rules) await workspace.call("POST", "/routing-rules", { name: "Rule", ...rule });
+  const handOff = async (message: string, more: object = {}, agentId = agent.id) => {
+    const { body } = await workspace.call("POST", `/agents/${agentId}/messages`, { message, ...more });
+    return (await workspace.call("GET", `/conversations/${body.conversation_id}`)).body;
+  };
+  const none = { team_id: null, priority: "normal", tags: [], assignee: null, status: "needs_human" };
+  expect(await handOff("Can I talk to a human?")).toMatchObject(none);
+  const refund = await handOff("I want MONEY, back! Can I talk to a human?");
+  expect(refund).toMatchObject({ ...none, team_id: team.id, priority: "high" });
+  expect(await handOff("Ich will mit einem Menschen sprechen")).toMatchObject({ ...none, tags: ["german"] });
+
+  const widget = { headers: newAddress() };
+  const asked = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { ...widget, body: { message: "How are refunds paid?" } });
+  const { visitor_token, conversation_id } = asked.body;
+  await workspace.call("PATCH", `/conversations/${conversation_id}`, { status: "open" });
+  const headers = { ...widget.headers, Authorization: `Bearer ${visitor_token}` };
+  await send("POST", `/widget/v1/conversations/${conversation_id}/handoff`, { headers });
+  const visited = (await workspace.call("GET", `/conversations/${conversation_id}`)).body;
+  expect(visited).toMatchObject({ tags: ["website"], assignee: { id: ada.id, name: "Grace Hopper" } });
+
+  // A conversation that comes back keeps its assignee, and the rule applies to the rest.
+  const started = { agent_id: other.id, channel: "api", user: { id: "u1" }, content: "Hello" };
+  const { body: talk } = await workspace.call("POST", "/conversations", started);
+  const vip = { tags: ["vip"], status: "resolved", assignee: { id: "external", name: "Eve" } };
+  await workspace.call("PATCH", `/conversations/${talk.id}`, vip);
+  const again = await handOff("Can I talk to a human?", { conversation_id: talk.id, user: { id: "u1" } }, other.id);
+  expect(again).toMatchObject({ priority: "urgent", assignee: { id: "external" } });
+
+  // What a rule names and does not exist any more is left out.
+  await workspace.call("DELETE", `/teams/${team.id}`);
+  expect(await handOff("My money back! Can I talk to a human?")).toMatchObject({ ...none, priority: "high" });
+  const { body: listed } = await workspace.call("GET", "/conversations?priority=high");
+  expect(listed.total).toBe(2);
+  expect((await workspace.call("GET", "/conversations?priority=normal")).body.total).toBe(3);
+  const audited = await workspace.call("GET", "/audit?action=team.deleted");
+  expect(audited.body.data[0].target_id).toBe(team.id);
+});
+
+test("a conversation is moved to another team and given on by hand", async () => {
+  const { workspace, agent, members, team, handOff, read, assigneeOf, change } = await createTeam(2);
+  const id = await handOff();
+  const before = await assigneeOf(id);
+  expect((await change(id, { assign: "round_robin" })).body.assignee.id).toBe(members.find((one) => one.id !== before)!.id);
+  expect((await change(id, { team_id: null, priority: "low" })).body).toMatchObject({ team_id: null, priority: "low" });
+  const code = async (body: object, of = id) => {
+    const { status, body: answer } = await change(of, body);
+    return [status, answer.error.code, answer.detail?.[0].loc.join(".")];
+  };
+  expect(await code({ assign: "round_robin" })).toEqual([409, "conflict", undefined]);
+  expect(await code({ team_id: agent.id })).toEqual([422, "validation_error", "body.team_id"]);
+  expect(await code({ assign: "round_robin", assignee: null })).toEqual([422, "validation_error", "body.assign"]);
+  await change(id, { status: "resolved" });
+  expect(await code({ team_id: team.id, assign: "round_robin" })).toEqual([409, "conflict", undefined]);
+  const taken = await change(id, { team_id: team.id, assign: "round_robin", status: "needs_human" });
+  expect(members.map((one) => one.id)).toContain(taken.body.assignee.id);
+  expect(await read(id)).toMatchObject({ team_id: team.id });
+  expect((await workspace.call("GET", `/conversations?team_id=${team.id}&q=x`)).status).toBe(422);
+});
