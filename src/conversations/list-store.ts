@@ -1,12 +1,5 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
-import {
-  type Channel,
-  CONVERSATION_STATUSES,
-  type ConversationStatus,
-  type MessageRole,
-  PRIORITIES,
-  type Priority,
-} from "../platform/db/columns.ts";
+import { type Channel, CONVERSATION_STATUSES, type ConversationStatus, type MessageRole, type Priority } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { isAmong, type Page } from "../platform/db/sql.ts";

@@ -114,6 +114,8 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   draft_id: "The draft of a curated answer.",
   evaluation_id: "The evaluation.",
   saved_reply_id: "The saved reply.",
+  team_id: "The team.",
+  routing_rule_id: "The routing rule.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
   attachment_id: "The uploaded file.",

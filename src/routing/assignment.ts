@@ -17,7 +17,7 @@ import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
  */
 
 /** The most tags of a conversation. */
-export const MAX_TAGS = 20;
+const MAX_TAGS = 20;
 
 /** SQL: the statuses in which the team has a conversation. They are not bound, because SQLite would then not use a partial index. */
 export const IS_WITH_TEAM = sql`status IN ('needs_human', 'human_active')`;

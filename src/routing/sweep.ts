@@ -11,7 +11,7 @@ import { announceAssigned, assignNext, IS_WITH_TEAM } from "./assignment.ts";
 export interface Waiting {
   workspaceId: string;
   conversationId: string;
-  hours: Partial<BusinessHours> | null;
+  hours: Partial<BusinessHours>;
 }
 
 /** Runs groups of statements, each of which takes effect as a whole. */
@@ -21,7 +21,7 @@ function listWaiting(db: Database, isChosen: SQL) {
   const { id, workspaceId } = conversations;
   const hours = sql`(SELECT business_hours FROM ${workspaces} w WHERE w.id = ${workspaceId})`.mapWith(workspaces.businessHours);
   return db
-    .select({ workspaceId, conversationId: id, hours: hours.as("hours") as SQL.Aliased<Waiting["hours"]> })
+    .select({ workspaceId, conversationId: id, hours: hours.as("hours") })
     .from(conversations)
     .where(isChosen);
 }
@@ -54,7 +54,7 @@ export async function assignQueued(env: Env, db: Database, nowMs: number, queued
 }
 
 function isOpenAt(nowMs: number) {
-  return ({ hours }: Waiting) => openingAt(businessHoursOf(hours ?? {}), nowMs).isOpen;
+  return ({ hours }: Waiting) => openingAt(businessHoursOf(hours), nowMs).isOpen;
 }
 
 function assignedIn(result: PromiseSettledResult<unknown[]>): { assignedId: string }[] {

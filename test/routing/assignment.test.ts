@@ -6,7 +6,7 @@ import { join } from "../members/team.ts";
 
 const MINUTE = 60_000;
 
-const member = (workspace: Workspace) => join(workspace, "agent", `${crypto.randomUUID()}@example.com`);
+const member = (workspace: Workspace) => join(workspace, "agent");
 
 /** A workspace with a team of members, and a rule that gives it everything by round robin. */
 async function createTeam(size: number, settings: object = {}) {

@@ -3,7 +3,8 @@ import { createAgent, createNeighbour, createWorkspace } from "../harness.ts";
 import { invite } from "../members/team.ts";
 
 test("rules keep their order when one is added, moved or deleted", async () => {
-  const { call } = await createWorkspace();
+  const workspace = await createWorkspace();
+  const call = (method: string, path: string, body?: object) => workspace.call(method, path, body);
   const add = async (name: string, more: object = {}) =>
     (await call("POST", "/routing-rules", { name, actions: { tag: name }, ...more })).body;
   const names = async () => (await call("GET", "/routing-rules")).body.data.map((rule: any) => `${rule.position} ${rule.name}`);
@@ -26,7 +27,7 @@ test("rules keep their order when one is added, moved or deleted", async () => {
 
 test("teams and rules name only records of their workspace, and are bounded", async () => {
   const workspace = await createWorkspace();
-  const { call } = workspace;
+  const call = (method: string, path: string, body?: object) => workspace.call(method, path, body);
   const agent = await createAgent(workspace);
   const ada = (await invite(workspace, "agent")).body;
   const neighbour = await createNeighbour(workspace);

@@ -58,8 +58,9 @@ export type Change = (body: Schemas["ConversationUpdate"], done?: string) => Pro
 function useChange(conversation: Conversation | undefined, set: (data: Conversation) => void, reload: () => void): Change {
   return async (body, done) => {
     if (!conversation) return false;
-    const { status, tags, assignee } = body;
-    set({ ...conversation, ...(status && { status }), ...(tags && { tags }), ...(assignee !== undefined && { assignee }) });
+    const { status, tags, assignee, team_id, priority } = body;
+    const routed = { ...(team_id !== undefined && { team_id }), ...(priority && { priority }) };
+    set({ ...conversation, ...routed, ...(status && { status }), ...(tags && { tags }), ...(assignee !== undefined && { assignee }) });
     const isDone = await attempt(() => api.updateConversation({ conversation_id: conversation.id, body }), done);
     if (isDone) reload();
     else set(conversation);

@@ -5,6 +5,7 @@ import { api, type Schemas } from "../api.ts";
 import { type Member, useMembers } from "../members.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
+import { PRIORITIES, useTeams } from "../teams.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
@@ -48,6 +49,7 @@ export function Details({ conversation, change, onClose }: { conversation: Conve
       <Section title="Assigned to">
         <Assignee conversation={conversation} change={change} />
       </Section>
+      <Routing conversation={conversation} change={change} />
       <Section title="Tags">
         <Tags tags={conversation.tags} change={change} />
       </Section>
@@ -177,6 +179,51 @@ function Assignee({ conversation: { assignee }, change }: { conversation: Conver
         </Button>
       )}
     </div>
+  );
+}
+
+/** The team and the priority of a conversation. */
+function Routing({
+  conversation: { team_id: teamId, priority, status, assignee },
+  change,
+}: {
+  conversation: Conversation;
+  change: Change;
+}) {
+  const { data: teams = [] } = useTeams();
+  const mayWrite = hasScope("conversations:write");
+  const team = teams.find(({ id }) => id === teamId);
+  const isWithTeam = status === "needs_human" || status === "human_active";
+  if (!mayWrite) {
+    const word = PRIORITIES.find(([value]) => value === priority)![1];
+    return (
+      <Section title="Priority">
+        <p>{[word, team?.name].filter(Boolean).join(" · ")}</p>
+      </Section>
+    );
+  }
+  return (
+    <>
+      {teams.length > 0 && (
+        <Section title="Team">
+          <Select
+            label="Team"
+            hideLabel
+            options={[["", "None"], ...teams.map(({ id, name }) => [id, name] as const)]}
+            value={team?.id ?? ""}
+            onChoose={(id) => void change({ team_id: id || null })}
+          />
+          {team && isWithTeam && (
+            <Button variant="quiet" onClick={() => void change({ assign: "round_robin" })}>
+              {assignee ? "Give to another member" : "Give to a free member"}
+            </Button>
+          )}
+        </Section>
+      )}
+      <Section title="Priority">
+        <Select label="Priority" hideLabel options={PRIORITIES} value={priority} onChoose={(chosen) => void change({ priority: chosen })} />
+      </Section>
+    </>
   );
 }
 

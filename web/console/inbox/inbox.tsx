@@ -80,8 +80,8 @@ let lastFilter: Filter = { view: "waiting" };
 function useFilter(): [Filter, (filter: Filter) => void] {
   const [filter, setFilter] = useState(() => readFilter(location.search) ?? lastFilter);
   useEffect(() => {
-    const { view, q } = (lastFilter = filter);
-    const parameters = new URLSearchParams({ ...(view !== "waiting" && { view }), ...(q && { q }) }).toString();
+    const { view, q, team } = (lastFilter = filter);
+    const parameters = new URLSearchParams({ ...(view !== "waiting" && { view }), ...(q && { q }), ...(team && { team }) }).toString();
     history.replaceState(history.state, "", `${location.pathname}${parameters && `?${parameters}`}${location.hash}`);
   }, [filter]);
   useEffect(() => {

@@ -4,7 +4,9 @@ import { type ListWindow, useListWindow } from "../lists.ts";
 import { reloadConversations } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { useAgents } from "../agents.tsx";
+import { PRIORITIES, type Team, useTeams } from "../teams.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { Select } from "../ui/field.tsx";
 import { useModule } from "../ui/lazy.tsx";
 import { me } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
@@ -23,6 +25,7 @@ const VIEWS = [
   { id: "waiting", text: "Waiting", input: { status: "needs_human", order: "oldest", snoozed: "false" } },
   { id: "team", text: "With the team", input: { status: "human_active", snoozed: "false" } },
   { id: "mine", text: "Mine", input: { snoozed: "false" } },
+  { id: "unassigned", text: "Unassigned", input: { unassigned: "true", snoozed: "false", order: "oldest" } },
   { id: "unread", text: "Unread", input: { unread: "true", snoozed: "false" } },
   { id: "snoozed", text: "Snoozed", input: { snoozed: "true" } },
   { id: "agent", text: "Agent", input: { status: "ai_handled" } },
@@ -33,23 +36,26 @@ const VIEWS = [
 export interface Filter {
   view: (typeof VIEWS)[number]["id"];
   q?: string | undefined;
+  /** The id of a team. */
+  team?: string | undefined;
 }
 
 /** Reads a filter from the query of an address; undefined if there is none. */
 export function readFilter(query: string): Filter | undefined {
   const parameters = new URLSearchParams(query);
   const view = VIEWS.find(({ id }) => id === parameters.get("view"))?.id;
-  const q = parameters.get("q") ?? undefined;
-  return view === undefined && q === undefined ? undefined : { view: view ?? "waiting", q };
+  const [q, team] = [parameters.get("q") ?? undefined, parameters.get("team") ?? undefined];
+  return view === undefined && q === undefined && team === undefined ? undefined : { view: view ?? "waiting", q, team };
 }
 
 /** The height of a row with two lines of preview, in pixels. */
 const ROW_HEIGHT = 108;
 
-function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
+function inputOf({ view, q, team }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
-  // A search has its newest activity first, and finds snoozed conversations too.
-  return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(q && { q, order: "newest" as const, snoozed: undefined }) };
+  // A search has its newest activity first, and finds snoozed conversations, assigned ones and those of all teams too.
+  const searched = { q: q!, order: "newest" as const, snoozed: undefined, unassigned: undefined, team_id: undefined };
+  return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(team && { team_id: team }), ...(q && searched) };
 }
 
 export function useConversations(filter: Filter): ListWindow<ListedConversation> {
@@ -86,6 +92,7 @@ interface Props {
 export function ConversationList({ list, filter, onFilter, openId, current, onOpen, selection, offerUndo }: Props) {
   const section = useRef<HTMLElement>(null);
   const toHits = useFocusOnHits(section, list);
+  const { data: teams = [] } = useTeams();
   const matching = useCount({ view: "all", q: filter.q }, Boolean(filter.q) && filter.view !== "all");
   const elsewhere = matching === undefined || !list.query.data ? 0 : matching - list.query.data.total;
   return (
@@ -100,6 +107,7 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
         </div>
         <SearchField label="Search conversations" q={filter.q} onSearch={(q) => onFilter({ ...filter, q })} toHits={toHits} />
         <Views filter={filter} onFilter={onFilter} />
+        {!filter.q && <TeamFilter teams={teams} filter={filter} onFilter={onFilter} />}
         {elsewhere > 0 && (
           <p class="quiet">
             {formatNumber(elsewhere)} more {elsewhere === 1 ? "matches" : "match"} in other views.{" "}
@@ -118,7 +126,7 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
         row={(conversation) => (
           <>
             <SelectBox conversation={conversation} selection={selection} />
-            <Row conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />
+            <Row conversation={conversation} teams={teams} isOpen={conversation.id === openId} onOpen={onOpen} />
           </>
         )}
       >
@@ -167,6 +175,20 @@ function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
   );
 }
 
+/** Selects the team whose conversations are listed, if the workspace has teams. */
+function TeamFilter({ teams, filter, onFilter }: Pick<Props, "filter" | "onFilter"> & { teams: readonly Team[] }) {
+  if (teams.length === 0) return null;
+  return (
+    <Select
+      label="Team"
+      hideLabel
+      options={[["", "All teams"], ...teams.map(({ id, name }) => [id, name] as const)]}
+      value={filter.team ?? ""}
+      onChoose={(team) => onFilter({ ...filter, team: team || undefined })}
+    />
+  );
+}
+
 /** Counts the conversations that match a filter, if they are wanted. */
 export function useCount(filter: Filter, isWanted = true): number | undefined {
   const read = async (signal: AbortSignal) =>
@@ -174,9 +196,16 @@ export function useCount(filter: Filter, isWanted = true): number | undefined {
   return useQuery(JSON.stringify(filter), read, ({ kind }) => isWanted && kind === "conversation").data;
 }
 
-function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
-  const { id, unread_count: unread, channel, agent_id: agentId, assignee, match } = conversation;
+interface RowProps extends Pick<Props, "onOpen"> {
+  conversation: ListedConversation;
+  teams: readonly Team[];
+  isOpen: boolean;
+}
+
+function Row({ conversation, teams, isOpen, onOpen }: RowProps) {
+  const { id, unread_count: unread, channel, agent_id: agentId, assignee, match, priority, team_id: teamId } = conversation;
   const { data: agents = [] } = useAgents();
+  const owner = assignee?.name ?? teams.find((team) => team.id === teamId)?.name;
   const agent = agents.length > 1 ? agents.find((one) => one.id === agentId)?.name : undefined;
   return (
     <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
@@ -190,7 +219,8 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
       <span class="row-bottom">
         <Status status={conversation.status} />
         <span class="quiet origin">{[CHANNEL_WORDS[channel], agent].filter(Boolean).join(" · ")}</span>
-        {assignee && <span class="tag">{assignee.name}</span>}
+        {priority !== "normal" && <span class={`tag priority ${priority}`}>{PRIORITIES.find(([value]) => value === priority)![1]}</span>}
+        {owner && <span class="tag">{owner}</span>}
         {unread > 0 && (
           <span class="count" aria-label={`${unread} unread`}>
             {unread}

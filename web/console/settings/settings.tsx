@@ -11,7 +11,7 @@ import { settingsTabs } from "./tabs.ts";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** The settings of a workspace: agents, members, business hours, saved replies, keys, privacy, usage and the audit log. */
+/** The settings of a workspace: agents, members, teams, business hours, saved replies, keys, privacy, usage and the audit log. */
 export function Settings() {
   const [path] = useLocation();
   return (
@@ -29,6 +29,9 @@ export function Settings() {
         </Route>
         <Route path="/members">
           <Lazy load={async () => (await import("./members.tsx")).MembersPage} />
+        </Route>
+        <Route path="/routing">
+          <Lazy load={async () => (await import("./routing.tsx")).RoutingPage} />
         </Route>
         <Route path="/hours">
           <Lazy load={async () => (await import("./business-hours.tsx")).BusinessHoursPage} />

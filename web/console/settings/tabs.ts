@@ -4,6 +4,7 @@ import { hasScope, type Scope } from "../session.ts";
 const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] = [
   ["/", "Agents"],
   ["/members", "Members", "members:read"],
+  ["/routing", "Teams", "conversations:read"],
   ["/hours", "Business hours", "conversations:read"],
   ["/saved-replies", "Saved replies", "conversations:read"],
   ["/keys", "API keys", "keys:write"],

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { openPage, service, shoot } from "./browser.ts";
+import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+
+test("a team and a rule are made in the settings, and the inbox shows and changes what they did", async () => {
+  const workspace = await createWorkspace();
+  const invited: { invitation: { url: string } }[] = [];
+  for (const name of ["Ada Byron", "Grace Hopper"]) {
+    const email = `${name.slice(0, 3).toLowerCase()}@example.com`;
+    invited.push(await workspace.call("POST", "/members", { email, name, role: "agent" }));
+  }
+  const { page: ada } = await openPage();
+  await ada.goto(invited[0]!.invitation.url);
+  await ada.getByRole("button", { name: "Sign in" }).click();
+  await ada.getByRole("navigation", { name: "Console" }).waitFor();
+
+  const { page, errors } = await openPage({ viewport: { width: 1440, height: 900 } });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/routing`);
+  await page.getByText("No teams yet").waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByRole("button", { name: "Add team" }).click();
+  const team = page.getByRole("dialog", { name: "Team" });
+  await team.getByLabel("Name").fill("Billing");
+  await team.getByLabel("Ada Byron").check();
+  await team.getByLabel("Grace Hopper, invited").check();
+  await team.getByLabel("Conversations for each member").fill("1");
+  await team.getByLabel("Minutes without a reply").fill("15");
+  await shoot(page, "routing-team");
+  expect(await findBarriers(page)).toEqual([]);
+  await team.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Ada Byron, Grace Hopper").waitFor();
+
+  for (const [name, words] of [
+    ["Everything", ""],
+    ["Refunds", "refund\nmoney back"],
+  ] as const) {
+    await page.getByRole("button", { name: "Add rule" }).click();
+    const rule = page.getByRole("dialog", { name: "Routing rule" });
+    await rule.getByLabel("Name").fill(name);
+    await rule.getByRole("button", { name: "Save" }).click();
+    await rule.getByText("Give one action at least").waitFor();
+    await rule.getByLabel("Words or phrases").fill(words);
+    await rule.getByLabel("Team").selectOption("Billing");
+    await rule.getByLabel("Assigned to").selectOption("The members of the team, in turn");
+    if (words) await rule.getByLabel("Priority").selectOption("Urgent");
+    await shoot(page, "routing-rule");
+    expect(await findBarriers(page)).toEqual([]);
+    await rule.getByRole("button", { name: "Save" }).click();
+    await page.getByText(name).waitFor();
+  }
+  await page.getByRole("button", { name: "Move up: Refunds" }).click();
+  await page.getByText("1. Refunds").waitFor();
+  for (const [width, colorScheme] of [
+    [375, "dark"],
+    [1440, "light"],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await shoot(page, `routing-settings-${width}-${colorScheme}`);
+    expect(await findBarriers(page), `${width} ${colorScheme}`).toEqual([]);
+  }
+
+  const urgent = await workspace.ask("I want a refund.", "Charles Babbage");
+  await workspace.ask("Where is my order?", "Mary Somerville");
+  await ada.goto(`${service.url}/console/#/inbox`);
+  await ada.getByRole("button", { name: "Mine" }).click();
+  await ada.getByRole("button", { name: /Charles Babbage.*Urgent.*Ada Byron/s }).waitFor();
+  await page.goto(`${service.url}/console/#/inbox/${urgent}`);
+  await page.getByRole("button", { name: /^Unassigned/ }).click();
+  await page.getByRole("button", { name: /Mary Somerville.*Billing/s }).waitFor();
+  await page.getByLabel("Team", { exact: true }).first().selectOption("Billing");
+  const details = page.getByRole("complementary", { name: "Details" });
+  await details.getByLabel("Priority").selectOption("Low");
+  await expect
+    .poll(() => workspace.call("GET", `/conversations/${urgent}`))
+    .toMatchObject({ priority: "low", assignee: { name: "Ada Byron" } });
+  for (const [width, colorScheme] of [
+    [1440, "light"],
+    [375, "dark"],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await shoot(page, `routing-inbox-${width}-${colorScheme}`);
+    expect(await findBarriers(page), `${width} ${colorScheme}`).toEqual([]);
+  }
+  await details.getByLabel("Team").selectOption("None");
+  await expect.poll(() => workspace.call("GET", `/conversations/${urgent}`)).toMatchObject({ team_id: null });
+  expect(errors.filter((error) => !/40[1]|422/.test(error))).toEqual([]);
+});

@@ -1,0 +1,253 @@
+import { useState } from "preact/hooks";
+import { useAgents } from "../agents.tsx";
+import { api, type Schemas } from "../api.ts";
+import { type Member, useMembers } from "../members.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { PRIORITIES, type Team, useTeams } from "../teams.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
+import { attempt } from "../ui/toast.tsx";
+import { CHANNEL_WORDS } from "../inbox/words.tsx";
+import { RuleDialog } from "./rule-dialog.tsx";
+import { TeamDialog } from "./team-dialog.tsx";
+
+export type Rule = Schemas["RoutingRule"];
+
+/** The teams, and the rules that give them conversations. */
+export function RoutingPage() {
+  return (
+    <NeedsScope scope="conversations:read">
+      <Teams />
+    </NeedsScope>
+  );
+}
+
+function Teams() {
+  const teams = useTeams();
+  const { data: members = [] } = useMembers();
+  return (
+    <div class="stack">
+      <Loaded query={teams}>{(list) => <TeamList teams={list} members={members} reload={teams.reload} />}</Loaded>
+      {teams.data && <Rules teams={teams.data} members={members} />}
+    </div>
+  );
+}
+
+interface TeamsProps {
+  teams: readonly Team[];
+  members: readonly Member[];
+  reload: () => void;
+}
+
+function TeamList({ teams, members, reload }: TeamsProps) {
+  const [editing, setEditing] = useState<Team | "new">();
+  const [deleting, setDeleting] = useState<Team>();
+  const mayWrite = hasScope("conversations:write");
+  const add = mayWrite && (
+    <Button variant="primary" onClick={() => setEditing("new")}>
+      Add team
+    </Button>
+  );
+  const remove = async (team_id: string) => {
+    if (await attempt(() => api.deleteTeam({ team_id }), "Deleted")) reload();
+    setDeleting(undefined);
+  };
+  return (
+    <section class="stack" aria-label="Teams">
+      <div class="card-top">
+        <h2>Teams</h2>
+        {teams.length > 0 && add}
+      </div>
+      {teams.length === 0 ? (
+        <Empty title="No teams yet" action={add}>
+          A team divides conversations among its members.
+        </Empty>
+      ) : (
+        <ul class="stack">
+          {teams.map((team) => (
+            <li key={team.id} class="card">
+              <div class="card-top">
+                <strong>{team.name}</strong>
+                {mayWrite && <Actions name={team.name} onEdit={() => setEditing(team)} onDelete={() => setDeleting(team)} />}
+              </div>
+              <p>{namesOf(team.member_ids, members) || "Nobody is in this team."}</p>
+              <p class="quiet">
+                Up to {team.conversations_per_member} conversations for each member.
+                {team.unassign_after_minutes !== null &&
+                  ` Given to another member after ${team.unassign_after_minutes} minutes without a reply.`}
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {editing && (
+        <TeamDialog
+          team={editing === "new" ? undefined : editing}
+          members={members}
+          onClose={() => setEditing(undefined)}
+          onSaved={() => {
+            setEditing(undefined);
+            reload();
+          }}
+        />
+      )}
+      {deleting && (
+        <Confirm
+          title="Delete this team"
+          confirm="Delete"
+          isDanger
+          onClose={() => setDeleting(undefined)}
+          onConfirm={() => void remove(deleting.id)}
+        >
+          <p>Its conversations keep their assignees. Those that wait in “{deleting.name}” stay unassigned.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function Actions({ name, onEdit, onDelete }: { name: string; onEdit: () => void; onDelete: () => void }) {
+  return (
+    <div class="actions">
+      <Button variant="quiet" aria-label={`Edit: ${name}`} onClick={onEdit}>
+        Edit
+      </Button>
+      <Button variant="quiet" aria-label={`Delete: ${name}`} onClick={onDelete}>
+        Delete
+      </Button>
+    </div>
+  );
+}
+
+function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
+  const query = useQuery("routing-rules", async (signal) => (await api.listRoutingRules({}, { signal })).data);
+  const { data: agents = [] } = useAgents();
+  const [editing, setEditing] = useState<Rule | "new">();
+  const [deleting, setDeleting] = useState<Rule>();
+  const mayWrite = hasScope("conversations:write");
+  const add = mayWrite && (
+    <Button variant="primary" onClick={() => setEditing("new")}>
+      Add rule
+    </Button>
+  );
+  const move = async (rule: Rule, by: number) => {
+    const body = { position: rule.position + by };
+    if (await attempt(() => api.updateRoutingRule({ routing_rule_id: rule.id, body }))) query.reload();
+  };
+  const remove = async (routing_rule_id: string) => {
+    if (await attempt(() => api.deleteRoutingRule({ routing_rule_id }), "Deleted")) query.reload();
+    setDeleting(undefined);
+  };
+  return (
+    <section class="stack" aria-label="Routing rules">
+      <Loaded query={query}>
+        {(rules) => (
+          <>
+            <div class="card-top">
+              <h2>Routing rules</h2>
+              {rules.length > 0 && add}
+            </div>
+            {rules.length === 0 ? (
+              <Empty title="No rules yet" action={add}>
+                When an agent hands a conversation off, the first rule that fits decides who gets it.
+              </Empty>
+            ) : (
+              <ol class="stack">
+                {rules.map((rule, at) => (
+                  <li key={rule.id} class="card">
+                    <div class="card-top">
+                      <strong>
+                        {at + 1}. {rule.name}
+                      </strong>
+                      {mayWrite && (
+                        <div class="actions">
+                          <Button
+                            variant="quiet"
+                            aria-label={`Move up: ${rule.name}`}
+                            disabled={at === 0}
+                            onClick={() => void move(rule, -1)}
+                          >
+                            ↑
+                          </Button>
+                          <Button
+                            variant="quiet"
+                            aria-label={`Move down: ${rule.name}`}
+                            disabled={at === rules.length - 1}
+                            onClick={() => void move(rule, 1)}
+                          >
+                            ↓
+                          </Button>
+                          <Actions name={rule.name} onEdit={() => setEditing(rule)} onDelete={() => setDeleting(rule)} />
+                        </div>
+                      )}
+                    </div>
+                    <p class="quiet">If {conditionWords(rule.conditions, agents) || "anything is handed off"}</p>
+                    <p>{actionWords(rule.actions, teams, members)}</p>
+                  </li>
+                ))}
+              </ol>
+            )}
+          </>
+        )}
+      </Loaded>
+      {editing && (
+        <RuleDialog
+          rule={editing === "new" ? undefined : editing}
+          {...{ teams, members, agents }}
+          onClose={() => setEditing(undefined)}
+          onSaved={() => {
+            setEditing(undefined);
+            query.reload();
+          }}
+        />
+      )}
+      {deleting && (
+        <Confirm
+          title="Delete this rule"
+          confirm="Delete"
+          isDanger
+          onClose={() => setDeleting(undefined)}
+          onConfirm={() => void remove(deleting.id)}
+        >
+          <p>Hand-offs are not routed by “{deleting.name}” any more. Conversations that it has routed stay as they are.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function namesOf(ids: readonly string[], all: readonly { id: string; name: string }[]): string {
+  return ids.flatMap((id) => all.find((one) => one.id === id)?.name ?? []).join(", ");
+}
+
+function conditionWords(
+  { channel, agent_id: agentId, language, tag, contains }: Rule["conditions"],
+  agents: readonly Schemas["Agent"][],
+): string {
+  const words = [
+    channel && `the channel is ${CHANNEL_WORDS[channel]}`,
+    agentId && `the agent is ${namesOf([agentId], agents) || "one that was deleted"}`,
+    language && `the visitor writes in ${languageName(language)}`,
+    tag && `it has the tag “${tag}”`,
+    contains && `the visitor writes ${contains.map((text) => `“${text}”`).join(" or ")}`,
+  ];
+  return words.filter(Boolean).join(", and ");
+}
+
+function actionWords(actions: Rule["actions"], teams: readonly Team[], members: readonly Member[]): string {
+  const { team_id: teamId, assignee_id: assigneeId, assign, tag, priority } = actions;
+  const words = [
+    teamId && `Team: ${namesOf([teamId], teams) || "deleted"}${assign ? ", its members take turns" : ""}`,
+    assigneeId && `Assigned to ${namesOf([assigneeId], members) || "a member who was removed"}`,
+    priority && `Priority: ${PRIORITIES.find(([value]) => value === priority)![1]}`,
+    tag && `Tag: ${tag}`,
+  ];
+  return words.filter(Boolean).join(" · ");
+}
+
+/** Returns the English name of a language. */
+export function languageName(code: string): string {
+  return new Intl.DisplayNames("en", { type: "language" }).of(code) ?? code;
+}

@@ -1,0 +1,137 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { CHANNEL_WORDS } from "../inbox/words.tsx";
+import type { Member } from "../members.ts";
+import { PRIORITIES, type Team } from "../teams.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { useForm } from "../ui/form.ts";
+import { languageName, type Rule } from "./routing.tsx";
+
+const CHANNELS = ["widget", "hosted", "email", "api"] as const;
+const LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi", "zh", "ja"] as const;
+
+interface Props {
+  /** The rule that is changed; undefined for a new one. */
+  rule: Rule | undefined;
+  teams: readonly Team[];
+  members: readonly Member[];
+  agents: readonly Schemas["Agent"][];
+  onClose: () => void;
+  onSaved: () => void;
+}
+
+export function RuleDialog({ rule, teams, members, agents, onClose, onSaved }: Props) {
+  const { conditions = {}, actions = {} } = rule ?? {};
+  const [teamId, setTeamId] = useState(actions.team_id ?? "");
+  const form = useForm(async ({ text, all }) => {
+    const given = (name: string) => text(name) || undefined;
+    const contains = text("contains")
+      .split("\n")
+      .flatMap((line) => line.trim() || []);
+    const assignee = given("assignee");
+    const body = {
+      name: text("name"),
+      conditions: filled({
+        channel: given("channel"),
+        agent_id: given("agent_id"),
+        language: given("language"),
+        tag: given("with_tag"),
+        contains: contains.length > 0 ? contains : undefined,
+      }) as Rule["conditions"],
+      actions: filled({
+        team_id: all("team_id")[0] || undefined,
+        assign: assignee === TURNS ? TURNS : undefined,
+        assignee_id: assignee === TURNS ? undefined : assignee,
+        tag: given("add_tag"),
+        priority: given("priority"),
+      }) as Rule["actions"],
+    };
+    await (rule ? api.updateRoutingRule({ routing_rule_id: rule.id, body }) : api.createRoutingRule({ body }));
+    onSaved();
+  });
+  return (
+    <Dialog title="Routing rule" onClose={onClose}>
+      <form class="stack" onSubmit={form.onSubmit}>
+        <TextField label="Name" name="name" required maxLength={100} defaultValue={rule?.name} error={form.errorAt("name")} />
+        <fieldset class="stack">
+          <legend>If all of these hold</legend>
+          <Select
+            label="Channel"
+            name="channel"
+            options={[["", "Any"], ...CHANNELS.map((each) => [each, CHANNEL_WORDS[each]] as const)]}
+            value={conditions.channel ?? ""}
+          />
+          {agents.length > 1 && (
+            <Select
+              label="Agent"
+              name="agent_id"
+              options={[["", "Any"], ...agents.map(({ id, name }) => [id, name] as const)]}
+              value={conditions.agent_id ?? ""}
+              error={form.errorAt("conditions.agent_id")}
+            />
+          )}
+          <Select
+            label="Language of the visitor"
+            name="language"
+            options={[["", "Any"], ...LANGUAGES.map((code) => [code, languageName(code)] as const)]}
+            value={conditions.language ?? ""}
+          />
+          <TextField
+            label="Has the tag"
+            name="with_tag"
+            maxLength={200}
+            defaultValue={conditions.tag}
+            error={form.errorAt("conditions.tag")}
+          />
+          <TextArea
+            label="Words or phrases"
+            name="contains"
+            rows={3}
+            defaultValue={conditions.contains?.join("\n")}
+            error={form.errorAt("conditions.contains")}
+            hint="One per line. The visitor has written one of them."
+          />
+        </fieldset>
+        <fieldset class="stack">
+          <legend>Then</legend>
+          <Select
+            label="Team"
+            name="team_id"
+            options={[["", "Unchanged"], ...teams.map(({ id, name }) => [id, name] as const)]}
+            value={teamId}
+            onChoose={setTeamId}
+            error={form.errorAt("actions.team_id")}
+          />
+          <Select
+            label="Assigned to"
+            name="assignee"
+            options={[
+              ["", "Nobody"],
+              ...(teamId === "" ? [] : [[TURNS, "The members of the team, in turn"] as const]),
+              ...members.map(({ id, name }) => [id, name] as const),
+            ]}
+            value={actions.assign ?? actions.assignee_id ?? ""}
+            error={form.errorAt("actions.assignee_id")}
+          />
+          <Select label="Priority" name="priority" options={[["", "Unchanged"], ...PRIORITIES]} value={actions.priority ?? ""} />
+          <TextField label="Add the tag" name="add_tag" maxLength={200} defaultValue={actions.tag} error={form.errorAt("actions.tag")} />
+          <FieldError text={form.errorAt("actions")} />
+        </fieldset>
+        <FieldError text={form.error} />
+        <Button variant="primary" type="submit" isBusy={form.isBusy}>
+          Save
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The value of the field for the assignee that lets members take turns. */
+const TURNS = "round_robin";
+
+/** Leaves out fields without a value. */
+function filled(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
