@@ -1,19 +1,17 @@
 import { useState } from "preact/hooks";
 import { useAgents } from "../agents.tsx";
-import { api, type Schemas } from "../api.ts";
+import { api } from "../api.ts";
 import { type Member, useMembers } from "../members.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
-import { PRIORITIES, type Team, useTeams } from "../teams.ts";
+import { type Team, useTeams } from "../teams.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { CHANNEL_WORDS } from "../inbox/words.tsx";
 import { RuleDialog } from "./rule-dialog.tsx";
+import { actionWords, conditionWords, namesOf, type Rule } from "./rule-words.ts";
 import { TeamDialog } from "./team-dialog.tsx";
-
-export type Rule = Schemas["RoutingRule"];
 
 /** The teams, and the rules that give them conversations. */
 export function RoutingPage() {
@@ -216,38 +214,4 @@ function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
       )}
     </section>
   );
-}
-
-function namesOf(ids: readonly string[], all: readonly { id: string; name: string }[]): string {
-  return ids.flatMap((id) => all.find((one) => one.id === id)?.name ?? []).join(", ");
-}
-
-function conditionWords(
-  { channel, agent_id: agentId, language, tag, contains }: Rule["conditions"],
-  agents: readonly Schemas["Agent"][],
-): string {
-  const words = [
-    channel && `the channel is ${CHANNEL_WORDS[channel]}`,
-    agentId && `the agent is ${namesOf([agentId], agents) || "one that was deleted"}`,
-    language && `the visitor writes in ${languageName(language)}`,
-    tag && `it has the tag “${tag}”`,
-    contains && `the visitor writes ${contains.map((text) => `“${text}”`).join(" or ")}`,
-  ];
-  return words.filter(Boolean).join(", and ");
-}
-
-function actionWords(actions: Rule["actions"], teams: readonly Team[], members: readonly Member[]): string {
-  const { team_id: teamId, assignee_id: assigneeId, assign, tag, priority } = actions;
-  const words = [
-    teamId && `Team: ${namesOf([teamId], teams) || "deleted"}${assign ? ", its members take turns" : ""}`,
-    assigneeId && `Assigned to ${namesOf([assigneeId], members) || "a member who was removed"}`,
-    priority && `Priority: ${PRIORITIES.find(([value]) => value === priority)![1]}`,
-    tag && `Tag: ${tag}`,
-  ];
-  return words.filter(Boolean).join(" · ");
-}
-
-/** Returns the English name of a language. */
-export function languageName(code: string): string {
-  return new Intl.DisplayNames("en", { type: "language" }).of(code) ?? code;
 }

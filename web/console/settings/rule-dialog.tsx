@@ -6,8 +6,8 @@ import { PRIORITIES, type Team } from "../teams.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
-import { useForm } from "../ui/form.ts";
-import { languageName, type Rule } from "./routing.tsx";
+import { type ErrorAt, useForm } from "../ui/form.ts";
+import { languageName, type Rule } from "./rule-words.ts";
 
 const CHANNELS = ["widget", "hosted", "email", "api"] as const;
 const LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi", "zh", "ja"] as const;
@@ -24,7 +24,6 @@ interface Props {
 
 export function RuleDialog({ rule, teams, members, agents, onClose, onSaved }: Props) {
   const { conditions = {}, actions = {} } = rule ?? {};
-  const [teamId, setTeamId] = useState(actions.team_id ?? "");
   const form = useForm(async ({ text, all }) => {
     const given = (name: string) => text(name) || undefined;
     const contains = text("contains")
@@ -55,76 +54,93 @@ export function RuleDialog({ rule, teams, members, agents, onClose, onSaved }: P
     <Dialog title="Routing rule" onClose={onClose}>
       <form class="stack" onSubmit={form.onSubmit}>
         <TextField label="Name" name="name" required maxLength={100} defaultValue={rule?.name} error={form.errorAt("name")} />
-        <fieldset class="stack">
-          <legend>If all of these hold</legend>
-          <Select
-            label="Channel"
-            name="channel"
-            options={[["", "Any"], ...CHANNELS.map((each) => [each, CHANNEL_WORDS[each]] as const)]}
-            value={conditions.channel ?? ""}
-          />
-          {agents.length > 1 && (
-            <Select
-              label="Agent"
-              name="agent_id"
-              options={[["", "Any"], ...agents.map(({ id, name }) => [id, name] as const)]}
-              value={conditions.agent_id ?? ""}
-              error={form.errorAt("conditions.agent_id")}
-            />
-          )}
-          <Select
-            label="Language of the visitor"
-            name="language"
-            options={[["", "Any"], ...LANGUAGES.map((code) => [code, languageName(code)] as const)]}
-            value={conditions.language ?? ""}
-          />
-          <TextField
-            label="Has the tag"
-            name="with_tag"
-            maxLength={200}
-            defaultValue={conditions.tag}
-            error={form.errorAt("conditions.tag")}
-          />
-          <TextArea
-            label="Words or phrases"
-            name="contains"
-            rows={3}
-            defaultValue={conditions.contains?.join("\n")}
-            error={form.errorAt("conditions.contains")}
-            hint="One per line. The visitor has written one of them."
-          />
-        </fieldset>
-        <fieldset class="stack">
-          <legend>Then</legend>
-          <Select
-            label="Team"
-            name="team_id"
-            options={[["", "Unchanged"], ...teams.map(({ id, name }) => [id, name] as const)]}
-            value={teamId}
-            onChoose={setTeamId}
-            error={form.errorAt("actions.team_id")}
-          />
-          <Select
-            label="Assigned to"
-            name="assignee"
-            options={[
-              ["", "Nobody"],
-              ...(teamId === "" ? [] : [[TURNS, "The members of the team, in turn"] as const]),
-              ...members.map(({ id, name }) => [id, name] as const),
-            ]}
-            value={actions.assign ?? actions.assignee_id ?? ""}
-            error={form.errorAt("actions.assignee_id")}
-          />
-          <Select label="Priority" name="priority" options={[["", "Unchanged"], ...PRIORITIES]} value={actions.priority ?? ""} />
-          <TextField label="Add the tag" name="add_tag" maxLength={200} defaultValue={actions.tag} error={form.errorAt("actions.tag")} />
-          <FieldError text={form.errorAt("actions")} />
-        </fieldset>
+        <Conditions conditions={conditions} agents={agents} errorAt={form.errorAt} />
+        <Actions actions={actions} teams={teams} members={members} errorAt={form.errorAt} />
         <FieldError text={form.error} />
         <Button variant="primary" type="submit" isBusy={form.isBusy}>
           Save
         </Button>
       </form>
     </Dialog>
+  );
+}
+
+interface ConditionsProps extends Pick<Props, "agents"> {
+  conditions: Rule["conditions"];
+  errorAt: ErrorAt;
+}
+
+function Conditions({ conditions, agents, errorAt }: ConditionsProps) {
+  return (
+    <fieldset class="stack">
+      <legend>If all of these hold</legend>
+      <Select
+        label="Channel"
+        name="channel"
+        options={[["", "Any"], ...CHANNELS.map((each) => [each, CHANNEL_WORDS[each]] as const)]}
+        value={conditions.channel ?? ""}
+      />
+      {agents.length > 1 && (
+        <Select
+          label="Agent"
+          name="agent_id"
+          options={[["", "Any"], ...agents.map(({ id, name }) => [id, name] as const)]}
+          value={conditions.agent_id ?? ""}
+          error={errorAt("conditions.agent_id")}
+        />
+      )}
+      <Select
+        label="Language of the visitor"
+        name="language"
+        options={[["", "Any"], ...LANGUAGES.map((code) => [code, languageName(code)] as const)]}
+        value={conditions.language ?? ""}
+      />
+      <TextField label="Has the tag" name="with_tag" maxLength={200} defaultValue={conditions.tag} error={errorAt("conditions.tag")} />
+      <TextArea
+        label="Words or phrases"
+        name="contains"
+        rows={3}
+        defaultValue={conditions.contains?.join("\n")}
+        error={errorAt("conditions.contains")}
+        hint="One per line. The visitor has written one of them."
+      />
+    </fieldset>
+  );
+}
+
+interface ActionsProps extends Pick<Props, "teams" | "members"> {
+  actions: Rule["actions"];
+  errorAt: ErrorAt;
+}
+
+function Actions({ actions, teams, members, errorAt }: ActionsProps) {
+  const [teamId, setTeamId] = useState(actions.team_id ?? "");
+  return (
+    <fieldset class="stack">
+      <legend>Then</legend>
+      <Select
+        label="Team"
+        name="team_id"
+        options={[["", "Unchanged"], ...teams.map(({ id, name }) => [id, name] as const)]}
+        value={teamId}
+        onChoose={setTeamId}
+        error={errorAt("actions.team_id")}
+      />
+      <Select
+        label="Assigned to"
+        name="assignee"
+        options={[
+          ["", "Nobody"],
+          ...(teamId === "" ? [] : [[TURNS, "The members of the team, in turn"] as const]),
+          ...members.map(({ id, name }) => [id, name] as const),
+        ]}
+        value={actions.assign ?? actions.assignee_id ?? ""}
+        error={errorAt("actions.assignee_id")}
+      />
+      <Select label="Priority" name="priority" options={[["", "Unchanged"], ...PRIORITIES]} value={actions.priority ?? ""} />
+      <TextField label="Add the tag" name="add_tag" maxLength={200} defaultValue={actions.tag} error={errorAt("actions.tag")} />
+      <FieldError text={errorAt("actions")} />
+    </fieldset>
   );
 }
 
