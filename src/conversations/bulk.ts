@@ -2,6 +2,7 @@ import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
+import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { changeWrites, type ConversationOperation } from "./conversations.ts";
 import type { SettableStatus } from "./status.ts";
 import { type ConversationState, listStates, MAX_TAGS, updateTags } from "./store.ts";
@@ -34,14 +35,18 @@ export async function changeConversations(op: Operation, ids: readonly string[],
   const refused = new Set(ids.filter((id) => hasTooManyTags(beforeOf.get(id), changes)));
   const changeable = ids.filter((id) => beforeOf.has(id) && !refused.has(id));
   const afterOf = new Map(beforeOf);
+  let queue;
   for (let at = 0; at < changeable.length; at += BULK_BATCH_SIZE) {
     const part = changeable.slice(at, at + BULK_BATCH_SIZE);
     const writes = part.flatMap((conversationId) => bulkWrites({ ...op, conversationId }, changes));
-    const { written, after } = await transact(db, { writes, after: [listStates(db, workspaceId, part)] });
+    const { written, after } = await transact(db, { writes, after: [listStates(db, workspaceId, part), findQueue(db, workspaceId)] });
     for (const [id, state] of statesById(after[0])) afterOf.set(id, state);
+    [queue] = after[1];
     await wakeDeliveries(op.env, written);
     announce(op.env, workspaceId, ...part.map((id) => ({ kind: "conversation", id }) as const));
   }
+  // Members may have room for other conversations now.
+  if (changes.status) await assignWaiting(op, queue);
   const outcomeOf = (id: string): BulkResult["outcome"] => {
     if (!beforeOf.has(id)) return "not_found";
     if (refused.has(id)) return "too_many_tags";
