@@ -1050,6 +1050,12 @@ export interface Schemas {
     scopes?: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[] | undefined;
     /** The email address. */
     email: string;
+    /** Whether the link is mailed to the member, if the service sends mail. Otherwise the response has it. */
+    mail?: boolean | undefined;
+  };
+  InvitationRenew: {
+    /** Whether the link is mailed to the member, if the service sends mail. Otherwise the response has it. */
+    mail?: boolean | undefined;
   };
   /** Fields that are left out stay unchanged. */
   MemberUpdate: {
@@ -3661,7 +3667,7 @@ export interface Operations {
     input: {};
     answer: Schemas["MemberPage"];
   };
-  /** Invite somebody to the team. The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners. Scope: `members:write`. */
+  /** Invite somebody to the team. The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners. Scope: `members:write`. */
   inviteMember: {
     input: {
       body: Schemas["MemberCreate"];
@@ -3693,11 +3699,12 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Make another link for an invited member. A link that was made before works until it expires. Scope: `members:write`. */
+  /** Make another link for an invited member. The link is mailed as that of an invitation. A link that was made before works until it expires. Scope: `members:write`. */
   renewInvitation: {
     input: {
       /** The member of the team. */
       member_id: string;
+      body?: Schemas["InvitationRenew"] | undefined;
     };
     answer: Schemas["InvitedMember"];
   };

@@ -26,12 +26,13 @@ export const listMembers = defineCommand({
 
 export const inviteMember = defineCommand({
   name: "members invite",
-  about: "Invites somebody to the team, and prints the link that signs in once.",
+  about: "Invites somebody to the team: mails the link that signs in once, or prints it if the service sends no mail.",
   parameters: "EMAIL",
   options: {
     role: { type: "string", value: "ROLE", about: `One of ${ROLES.join(", ")}. Default: agent.` },
     name: { type: "string", value: "NAME", about: "The name, which visitors see at replies." },
     scopes: { type: "string", value: "SCOPES", about: "The scopes of the role custom, separated by commas." },
+    link: { type: "boolean", about: "Prints the link instead of mailing it." },
   },
   examples: [
     'support-agent members invite grace@example.com --name "Grace Hopper"',
@@ -41,7 +42,7 @@ export const inviteMember = defineCommand({
     const role = choiceOf("role", options.role, ROLES) ?? "agent";
     // The service refuses an unknown scope, and names the known ones.
     const scopes = options.scopes?.split(",") as Schemas["MemberCreate"]["scopes"];
-    const body = { email: onlyParameter(parameters, "EMAIL"), name: options.name, role, scopes };
+    const body = { email: onlyParameter(parameters, "EMAIL"), name: options.name, role, scopes, ...(options.link && { mail: false }) };
     const invited = await connect().inviteMember({ body });
     if (options.json) return printRecord(invited);
     const { id, email, invitation } = invited;

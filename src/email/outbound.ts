@@ -4,6 +4,7 @@ import { secretValues } from "../platform/config.ts";
 import type { MessageAttachment } from "../platform/db/columns.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { dbFor } from "../platform/db/client.ts";
+import { trySend } from "../platform/mail.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
@@ -70,17 +71,6 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
 function retryMinutes(error: string): readonly number[] {
   if (error in MAIL_REMEDIES) return CONFIGURATION_RETRY_AFTER_MINUTES;
   return TRANSIENT_CODES.has(error) ? RETRY_AFTER_MINUTES : [];
-}
-
-/** @returns the error code of the mail service; undefined if it accepted the mail. */
-async function trySend(env: Env, mail: EmailMessageBuilder): Promise<string | undefined> {
-  try {
-    await env.EMAIL.send(mail);
-    return undefined;
-  } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    return typeof code === "string" && /^E_[A-Z_]{1,60}$/.test(code) ? code : "E_UNKNOWN";
-  }
 }
 
 /** The most bytes of files that a mail carries. Mail servers refuse larger mails, and base64 adds a third. */

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { jsonBody } from "../platform/http/body.ts";
+import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -10,9 +10,11 @@ import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf, requireGrantable, requireScope } from "../workspaces/checks.ts";
 import { scopesOfRole } from "../workspaces/scopes.ts";
 import { createLink, linkUrl } from "./links.ts";
+import { mailInvitation } from "./mails.ts";
 import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
 import { findMember, listMembers, listSessions, type MemberRow, nameFromEmail } from "./store.ts";
 import {
+  invitationRenewSchema,
   invitedMemberSchema,
   memberCreateSchema,
   memberPageSchema,
@@ -62,19 +64,19 @@ const inviteMemberRoute = createRoute({
   path: "/members",
   summary: "Invite somebody to the team",
   description:
-    "The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners.",
+    "The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners.",
   ...needsScope("members:write", bindToApiKey),
   request: { body: jsonBody(memberCreateSchema) },
   responses: { 201: jsonResponse(invitedMemberSchema, "The invited member."), ...errorResponses(403, 409, 422) },
 });
 
 memberRoutes.openapi(inviteMemberRoute, async (c) => {
-  const { email, role, scopes = [], name = nameFromEmail(email) } = c.req.valid("json");
+  const { email, role, scopes = [], name = nameFromEmail(email), mail } = c.req.valid("json");
   requireManageable(c, { role, scopes });
   const { limits } = c.get("caller").workspace;
   const invited = await inviteMember(operationOf(c), { email, name, role, scopes }, limits.members);
   if (invited.outcome === "exists") throw new ApiError("conflict", "Somebody with this email address is a member already.");
-  if (invited.outcome === "done") return c.json(await withInvitation(c, invited.member), 201);
+  if (invited.outcome === "done") return c.json(await withInvitation(c, invited.member, mail), 201);
   const advice = "Remove one, or have the operator raise limits.members.";
   throw new ApiError("plan_required", `The workspace has as many members as its plan includes. ${advice}`);
 });
@@ -84,9 +86,9 @@ const renewInvitationRoute = createRoute({
   method: "post",
   path: "/members/{member_id}/invitation",
   summary: "Make another link for an invited member",
-  description: "A link that was made before works until it expires.",
+  description: "The link is mailed as that of an invitation. A link that was made before works until it expires.",
   ...needsScope("members:write", bindToApiKey),
-  request: { params },
+  request: { params, body: optionalJsonBody(invitationRenewSchema) },
   responses: { 201: jsonResponse(invitedMemberSchema, "The member with the new link."), ...errorResponses(403, 404, 409, 422) },
 });
 
@@ -94,7 +96,7 @@ memberRoutes.openapi(renewInvitationRoute, async (c) => {
   const member = await openMember(c, c.req.valid("param").member_id);
   requireManageable(c, member);
   if (member.status !== "invited") throw new ApiError("conflict", "The member has signed in already, and needs no invitation.");
-  return c.json(await withInvitation(c, member), 201);
+  return c.json(await withInvitation(c, member, c.req.valid("json").mail), 201);
 });
 
 const updateMemberRoute = createRoute({
@@ -209,8 +211,11 @@ function requireDone(change: Awaited<ReturnType<typeof changeMember>>): MemberRo
   throw new ApiError("conflict", "The member was changed at the same time. Try again.");
 }
 
-async function withInvitation(c: AppContext, member: MemberRow) {
+/** Makes a link for a member. The record has it, unless it was mailed. */
+async function withInvitation(c: AppContext, member: MemberRow, isMailed: boolean) {
   const expiresAtMs = Date.now() + INVITATION_MS;
   const token = await createLink(c.env, { workspaceId: member.workspaceId, memberId: member.id, method: "invitation" }, expiresAtMs);
-  return toInvited(member, linkUrl(c.req.url, token), expiresAtMs);
+  const url = linkUrl(c.req.url, token);
+  const isSent = isMailed && (await mailInvitation(c.env, member, { workspace: c.get("caller").workspace.name, url }));
+  return toInvited(member, isSent ? null : url, expiresAtMs);
 }

@@ -36,8 +36,15 @@ type Given = { [Name in "role" | "scopes"]?: z.infer<typeof fields>[Name] | unde
 const hasScopesOfCustom = ({ role, scopes }: Given) => (role === "custom") === (scopes !== undefined);
 const SCOPES_RULE = valueErrorParams("send scopes with the role custom, and only with it");
 
+const mail = z
+  .boolean()
+  .default(true)
+  .meta({ description: "Whether the link is mailed to the member, if the service sends mail. Otherwise the response has it." });
+
+export const invitationRenewSchema = z.object({ mail }).openapi("InvitationRenew", { example: { mail: false } });
+
 export const memberCreateSchema = fields
-  .extend({ email: z.email().max(320).toLowerCase().meta({ description: "The email address." }) })
+  .extend({ email: z.email().max(320).toLowerCase().meta({ description: "The email address." }), mail })
   .partial({ name: true, scopes: true })
   .refine(hasScopesOfCustom, { ...SCOPES_RULE, path: ["scopes"] })
   .openapi("MemberCreate", { example: { email: "grace@example.com", name: "Grace Hopper", role: "agent" } });

@@ -24,6 +24,9 @@ interface Variables {
   readonly OPENAI_EMBEDDING_MODEL?: string;
   readonly OPENAI_EMBEDDING_DIMENSIONS?: string;
   readonly AI_GATEWAY_ID?: string;
+  readonly MAIL_FROM?: string;
+  readonly ACCESS_TEAM_DOMAIN?: string;
+  readonly ACCESS_AUD?: string;
   readonly DNS_OVER_HTTPS_URL?: string;
   readonly CRAWL_PAUSE_MS?: string;
   readonly CLOSED_DATABASES?: string;
@@ -93,6 +96,22 @@ const CHECKS: Record<keyof Variables, Check> = {
       : `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to the dimensions of the Vectorize index, or leave it empty.`,
   AI_GATEWAY_ID: (value) =>
     /^[\w-]{0,64}$/.test(value) ? undefined : "is not the id of an AI Gateway. Copy it from the dashboard, or leave it empty.",
+  MAIL_FROM: (value) =>
+    value === "" || /^[\w.+-]{1,64}@(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}$/i.test(value)
+      ? undefined
+      : "is not an email address. Set it to one such as sign-in@example.com, whose domain can send mail, or leave it empty.",
+  ACCESS_TEAM_DOMAIN: (value, all) => {
+    if (value !== "" && !all.ACCESS_AUD) return "is set without ACCESS_AUD. Set the AUD tag of the application, or leave both empty.";
+    return value === "" || /^[a-z0-9-]+\.cloudflareaccess\.com$/.test(value)
+      ? undefined
+      : "is not a team domain of Cloudflare Access. Set it to one such as example.cloudflareaccess.com, without https://.";
+  },
+  ACCESS_AUD: (value, all) => {
+    if (value !== "" && !all.ACCESS_TEAM_DOMAIN) return "is set without ACCESS_TEAM_DOMAIN. Set the team domain, or leave both empty.";
+    return /^(?:[0-9a-f]{64})?$/.test(value)
+      ? undefined
+      : "is not the Application Audience (AUD) tag of an application in Cloudflare Access. Copy it from the application: 64 hexadecimal digits.";
+  },
   DNS_OVER_HTTPS_URL: (value) =>
     value === "" || isUrl(value, "https:")
       ? undefined
@@ -258,6 +277,23 @@ function hasRegions(text: string): boolean {
 /** How long a batch of a session takes in a database that is busy, in milliseconds. */
 export function groupCommitAfterMs(env: Variables): number {
   return env.GROUP_COMMIT_AFTER_MS ? Number(env.GROUP_COMMIT_AFTER_MS) : DEFAULT_GROUP_COMMIT_MS;
+}
+
+/** The address that the service's own mails come from; undefined if it sends none. */
+export function mailSender(env: Variables): string | undefined {
+  return env.MAIL_FROM || undefined;
+}
+
+/** The application of Cloudflare Access that protects the sign-in to the console. */
+export interface AccessApplication {
+  /** Such as example.cloudflareaccess.com. */
+  teamDomain: string;
+  audience: string;
+}
+
+/** The deployment's application of Cloudflare Access; undefined if it has none. */
+export function accessApplication({ ACCESS_TEAM_DOMAIN: teamDomain, ACCESS_AUD: audience }: Variables): AccessApplication | undefined {
+  return teamDomain && audience ? { teamDomain, audience } : undefined;
 }
 
 /** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */

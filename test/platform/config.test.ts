@@ -48,6 +48,12 @@ describe("each value", () => {
     ["OPENAI_EMBEDDING_DIMENSIONS", "1e3"],
     ["MAX_EMBEDDED_VECTORS", "100001"],
     ["AI_GATEWAY_ID", "https://gateway.ai.cloudflare.com/v1/account/gateway"],
+    ["MAIL_FROM", "Support <sign-in@example.com>"],
+    ["MAIL_FROM", "sign-in@example.com, eve@example.com"],
+    ["ACCESS_TEAM_DOMAIN", "https://example.cloudflareaccess.com"],
+    ["ACCESS_TEAM_DOMAIN", "cloudflareaccess.com.evil.org"],
+    ["ACCESS_TEAM_DOMAIN", "example.cloudflareaccess.com"],
+    ["ACCESS_AUD", "the-application"],
     ["DNS_OVER_HTTPS_URL", "http://127.0.0.1/dns-query"],
     ["DNS_OVER_HTTPS_URL", "1.1.1.1"],
     ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://otlp.example.com"],
@@ -92,6 +98,7 @@ describe("each value", () => {
     ],
     [{ OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "", OPENAI_EMBEDDING_MODEL: "e", MAX_EMBEDDED_VECTORS: "0" }],
     [{ AI_GATEWAY_ID: "support-agent_1", DNS_OVER_HTTPS_URL: "", CRAWL_PAUSE_MS: "0", VECTORS_ROUND: "12", RERANK_PASSAGES: "true" }],
+    [{ MAIL_FROM: "sign-in@mail.example.com", ACCESS_TEAM_DOMAIN: "example.cloudflareaccess.com", ACCESS_AUD: "0f".repeat(32) }],
     [{ ENVIRONMENT: "development", ALLOW_PRIVATE_TARGETS: "true", KEY_SECRET: "short", ENCRYPTION_KEY: "short", OPERATOR_TOKEN: "short" }],
   ])("%j is a valid configuration", (values) => {
     expect(configProblems({ ...PRODUCTION, ...values })).toEqual([]);

@@ -59,7 +59,7 @@ function Invitation({ member: { id, email }, onInvited }: Pick<Props, "member" |
     <div class="card-top">
       <p>{email} has yet to accept the invitation.</p>
       <Button isBusy={isBusy} onClick={() => void renew()}>
-        Make a new link
+        Invite again
       </Button>
     </div>
   );

@@ -10,7 +10,7 @@ import { useForm } from "../ui/form.ts";
 import { Secret } from "../ui/secret.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { showMessage } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { MemberDialog } from "./member-dialog.tsx";
 import { mayManage, readRole, ROLE_WORDS, RoleFields } from "./roles.tsx";
 
@@ -93,7 +93,7 @@ function Members() {
       {open && (
         <MemberDialog key={open.id} member={open} onClose={() => setOpenId(undefined)} onChanged={query.reload} onInvited={onInvited} />
       )}
-      {invited && <InvitationDialog invited={invited} onClose={() => setInvited(undefined)} />}
+      {invited && <InvitationDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(undefined)} />}
     </section>
   );
 }
@@ -130,9 +130,22 @@ function InviteForm({ onInvited }: { onInvited: (invited: Invited) => void }) {
   );
 }
 
-/** Shows the link of an invitation, once. */
-function InvitationDialog({ invited: { name, email, invitation }, onClose }: { invited: Invited; onClose: () => void }) {
+interface InvitationProps {
+  invited: Invited;
+  /** Called with the link that was made instead of one in a mail. */
+  onInvited: (invited: Invited) => void;
+  onClose: () => void;
+}
+
+/** Shows the link of an invitation, once, or that it was mailed. */
+function InvitationDialog({ invited: { id, name, email, invitation }, onInvited, onClose }: InvitationProps) {
   const until = exactTime(Date.parse(invitation.expires_at), "en");
+  const [isBusy, setBusy] = useState(false);
+  const showLink = async () => {
+    setBusy(true);
+    await attempt(async () => onInvited(await api.renewInvitation({ member_id: id, body: { mail: false } })));
+    setBusy(false);
+  };
   return (
     <Dialog
       title={`Invitation of ${name}`}
@@ -152,6 +165,11 @@ function InvitationDialog({ invited: { name, email, invitation }, onClose }: { i
         </>
       )}
       <div class="actions">
+        {invitation.url === null && (
+          <Button isBusy={isBusy} onClick={() => void showLink()}>
+            Make a link to pass on
+          </Button>
+        )}
         <Button variant="primary" onClick={onClose}>
           Done
         </Button>
