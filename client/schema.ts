@@ -1095,8 +1095,8 @@ export interface Schemas {
     expires_at: string;
   };
   SignInSettings: {
-    /** How people sign in to the console. `key` stands for API keys; links of invitations always work. */
-    methods: ("oidc" | "key")[];
+    /** How people sign in to the console: with an account of the provider (`oidc`), through Cloudflare Access (`access`), with a link in a mail (`mail`), or with an API key (`key`). Links of invitations always work. */
+    methods: ("oidc" | "access" | "mail" | "key")[];
     /** The OpenID Connect provider; null if there is none. */
     oidc: {
       /** The provider's issuer. */
@@ -1115,13 +1115,15 @@ export interface Schemas {
     }[];
     /** The redirect URL to register at the provider. */
     redirect_url: string;
+    /** The methods that can be allowed. `access` and `mail` need a configuration by the operator. */
+    available_methods: ("oidc" | "access" | "mail" | "key")[];
     /** When the settings were changed last; null if they never were. */
     updated_at: string | null;
   };
   /** Fields that are left out stay unchanged. */
   SignInSettingsUpdate: {
-    /** How people sign in to the console. `key` stands for API keys; links of invitations always work. */
-    methods?: ("oidc" | "key")[] | undefined;
+    /** How people sign in to the console: with an account of the provider (`oidc`), through Cloudflare Access (`access`), with a link in a mail (`mail`), or with an API key (`key`). Links of invitations always work. */
+    methods?: ("oidc" | "access" | "mail" | "key")[] | undefined;
     /** The OpenID Connect provider; null removes it. Only owners change it. */
     oidc?: {
       /** The provider's issuer, as its discovery document states it. */

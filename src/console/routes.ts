@@ -1,8 +1,9 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { hasLanguageModel, secretValues } from "../platform/config.ts";
-import { createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
+import { type AddressLink, createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
 import { endSession as endMemberSession, startSession } from "../members/members.ts";
-import { findMember } from "../members/store.ts";
+import { findByAddress, memberOfAddress, type WorkspaceRow } from "../members/sign-in-by-account.ts";
+import { findMember, type MemberRow, nameFromEmail } from "../members/store.ts";
 import { newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
@@ -16,7 +17,7 @@ import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
 import { signInPageRoutes } from "./sign-in-routes.ts";
-import { beginSession, endSession, isOwnPage, requireAllowedMethod, type Session, SESSION_MS, sessionOf } from "./session.ts";
+import { beginSession, endSession, isOwnPage, notThisPage, requireAllowedMethod, type Session, SESSION_MS, sessionOf } from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -65,9 +66,16 @@ consoleRoutes.openapi(signIn, async (c) => {
 });
 
 /** Signs in the member of a link that was used up. @returns the token of the session. */
-async function signInMember(c: AppContext, link: MemberLink, { name, expiresAtMs }: { name: string; expiresAtMs: number }) {
-  const how = { method: link.method, client: c.req.header("User-Agent"), expiresAtMs, ...(name !== "" && { name }) };
-  const started = await startSession(c.env, c.get("meter"), link, how);
+async function signInMember(c: AppContext, link: MemberLink | AddressLink, { name, expiresAtMs }: { name: string; expiresAtMs: number }) {
+  const { env } = c;
+  const meter = c.get("meter");
+  const isMailed = "email" in link;
+  const { workspaceId } = link;
+  const memberId = isMailed ? (await memberOfAddress(env, meter, { ...link, method: "mail" }))?.id : link.memberId;
+  if (memberId === undefined) throw invalidLink();
+  const method = isMailed ? ("mail" as const) : ("invitation" as const);
+  const how = { method, client: c.req.header("User-Agent"), expiresAtMs, ...(name !== "" && { name }) };
+  const started = await startSession(env, meter, { workspaceId, memberId }, how);
   if (!started) throw invalidLink();
   await authenticate(c, started.token);
   return started.token;
@@ -123,7 +131,8 @@ const readLinkRoute = createRoute({
 consoleRoutes.openapi(readLinkRoute, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const target = await openLink(c, c.req.valid("json").link);
-  if (!("credential" in target)) return c.json(await memberTarget(c, target), 200);
+  if ("memberId" in target) return c.json(await memberTarget(c, target), 200);
+  if ("email" in target) return c.json(await addressTarget(c, target), 200);
   await authenticate(c, target.credential);
   return c.json(signInTarget(c), 200);
 });
@@ -165,9 +174,24 @@ async function memberTarget(c: AppContext, { workspaceId, memberId }: MemberLink
   const { db } = newOperation(c.env, c.get("meter"), workspaceId);
   const [[workspace], [member]] = await db.batch([findWorkspace(db, workspaceId), findMember(db, workspaceId, memberId)]);
   if (!workspace || !member || member.status === "removed") throw invalidLink();
-  const { name, slug, plan } = workspace;
-  const { id, email, role } = member;
-  return { kind: "workspace" as const, workspace: { id: workspaceId, name, slug, plan }, member: { id, name: member.name, email, role } };
+  return targetRecord(workspace, member, "invitation");
+}
+
+/** Where a link in a mail signs in, if it still does. Somebody who joins has no id yet. */
+async function addressTarget(c: AppContext, { workspaceId, email }: AddressLink) {
+  const found = await findByAddress(newOperation(c.env, c.get("meter"), workspaceId), "mail", email);
+  if (!found) throw invalidLink();
+  if ("member" in found) return targetRecord(found.workspace, found.member, "mail");
+  return targetRecord(found.workspace, { ...found.joiner, id: null, name: nameFromEmail(email), status: "invited" }, "mail");
+}
+
+type SignedIn = Pick<MemberRow, "email" | "name" | "role" | "status"> & { id: string | null };
+
+function targetRecord(workspace: Pick<WorkspaceRow, "id" | "name" | "slug" | "plan">, member: SignedIn, method: "invitation" | "mail") {
+  const { id, name, slug, plan } = workspace;
+  const { id: memberId, name: memberName, email, role, status } = member;
+  const record = { id: memberId, name: memberName, email, role, is_new: status === "invited" };
+  return { kind: "workspace" as const, workspace: { id, name, slug, plan }, member: record, method };
 }
 
 function invalidLink(): ApiError {
@@ -212,10 +236,6 @@ function signInTarget(c: AppContext) {
     member,
     has_language_model: hasLanguageModel(c.env),
   };
-}
-
-function notThisPage(): ApiError {
-  return new ApiError("origin_not_allowed", "Only the console of this service may do this.");
 }
 
 function toAscii(json: string): string {

@@ -3,6 +3,7 @@ import { newToken } from "../members/links.ts";
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
 import { unauthorized } from "../workspaces/checks.ts";
 
 /** Who is signed in to the console. */
@@ -78,6 +79,11 @@ export function isOwnPage(c: AppContext): boolean {
   if (isUpgrade) return origin !== undefined;
   const isSafe = c.req.method === "GET" || c.req.method === "HEAD";
   return c.req.header(CONSOLE_HEADER) !== undefined && (isSafe || site !== undefined || origin !== undefined);
+}
+
+/** The error for a request that no page of this service sent. */
+export function notThisPage(): ApiError {
+  return new ApiError("origin_not_allowed", "Only the console of this service may do this.");
 }
 
 async function readCookie(c: AppContext): Promise<Session | undefined> {

@@ -1,23 +1,28 @@
+import { waitUntil } from "cloudflare:workers";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { keepPending, newToken, takePending } from "../members/links.ts";
 import { startSession } from "../members/members.ts";
-import { memberOfAccount } from "../members/sign-in-by-account.ts";
-import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS } from "../members/sign-in-settings.ts";
+import { memberOfAccount, memberOfAddress } from "../members/sign-in-by-account.ts";
+import { mailSignInLink } from "../members/sign-in-by-mail.ts";
+import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
 import type { SignInRow } from "../members/sign-in-store.ts";
-import { findWorkspaceBySlug } from "../members/store.ts";
+import { findWorkspaceBySlug, type MemberRow } from "../members/store.ts";
 import type { Account, PendingSignIn } from "../members/provider.ts";
+import { accessApplication } from "../platform/config.ts";
 import { decryptSecret } from "../platform/crypto/secrets.ts";
+import type { ConsoleMethod } from "../platform/db/columns.ts";
 import { directoryDb, newOperation } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { requireAddressLimit } from "../workspaces/checks.ts";
+import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
-import { beginSession, cookieName, isOwnNavigation, isSecure, SESSION_MS } from "./session.ts";
+import { beginSession, cookieName, isOwnNavigation, isOwnPage, isSecure, notThisPage, SESSION_MS } from "./session.ts";
 
 /*
- * Sign-in to the console with an account of the workspace's identity provider. The browser is sent there and comes back to the callback.
+ * Sign-in to the console with an account of the workspace's identity provider, through Cloudflare Access, or with a link in a mail.
  * Whatever fails ends on the sign-in page, which says the same of an unknown address as of a known one.
  */
 
@@ -26,17 +31,67 @@ export const signInPageRoutes = createRouter();
 /** How long somebody may take at the provider. */
 const PENDING_MS = 10 * 60_000;
 const COOKIE = "console-oidc";
+/** The cookie in which the sign-in page names the workspace: see web/console/session.ts. */
+const ACCESS_COOKIE = "console-access";
 /** The length of a state that `newToken` made. */
 const STATE = /^[\w-]{43}$/;
 const SLUG = /^[a-z0-9-]{1,63}$/;
 
 /** What the sign-in page explains: see web/console/sign-in.tsx. */
-type Problem = "expired" | "off" | "provider" | "refused";
+type Problem = "access" | "expired" | "off" | "provider" | "refused";
 
 signInPageRoutes.get("/", async (c) => {
   requireAddressLimit(c);
   const found = await findSettings(c, c.req.query("workspace") ?? "");
-  return c.json({ methods: found?.settings?.methods ?? DEFAULT_METHODS });
+  const supported = supportedMethods(c.env);
+  const methods = (found?.settings?.methods as ConsoleMethod[] | undefined) ?? DEFAULT_METHODS;
+  return c.json({ methods: methods.filter((method) => supported.includes(method)) });
+});
+
+const mailBody = z.strictObject({ workspace: z.string().max(63), email: z.email().max(320).toLowerCase() });
+
+const mailRoute = createRoute({
+  method: "post",
+  path: "/mail",
+  operationId: "mailSignInLink",
+  hide: true,
+  request: { body: { required: true, content: { "application/json": { schema: mailBody } } } },
+  responses: { 204: { description: "A mail is sent if the address signs somebody in." } },
+});
+
+signInPageRoutes.openapi(mailRoute, (c) => {
+  if (!isOwnPage(c)) throw notThisPage();
+  requireAddressLimit(c);
+  const { workspace: slug, email } = c.req.valid("json");
+  // Everything happens after the response, which is the same for every address, and takes the same time.
+  waitUntil(mailLink(c, slug, email).catch((error: unknown) => logProblem("sign_in_mail_failed", {}, error)));
+  return c.body(null, 204);
+});
+
+async function mailLink(c: AppContext, slug: string, email: string): Promise<void> {
+  const { workspaceId } = (await findSettings(c, slug)) ?? {};
+  if (!workspaceId) return;
+  await mailSignInLink(c.env, c.get("meter"), { workspaceId, email, client: clientAddress(c), requestUrl: c.req.url });
+}
+
+signInPageRoutes.get("/access", async (c) => {
+  requireAddressLimit(c);
+  const slug = c.req.query("workspace") ?? "";
+  // The sign-in page sets the cookie before it leaves for this address: the login page of Access comes in between, so that the browser
+  // does not say any more where it came from. A page of another site could otherwise sign somebody in to a workspace of its own.
+  const isOwn = slug !== "" && getCookie(c, cookieName(c, ACCESS_COOKIE)) === slug;
+  if (!isOwn) return toPage(c, slug);
+  deleteCookie(c, cookieName(c, ACCESS_COOKIE), cookieOptions(c));
+  const application = accessApplication(c.env);
+  const { workspaceId, settings } = (await findSettings(c, slug)) ?? {};
+  if (!application || !workspaceId || !settings?.methods.includes("access")) return toPage(c, slug, "off");
+  const { readAccessToken } = await import("../members/access.ts");
+  const email = await readAccessToken(c.env, application, c.req.header("Cf-Access-Jwt-Assertion") ?? "").catch((error: unknown) => {
+    logProblem("sign_in_access_failed", { workspace_id: workspaceId }, error);
+  });
+  if (email === undefined) return toPage(c, slug, "access");
+  const member = await memberOfAddress(c.env, c.get("meter"), { workspaceId, method: "access", email });
+  return signIn(c, slug, member, { method: "access" });
 });
 
 signInPageRoutes.get("/oidc", async (c) => {
@@ -69,17 +124,26 @@ signInPageRoutes.get("/oidc/callback", async (c) => {
   const { workspaceId, slug } = pending;
   const account = await accountOf(c, pending, state);
   if (!account) return toPage(c, slug, "provider");
-  const meter = c.get("meter");
-  const member = await memberOfAccount(c.env, meter, workspaceId, account);
+  const member = await memberOfAccount(c.env, c.get("meter"), workspaceId, account);
+  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c));
+  return signIn(c, slug, member, { method: "oidc", account });
+});
+
+/** Signs a member in, and opens the console. Without a member, it opens the sign-in page. */
+async function signIn(
+  c: AppContext,
+  slug: string,
+  member: MemberRow | undefined,
+  by: { method: "oidc"; account: Account } | { method: "access" },
+): Promise<Response> {
   const expiresAtMs = Date.now() + SESSION_MS;
-  const how = { method: "oidc" as const, client: c.req.header("User-Agent"), expiresAtMs, account };
-  const started = member && (await startSession(c.env, meter, { workspaceId, memberId: member.id }, how));
+  const how = { ...by, client: c.req.header("User-Agent"), expiresAtMs };
+  const started = member && (await startSession(c.env, c.get("meter"), { workspaceId: member.workspaceId, memberId: member.id }, how));
   if (!started) return toPage(c, slug, "refused");
   // Every sign-in has a new session: the one that the browser came with stays what it is.
   await beginSession(c, started.token, started.member.name, expiresAtMs);
-  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c));
   return leave(c, "/console/");
-});
+}
 
 /** The account that the provider vouches for; undefined if it vouches for none, or the settings have changed on the way. */
 async function accountOf(c: AppContext, pending: PendingSignIn, state: string): Promise<Account | undefined> {

@@ -1,28 +1,40 @@
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
-import { type SignInMethod, SIGN_IN_METHODS } from "../platform/db/columns.ts";
+import type { SignInMethod } from "../platform/db/columns.ts";
 
-/** What a sign-in link signs in with: an API key or the operator's token, or as a member. */
-export type LinkTarget = { credential: string } | MemberLink;
+/** What a sign-in link signs in with: an API key or the operator's token, as a member, or as who has a verified address. */
+export type LinkTarget = { credential: string } | MemberLink | AddressLink;
 
+/** The link of an invitation. */
 export interface MemberLink {
   workspaceId: string;
   memberId: string;
-  method: SignInMethod;
+}
+
+/** A link in a mail that somebody asked for. Whom the address signs in is decided when the link is used. */
+export interface AddressLink {
+  workspaceId: string;
+  /** In lower case. */
+  email: string;
 }
 
 const TOKEN_BYTES = 32;
 const LINK_CONTEXT = "console/link";
 const PENDING_CONTEXT = "console/oidc";
-/** Separates the parts of a member's link. A credential has no spaces. */
+/** Separates the parts of a link without a credential: workspace, member or address, method. None of them, and no credential, has spaces. */
 const SEPARATOR = " ";
 
 /** Creates a token that signs in once, until a time in Unix milliseconds. */
 export async function createLink(env: Env, target: LinkTarget, expiresAtMs: number): Promise<string> {
   const token = newToken();
-  const text = "credential" in target ? target.credential : [target.workspaceId, target.memberId, target.method].join(SEPARATOR);
-  await linkOf(env, await sha256Hex(token)).begin(expiresAtMs, await encryptSecret(env, text, LINK_CONTEXT));
+  await linkOf(env, await sha256Hex(token)).begin(expiresAtMs, await encryptSecret(env, toText(target), LINK_CONTEXT));
   return token;
+}
+
+function toText(target: LinkTarget): string {
+  if ("credential" in target) return target.credential;
+  const parts = "email" in target ? [target.email, "mail" satisfies SignInMethod] : [target.memberId, "invitation" satisfies SignInMethod];
+  return [target.workspaceId, ...parts].join(SEPARATOR);
 }
 
 /** Returns what a link signs in with; undefined if the link was used or has expired, or never existed. */
@@ -30,9 +42,9 @@ export async function readLink(env: Env, token: string): Promise<LinkTarget | un
   const sealed = await linkOf(env, await sha256Hex(token)).held();
   if (sealed === undefined) return undefined;
   const text = await decryptSecret(env, sealed, LINK_CONTEXT);
-  const [workspaceId, memberId, method] = text.split(SEPARATOR);
-  if (!memberId) return { credential: text };
-  return { workspaceId: workspaceId!, memberId, method: SIGN_IN_METHODS.find((known) => known === method)! };
+  const [workspaceId = "", who, method] = text.split(SEPARATOR);
+  if (!who) return { credential: text };
+  return method === ("mail" satisfies SignInMethod) ? { workspaceId, email: who } : { workspaceId, memberId: who };
 }
 
 /** Uses a link up. @returns false if it was used up before. */

@@ -14,6 +14,12 @@ import type { MemberRow } from "./store.ts";
 const PER_RECIPIENT = 5;
 /** The most invitations of a workspace in an hour. */
 const INVITATIONS = 200;
+/** The most mails with sign-in links of a workspace in an hour. */
+const SIGN_INS = 300;
+/** The same for people who are no members yet, so that made-up addresses of a domain that may join leave the members theirs. */
+const JOINERS = 30;
+/** The same for those who ask from one network address, where a whole team may be. */
+const PER_CLIENT = 60;
 const MAX_NAME_LENGTH = 100;
 
 /** Mails the link of an invitation. @returns false if it was not sent, because the service sends no mail, the limit is reached, or it was refused. */
@@ -34,6 +40,41 @@ ${url}
 If you do not expect an invitation, ignore this mail.
 `;
   return sendServiceMail(env, { to: email, subject: `Invitation to the team of ${name}`, text });
+}
+
+/** Who asks for a link, and how it is made. */
+interface LinkRequest {
+  email: string;
+  /** The network address of who asks. */
+  client: string;
+  isMember: boolean;
+  makeUrl: () => Promise<string>;
+}
+
+/** Mails a link that signs in. @returns false if it was not sent, for the same reasons as an invitation. */
+export async function mailSignIn(
+  env: Env,
+  workspace: { id: string; name: string; slug: string },
+  { email, client, isMember, makeUrl }: LinkRequest,
+): Promise<boolean> {
+  if (mailSender(env) === undefined) return false;
+  const limits = {
+    [await recipientName(email)]: PER_RECIPIENT,
+    [`from/${await sha256Hex(client)}`]: PER_CLIENT,
+    "sign-ins": SIGN_INS,
+    ...(!isMember && { joiners: JOINERS }),
+  };
+  if (!(await countMail(env, workspace.id, limits))) return false;
+  const name = toSingleLine(workspace.name, MAX_NAME_LENGTH);
+  const text = `Somebody asked to sign in to the console of ${name} (${workspace.slug}) with the address ${email}.
+
+If it was you, open this link, and confirm there. It works once, within 15 minutes:
+
+${await makeUrl()}
+
+If it was not you, ignore this mail. Without the link, nobody is signed in.
+`;
+  return sendServiceMail(env, { to: email, subject: `Sign in to ${name}`, text });
 }
 
 /** Counts a mail of a workspace. @param limits of an hour, by what they count. @returns false if a limit is reached. */

@@ -163,7 +163,8 @@ function requestOptions(env: Env) {
   };
 }
 
-async function fetchFromProvider(env: Env, url: string, { method, headers, body }: Sent): Promise<Response> {
+/** Requests something of a provider, whose address is checked first. @throws if it does not answer, or with too much. */
+export async function fetchFromProvider(env: Env, url: string, { method, headers, body }: Sent): Promise<Response> {
   const exchange = await guardedFetch(env, {
     url,
     policy: WEBHOOK_POLICY,

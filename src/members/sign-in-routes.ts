@@ -12,7 +12,7 @@ import { addProblem, valueError, valueErrorParams } from "../platform/http/valid
 import { needsScope, operationOf, requireGrantable } from "../workspaces/checks.ts";
 import { scopesOfRole } from "../workspaces/scopes.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
-import { CALLBACK_PATH, changeSignIn, DEFAULT_METHODS } from "./sign-in-settings.ts";
+import { CALLBACK_PATH, changeSignIn, DEFAULT_METHODS, supportedMethods } from "./sign-in-settings.ts";
 import type { SignInRow } from "./sign-in-store.ts";
 
 export const signInRoutes = createRouter("Members");
@@ -31,7 +31,10 @@ const methods = z
   .min(1)
   .max(CONSOLE_METHODS.length)
   .refine((given) => new Set(given).size === given.length, valueErrorParams("name each method once"))
-  .meta({ description: "How people sign in to the console. `key` stands for API keys; links of invitations always work." });
+  .meta({
+    description:
+      "How people sign in to the console: with an account of the provider (`oidc`), through Cloudflare Access (`access`), with a link in a mail (`mail`), or with an API key (`key`). Links of invitations always work.",
+  });
 
 const printable = (maxLength: number) =>
   z
@@ -89,6 +92,9 @@ const signInSchema = z
       description: "The redirect URL to register at the provider.",
       example: `https://support.example.com${CALLBACK_PATH}`,
     }),
+    available_methods: z.array(z.enum(CONSOLE_METHODS)).meta({
+      description: "The methods that can be allowed. `access` and `mail` need a configuration by the operator.",
+    }),
     updated_at: timestamp().nullable().meta({ description: "When the settings were changed last; null if they never were." }),
   })
   .openapi("SignInSettings");
@@ -141,6 +147,7 @@ const updateRoute = createRoute({
 signInRoutes.openapi(updateRoute, async (c) => {
   const changes = c.req.valid("json");
   const { oidc } = changes;
+  requireSupported(c, changes.methods ?? []);
   if (oidc !== undefined && !c.get("caller").key.isOwner)
     throw new ApiError("insufficient_scope", "Only owners change the provider. Ask one of them, or leave oidc out.");
   for (const { role: given } of changes.domains ?? []) requireGrantable(c, scopesOfRole(given, []));
@@ -162,6 +169,19 @@ async function readSettings(c: AppContext): Promise<SignInRow | undefined> {
   return settings;
 }
 
+/** Checks that the deployment supports the methods. @throws ApiError validation_error. */
+function requireSupported(c: AppContext, given: readonly ConsoleMethod[]): void {
+  const supported = supportedMethods(c.env);
+  const items = given.flatMap((method, at) => {
+    if (supported.includes(method)) return [];
+    const problem = `leave ${method} out: this deployment does not have it. Its operator sets ${VARIABLES[method]}`;
+    return [{ loc: ["body", "methods", at], ...valueError(problem), input: method }];
+  });
+  if (items.length > 0) throw invalid(items);
+}
+
+const VARIABLES: Partial<Record<ConsoleMethod, string>> = { access: "ACCESS_TEAM_DOMAIN and ACCESS_AUD", mail: "MAIL_FROM" };
+
 /** @throws ApiError validation_error, or unavailable while names cannot be looked up. */
 async function requirePublicIssuer(c: AppContext, url: string): Promise<void> {
   const target = await checkTarget(c.env, url, WEBHOOK_POLICY);
@@ -177,6 +197,7 @@ function toSignIn(c: AppContext, row: SignInRow | undefined): z.infer<typeof sig
     oidc: oidcIssuer === null ? null : { issuer: oidcIssuer, client_id: oidcClientId ?? "", has_client_secret: oidcClientSecret !== null },
     domains: (row?.domains ?? []) as z.infer<typeof domains>,
     redirect_url: new URL(CALLBACK_PATH, c.req.url).href,
+    available_methods: supportedMethods(c.env),
     updated_at: toTimestampOrNull(row?.updatedAt ?? null),
   };
 }

@@ -1,5 +1,6 @@
+import { accessApplication, mailSender } from "../platform/config.ts";
 import { encryptSecret } from "../platform/crypto/secrets.ts";
-import type { ConsoleMethod, MemberRole } from "../platform/db/columns.ts";
+import { CONSOLE_METHODS, type ConsoleMethod, type MemberRole } from "../platform/db/columns.ts";
 import { transact } from "../platform/db/sql.ts";
 import { type AuditedOperation, changedFields, recordAudit } from "../workspaces/audit-store.ts";
 import { reloadGate } from "../workspaces/gate.ts";
@@ -9,6 +10,15 @@ import { countOwners } from "./store.ts";
 
 /** The methods of a workspace without settings, and what an unknown workspace is said to have. */
 export const DEFAULT_METHODS: readonly ConsoleMethod[] = ["key"];
+
+/** The methods that the deployment supports. */
+export function supportedMethods(env: Env): ConsoleMethod[] {
+  const isMissing: Partial<Record<ConsoleMethod, boolean>> = {
+    access: accessApplication(env) === undefined,
+    mail: mailSender(env) === undefined,
+  };
+  return CONSOLE_METHODS.filter((method) => !isMissing[method]);
+}
 
 /** The path that the identity provider returns the browser to. */
 export const CALLBACK_PATH = "/console/sign-in/oidc/callback";

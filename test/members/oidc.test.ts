@@ -24,7 +24,7 @@ test("an invited member signs in with the account of the provider, which is boun
   await provider.gives(await provider.sign({ nonce: at.searchParams.get("nonce")!, ...ADA, email: "Ada@Example.com" }));
   const back = await visitor.comeBack(at);
   expect([back.status, back.location?.href]).toEqual([303, "https://service.test/console/"]);
-  expect(back.set[0]).toMatch(/^__Host-console=.*; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  expect(back.set[1]).toMatch(/^__Host-console=.*; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   expect((await visitor.session()).member).toMatchObject({ id: invited.id, name: "Ada", role: "agent" });
   const token = (await receivedBy(provider.host)).find(({ place }) => place.endsWith("/token"))!;
   expect(new TextDecoder().decode(token.body)).toContain("code_verifier=");

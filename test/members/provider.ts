@@ -62,9 +62,13 @@ export class Visitor {
   private readonly address = newAddress();
 
   /** Opens an address. @param site where the browser comes from, as `Sec-Fetch-Site` says. */
-  async open(path: string, site = "same-origin"): Promise<{ status: number; location: URL | undefined; body: string; set: string[] }> {
+  async open(
+    path: string,
+    site = "same-origin",
+    more: Record<string, string> = {},
+  ): Promise<{ status: number; location: URL | undefined; body: string; set: string[] }> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const headers = { ...this.address, "Sec-Fetch-Site": site, "X-Support-Agent-Console": "1", ...(cookie && { Cookie: cookie }) };
+    const headers = { ...this.address, "Sec-Fetch-Site": site, "X-Support-Agent-Console": "1", ...(cookie && { Cookie: cookie }), ...more };
     const response = await exports.default.fetch(new Request(ORIGIN + path, { headers, redirect: "manual" }));
     const set = response.headers.getSetCookie();
     for (const line of set) {

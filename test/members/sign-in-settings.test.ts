@@ -15,6 +15,7 @@ test("a workspace without settings lets keys sign in", async () => {
     oidc: null,
     domains: [],
     redirect_url: "http://service.test/console/sign-in/oidc/callback",
+    available_methods: ["oidc", "key"],
     updated_at: null,
   });
 });

@@ -15,7 +15,7 @@ export const SIGN_IN_METHODS = ["invitation", "mail", "oidc", "access"] as const
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 /** The ways into the console that a workspace allows. Invitations always work; `key` stands for API keys and links that hold one. */
-export const CONSOLE_METHODS = ["oidc", "key"] as const;
+export const CONSOLE_METHODS = ["oidc", "access", "mail", "key"] as const;
 export type ConsoleMethod = (typeof CONSOLE_METHODS)[number];
 
 /** The states of a logical shard in a database that it moves from or to. */
