@@ -71,7 +71,7 @@ test("the answer is the same for every address and workspace, and only pages of 
     const { status, body: answer } = await browser.call("POST", "/console/sign-in/mail", body);
     answers.push([status, answer]);
   }
-  expect(answers).toEqual(Array(4).fill([204, ""]));
+  expect(answers).toEqual(answers.map(() => [204, ""]));
   await expect.poll(() => mails.map(({ to }) => to)).toEqual(["ada@example.com"]);
   const body = { workspace: slug, email: "ada@example.com" };
   for (const headers of [{ "Sec-Fetch-Site": "cross-site" }, { Origin: "https://evil.example.com" }] as Record<string, string>[])

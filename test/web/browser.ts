@@ -1,10 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, inject, onTestFinished } from "vitest";
+import { afterAll, inject, onTestFinished, vi } from "vitest";
 import { findChromium } from "./chromium.ts";
 
 export const service = inject("service");
+
+const MAIL_LIMIT_MS = 30_000;
 
 let browser: Promise<Browser> | undefined;
 
@@ -44,6 +46,30 @@ export async function serveSite(pages: Record<string, string>, headers: Record<s
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Where the local mail service shows what it was given. */
+const SENT = "/cdn-cgi/local/explorer/api/local/email/sending";
+
+interface SentMail {
+  worker: string;
+  messageId: string;
+  to: string[];
+  text?: string;
+}
+
+/** Waits for the latest mail to an address. @returns its text. */
+export async function mailTo(address: string): Promise<string> {
+  const read = async (query: string) => (await (await fetch(`${service.url}${SENT}?${query}`)).json()) as { result: SentMail[] | SentMail };
+  const mail = await vi.waitFor(async () => {
+    const { result } = await read("per_page=100");
+    const found = (result as SentMail[]).find(({ to }) => to.includes(address));
+    if (!found) throw new Error(`There is no mail to ${address}`);
+    return found;
+  }, MAIL_LIMIT_MS);
+  const id = mail.messageId.replaceAll(/^<|>$/g, "");
+  const { result } = await read(new URLSearchParams({ worker: mail.worker, email_id: id }).toString());
+  return (result as SentMail).text ?? "";
 }
 
 /** A request of the operator, which must succeed. */

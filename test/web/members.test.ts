@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openPage, service } from "./browser.ts";
+import { mailTo, openPage, service } from "./browser.ts";
 import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 const NARROW = { width: 375, height: 720 };
@@ -11,7 +11,7 @@ interface Invited {
 }
 
 function invite(workspace: ConsoleWorkspace, email: string, name: string, role: string): Promise<Invited> {
-  return workspace.call<Invited>("POST", "/members", { email, name, role });
+  return workspace.call<Invited>("POST", "/members", { email, name, role, mail: false });
 }
 
 /** Signs in with the link of an invitation. */
@@ -45,6 +45,9 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   await form.getByLabel("Role").selectOption("agent");
   await form.getByRole("button", { name: "Invite" }).click();
   const link = owner.getByRole("dialog", { name: "Invitation of Ada Byron" });
+  await link.getByText("The invitation was sent to ada@example.com.").waitFor();
+  expect(await mailTo("ada@example.com")).toContain("You are invited to the team of");
+  await link.getByRole("button", { name: "Make a link to pass on" }).click();
   const url = await link.locator("pre").innerText();
   await link.getByRole("button", { name: "Done" }).click();
 

@@ -2,7 +2,7 @@ import type { TestProject } from "vitest/node";
 import { startService } from "../../scripts/docs/service.ts";
 import { startModel } from "./model.ts";
 
-/** The service that all browser tests share, as a newcomer starts it, with a model that is a stand-in. */
+/** The service that all browser tests share, as a newcomer starts it, with a model that is a stand-in, and mail. */
 export interface ServiceUnderTest {
   url: string;
   /** A key of all scopes of the demo workspace. */
@@ -22,7 +22,7 @@ declare module "vitest" {
 /** Starts it once, before the first of these tests, and ends it after the last. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const model = await startModel();
-  const service = startService({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "stand-in" });
+  const service = startService({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "stand-in", MAIL_FROM: "sign-in@example.com" });
   const stop = async () => {
     await service.stop();
     model.server.closeAllConnections();

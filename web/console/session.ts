@@ -14,6 +14,12 @@ interface WorkspaceTarget {
 /** Where a key, the operator's token or a sign-in link signs in. */
 type Target = WorkspaceTarget | { kind: "operator" };
 
+/** Where a link signs in. That of a member may be in a mail that the member asked for, and a new member gives a name. */
+type LinkTarget = Omit<WorkspaceTarget, "member"> & {
+  method?: "invitation" | "mail";
+  member?: (Omit<NonNullable<WorkspaceTarget["member"]>, "id"> & { id: string | null; is_new: boolean }) | null;
+};
+
 /** The key that is signed in or, for a member, the session. */
 interface Key {
   id: string;
@@ -42,11 +48,12 @@ export const hasEnded = signal(false);
 /** The key in localStorage for the short name of the workspace that was signed in to last. */
 const WORKSPACE = "console.workspace";
 
-/** How somebody signs in: with the account of the workspace's provider, or with a key. */
-export type Method = "oidc" | "key";
+/** How somebody signs in: at the workspace's provider, through Cloudflare Access, with a link by mail, or with a key. */
+export type Method = Schemas["SignInSettings"]["methods"][number];
 
-/** Why a sign-in at the provider failed, as the service names it in the address. */
+/** Why a sign-in outside this page failed, as the service names it in the address. */
 const PROBLEMS: Record<string, string> = {
+  access: "Cloudflare Access did not say who you are. Ask the operator of this service to check whether Access protects the sign-in.",
   expired: "The sign-in took too long, or began in another window. Try again.",
   off: "This workspace has no such sign-in. Check its short name, or sign in in another way.",
   provider: "Your company’s sign-in could not be completed. Try again, or ask an owner of the workspace to check its settings.",
@@ -69,7 +76,24 @@ export function leaveForProvider(workspace: string): void {
   location.assign(`/console/sign-in/oidc?workspace=${encodeURIComponent(workspace)}`);
 }
 
-/** Takes from the address bar why a sign-in at the provider failed, as a sentence. */
+/** How long somebody may take on the login page of Cloudflare Access. */
+const ACCESS_SECONDS = 600;
+
+/** Leaves the page for Cloudflare Access. The cookie tells the service that this page began the sign-in, and for which workspace. */
+export function leaveForAccess(workspace: string): void {
+  localStorage.setItem(WORKSPACE, workspace);
+  const [prefix, secure] = location.protocol === "https:" ? ["__Host-", "; Secure"] : ["", ""];
+  document.cookie = `${prefix}console-access=${workspace}; Path=/; Max-Age=${ACCESS_SECONDS}; SameSite=Lax${secure}`;
+  location.assign(`/console/sign-in/access?workspace=${encodeURIComponent(workspace)}`);
+}
+
+/** Asks for a mail with a sign-in link. Whether it is sent is not told. */
+export async function askForMail(workspace: string, email: string): Promise<void> {
+  localStorage.setItem(WORKSPACE, workspace);
+  await request("POST", "/console/sign-in/mail", { workspace, email });
+}
+
+/** Takes from the address bar why a sign-in outside this page failed, as a sentence. */
 export function takeProblem(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get("problem");
   if (code === null) return undefined;
@@ -81,7 +105,7 @@ interface SignInLink {
   token: string;
   /** The proposed name of the user. */
   name: string;
-  target: Target;
+  target: LinkTarget | { kind: "operator" };
 }
 
 /** A sign-in link that the user has yet to confirm: a link from a stranger would otherwise replace the session unnoticed. */
@@ -100,11 +124,12 @@ function takeLink(): Omit<SignInLink, "target"> | undefined {
 export async function loadSession(): Promise<void> {
   const link = takeLink();
   session.value = await request<Session>("GET", "/console/session").catch(() => null);
-  if (link) signInLink.value = { ...link, target: await request<Target>("POST", "/console/links/read", { link: link.token }) };
+  if (link)
+    signInLink.value = { ...link, target: await request<SignInLink["target"]>("POST", "/console/links/read", { link: link.token }) };
 }
 
 /** The name of a workspace with the slug, which no other workspace has; "the operator's console" for the operator. */
-export function nameOf(target: Target): string {
+export function nameOf(target: Target | SignInLink["target"]): string {
   return target.kind === "operator" ? "the operator's console" : `${target.workspace.name} (${target.workspace.slug})`;
 }
 
@@ -117,7 +142,8 @@ export function memberOf(target: Target) {
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await request<Session>("POST", "/console/session", { ...credential, name });
   signInLink.value = undefined;
-  localStorage.setItem(NAME, name);
+  localStorage.setItem(NAME, next.name);
+  if (next.kind === "workspace" && next.member) localStorage.setItem(WORKSPACE, next.workspace.slug);
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
 import {
+  askForMail,
   knownWorkspace,
+  leaveForAccess,
   leaveForProvider,
-  memberOf,
   type Method,
   methodsOf,
   NAME,
@@ -28,9 +29,12 @@ interface SignInFormProps {
 
 function SignInForm({ problem, isFirst = true, onLinkRefused }: SignInFormProps) {
   const link = signInLink.value;
+  const member = link && memberOfLink(link.target);
+  const asksForName = member === undefined || member.is_new;
   const { error, isBusy, onSubmit } = useForm(async ({ text }) => {
     try {
-      await signIn(link === undefined ? { secret: text("secret") } : { link: link.token }, text("name"));
+      const name = asksForName ? text("name") : "";
+      await signIn(link === undefined ? { secret: text("secret") } : { link: link.token }, name);
     } catch (failure) {
       // A link that is invalid cannot be used again, so that the form asks for the key instead, or the session goes on.
       if (link !== undefined && failure instanceof ApiError && failure.status === 401) {
@@ -55,18 +59,22 @@ function SignInForm({ problem, isFirst = true, onLinkRefused }: SignInFormProps)
           hint="A workspace's key shows what its scopes allow. It is exchanged for a session of 12 hours and not kept in this browser."
         />
       )}
-      <TextField
-        label="Your name"
-        name="name"
-        autoComplete="name"
-        maxLength={100}
-        error={link === undefined ? undefined : error}
-        autoFocus={link !== undefined}
-        required={link !== undefined}
-        defaultValue={(link && memberOf(link.target)?.name) || link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
-        hint="Your colleagues and the visitors you reply to see it."
-      />
-      <Button variant={isFirst ? "primary" : "plain"} type="submit" isBusy={isBusy}>
+      {asksForName ? (
+        <TextField
+          label="Your name"
+          name="name"
+          autoComplete="name"
+          maxLength={100}
+          error={link === undefined ? undefined : error}
+          autoFocus={link !== undefined}
+          required={link !== undefined}
+          defaultValue={member?.name || link?.name || session.value?.name || localStorage.getItem(NAME) || ""}
+          hint="Your colleagues and the visitors you reply to see it."
+        />
+      ) : (
+        <FieldError text={error} />
+      )}
+      <Button variant={isFirst ? "primary" : "plain"} type="submit" isBusy={isBusy} autoFocus={!asksForName}>
         Sign in
       </Button>
       {link !== undefined && (
@@ -76,11 +84,17 @@ function SignInForm({ problem, isFirst = true, onLinkRefused }: SignInFormProps)
   );
 }
 
+/** The member whom a link signs in; undefined for a key or the operator's token. */
+function memberOfLink(target: NonNullable<typeof signInLink.value>["target"]) {
+  return (target.kind === "workspace" && target.member) || undefined;
+}
+
 /** @param problem why the sign-in link failed. */
 export function SignIn({ problem }: { problem?: string | undefined }) {
   const [linkProblem, setLinkProblem] = useState<string>();
   const target = signInLink.value?.target;
-  const member = target && memberOf(target);
+  const member = target && memberOfLink(target);
+  const isMailed = target?.kind === "workspace" && target.method === "mail";
   return (
     <main class="sign-in">
       <h1>Support Agent Service</h1>
@@ -99,7 +113,9 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
               It replaces your session in <strong>{nameOf(session.value)}</strong>.{" "}
             </>
           )}
-          Continue only if you know who made the link: its maker sees what you write there.
+          {isMailed
+            ? "Continue only if you asked for this link, and know the workspace: its owners see what you write there."
+            : "Continue only if you know who made the link: its maker sees what you write there."}
         </p>
       )}
       {signInLink.value ? (
@@ -111,48 +127,63 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
   );
 }
 
-/** The sign-in with a company account and with a key. The first is the one that somebody used last in this browser. */
+/** The sign-in of a team and the one with a key. The first is the one that somebody used last in this browser. */
 function SignInMethods({ problem }: { problem?: string | undefined }) {
-  const [workspace] = useState(knownWorkspace);
+  const [workspace, setWorkspace] = useState(knownWorkspace);
+  const [isTeamFirst] = useState(workspace !== "");
   const [methods, setMethods] = useState<readonly Method[]>();
   useEffect(() => {
-    // The key signs in without this answer, so that a failure needs no message.
-    if (workspace !== "") void methodsOf(workspace).then(setMethods, () => undefined);
-  }, [workspace]);
-  const isCompanyFirst = workspace !== "";
-  const company = (
-    <CompanyForm workspace={workspace} isFirst={isCompanyFirst} problem={isCompanyFirst ? problem : undefined} onFound={setMethods} />
+    // The form asks again, so that a failure needs no message.
+    if (isTeamFirst)
+      void methodsOf(workspace).then(
+        (found) => setMethods(hasTeamMethod(found) ? found : undefined),
+        () => undefined,
+      );
+  }, []);
+  const onFound = (slug: string, found: readonly Method[]) => {
+    setWorkspace(slug);
+    setMethods(found);
+  };
+  const shown = isTeamFirst ? problem : undefined;
+  const team = methods ? (
+    <TeamMethods workspace={workspace} methods={methods} isFirst={isTeamFirst} problem={shown} onLeave={() => setMethods(undefined)} />
+  ) : (
+    <WorkspaceForm workspace={workspace} isFirst={isTeamFirst} problem={shown} onFound={onFound} />
   );
   const allowsKey = methods?.includes("key") ?? true;
   const key = allowsKey ? (
-    <SignInForm problem={isCompanyFirst ? undefined : problem} isFirst={!isCompanyFirst} />
+    <SignInForm problem={isTeamFirst ? undefined : problem} isFirst={!isTeamFirst} />
   ) : (
     <Button onClick={() => setMethods(undefined)}>Use an operator token or another workspace’s key</Button>
   );
   return (
     <>
-      {isCompanyFirst ? company : key}
+      {isTeamFirst ? team : key}
       <p class="or">or</p>
-      {isCompanyFirst ? key : company}
+      {isTeamFirst ? key : team}
     </>
   );
 }
 
-interface CompanyProps {
+function hasTeamMethod(methods: readonly Method[]): boolean {
+  return methods.some((method) => method !== "key");
+}
+
+interface WorkspaceProps {
   workspace: string;
   isFirst: boolean;
   problem: string | undefined;
-  onFound: (methods: readonly Method[]) => void;
+  onFound: (workspace: string, methods: readonly Method[]) => void;
 }
 
-/** Signs in at the provider of a workspace. */
-function CompanyForm({ workspace: known, isFirst, problem, onFound }: CompanyProps) {
+/** Asks for the workspace, to show how its team signs in. */
+function WorkspaceForm({ workspace: known, isFirst, problem, onFound }: WorkspaceProps) {
   const { error, errorAt, isBusy, onSubmit } = useForm(async ({ text }) => {
     const workspace = text("workspace").toLowerCase();
     const methods = await methodsOf(workspace);
-    onFound(methods);
-    if (methods.includes("oidc")) leaveForProvider(workspace);
-    else throw new InputError("This workspace has no company account. Check the short name, or use a key.", "workspace");
+    if (!hasTeamMethod(methods))
+      throw new InputError("This workspace has only keys to sign in with. Check the short name, or use a key.", "workspace");
+    onFound(workspace, methods);
   }, problem);
   return (
     <form class="stack" onSubmit={onSubmit}>
@@ -170,8 +201,77 @@ function CompanyForm({ workspace: known, isFirst, problem, onFound }: CompanyPro
         hint="Its short name, such as “acme-support”."
       />
       <Button variant={isFirst ? "primary" : "plain"} type="submit" isBusy={isBusy}>
-        Continue with your company account
+        Continue as a member of the team
       </Button>
+    </form>
+  );
+}
+
+interface TeamProps {
+  workspace: string;
+  methods: readonly Method[];
+  isFirst: boolean;
+  problem: string | undefined;
+  /** Called when somebody asks for another workspace. */
+  onLeave: () => void;
+}
+
+/** The ways in which the team of a workspace signs in. */
+function TeamMethods({ workspace, methods, isFirst, problem, onLeave }: TeamProps) {
+  const first = (["oidc", "access", "mail"] as const).find((method) => methods.includes(method));
+  const variant = (method: Method) => (isFirst && method === first ? "primary" : "plain");
+  return (
+    <section class="stack" aria-label={`Sign in to ${workspace}`}>
+      <div class="card-top">
+        <p>
+          Workspace <strong>{workspace}</strong>
+        </p>
+        <Button variant="quiet" onClick={onLeave}>
+          Another workspace
+        </Button>
+      </div>
+      <FieldError text={problem} />
+      {methods.includes("oidc") && (
+        <Button variant={variant("oidc")} onClick={() => leaveForProvider(workspace)}>
+          Continue with your company account
+        </Button>
+      )}
+      {methods.includes("access") && (
+        <Button variant={variant("access")} onClick={() => leaveForAccess(workspace)}>
+          Continue with Cloudflare Access
+        </Button>
+      )}
+      {methods.includes("mail") && <MailForm workspace={workspace} variant={variant("mail")} />}
+    </section>
+  );
+}
+
+/** Asks for a link by mail. It says the same whether or not the address is known. */
+function MailForm({ workspace, variant }: { workspace: string; variant: "primary" | "plain" }) {
+  const [askedFor, setAskedFor] = useState<string>();
+  const { error, errorAt, isBusy, onSubmit } = useForm(async ({ text }) => {
+    await askForMail(workspace, text("email"));
+    setAskedFor(text("email"));
+  });
+  return (
+    <form class="stack" onSubmit={onSubmit}>
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        required
+        maxLength={320}
+        autoComplete="email"
+        error={errorAt("email") ?? error}
+        hint="You get a link that signs you in once."
+      />
+      <Button variant={variant} type="submit" isBusy={isBusy}>
+        Mail me a link
+      </Button>
+      <p role="status">
+        {askedFor &&
+          `If ${askedFor} belongs to the team, a mail is on its way. Its link works for 15 minutes. If none arrives, ask an owner of the workspace.`}
+      </p>
     </form>
   );
 }
@@ -181,8 +281,8 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>
       <p>
-        Sign in again to go on where you were. What you wrote is kept. With a company account or a sign-in link, sign in in another tab, and
-        reload this page.
+        Sign in again to go on where you were. What you wrote is kept. As a member of the team, sign in in another tab, and reload this
+        page.
       </p>
       <SignInForm />
     </Dialog>

@@ -44,10 +44,17 @@ export function SignInSettings() {
   );
 }
 
+/** The ways that only some deployments have. */
+const BY_OPERATOR = [
+  ["access", "Cloudflare Access"],
+  ["mail", "Link by mail, to the address of a member or of somebody who may join"],
+] as const;
+
 function MethodsForm({ settings, save }: Props) {
+  const isComplete = BY_OPERATOR.every(([method]) => settings.available_methods.includes(method));
   const slug = session.value?.kind === "workspace" ? session.value.workspace.slug : "";
   const saveMethods = async (text: (name: string) => string) => {
-    const methods = (["oidc", "key"] as const).filter((method) => text(method) === "on");
+    const methods = (["oidc", "access", "mail", "key"] as const).filter((method) => text(method) === "on");
     if (methods.length === 0) throw new InputError("Choose at least one way.", "methods");
     return save({ methods });
   };
@@ -62,8 +69,18 @@ function MethodsForm({ settings, save }: Props) {
             disabled={settings.oidc === null}
             label="Company account, at the provider below"
           />
+          {BY_OPERATOR.map(([method, label]) => (
+            <Checkbox
+              key={method}
+              name={method}
+              defaultChecked={settings.methods.includes(method)}
+              disabled={!settings.available_methods.includes(method)}
+              label={label}
+            />
+          ))}
           <Checkbox name="key" defaultChecked={settings.methods.includes("key")} label="API key. Without this, keys work in the API only" />
           <p class="hint">
+            {isComplete ? "" : "What cannot be chosen needs a configuration by the operator. "}
             Links of invitations always work. On the sign-in page, the short name of this workspace is <code>{slug}</code>.
           </p>
           <FieldError text={errorAt("methods")} />
@@ -139,8 +156,8 @@ function DomainsForm({ settings, save }: Props) {
       {(errorAt) => (
         <>
           <p class="hint">
-            People with a verified address of these domains become members when they first sign in with their company account. Others need
-            an invitation. A domain stands for itself, without its subdomains.
+            People with a verified address of these domains become members when they first sign in with a company account, through
+            Cloudflare Access or with a link by mail. Others need an invitation. A domain stands for itself, without its subdomains.
           </p>
           {rows.map(({ key, domain, role }, at) => (
             <div class="domain" key={key} role="group" aria-label={`Domain ${at + 1}`}>
