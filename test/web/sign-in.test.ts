@@ -92,7 +92,7 @@ test("a member asks for a link on the sign-in page, and signs in with the one in
   await signIn(owner, workspace.key);
   await owner.goto(`${service.url}/console/#/settings/sign-in`);
   const methods = owner.locator("form", { hasText: "Ways to sign in" });
-  await methods.getByText("What cannot be chosen needs a configuration by the operator.").waitFor();
+  await methods.getByText("Cloudflare Access and links by mail need a configuration by the operator.").waitFor();
   expect(await methods.getByLabel("Cloudflare Access").isDisabled()).toBe(true);
   await methods.getByLabel("Link by mail").check();
   await methods.getByRole("button", { name: "Save" }).click();
@@ -163,7 +163,7 @@ test("the sign-in page asks for no key where keys are switched off, and says if 
   const { page } = await openPage();
   await page.goto(`${service.url}/console/?workspace=${await slugOf(workspace)}`);
   await expect.poll(() => page.getByLabel("API key or operator token").count()).toBe(0);
-  await page.getByRole("button", { name: "Another workspace" }).click();
+  await page.getByRole("button", { name: "Change" }).click();
   await page.getByLabel("Workspace").fill(await slugOf(other));
   await page.getByRole("button", { name: "Continue as a member of the team" }).click();
   await page.getByText("This workspace has only keys to sign in with.").waitFor();

@@ -227,7 +227,7 @@ function TeamMethods({ workspace, methods, isFirst, problem, onLeave }: TeamProp
           Workspace <strong>{workspace}</strong>
         </p>
         <Button variant="quiet" onClick={onLeave}>
-          Another workspace
+          Change
         </Button>
       </div>
       <FieldError text={problem} />

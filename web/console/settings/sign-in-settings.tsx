@@ -47,7 +47,7 @@ export function SignInSettings() {
 /** The ways that only some deployments have. */
 const BY_OPERATOR = [
   ["access", "Cloudflare Access"],
-  ["mail", "Link by mail, to the address of a member or of somebody who may join"],
+  ["mail", "Link by mail"],
 ] as const;
 
 function MethodsForm({ settings, save }: Props) {
@@ -80,7 +80,7 @@ function MethodsForm({ settings, save }: Props) {
           ))}
           <Checkbox name="key" defaultChecked={settings.methods.includes("key")} label="API key. Without this, keys work in the API only" />
           <p class="hint">
-            {isComplete ? "" : "What cannot be chosen needs a configuration by the operator. "}
+            {isComplete ? "" : "Cloudflare Access and links by mail need a configuration by the operator. "}
             Links of invitations always work. On the sign-in page, the short name of this workspace is <code>{slug}</code>.
           </p>
           <FieldError text={errorAt("methods")} />
