@@ -134,7 +134,7 @@ export function nameOf(target: Target | SignInLink["target"]): string {
 }
 
 /** The member whom a session or a link signs in; null for a key or the operator's token. */
-export function memberOf(target: Target) {
+function memberOf(target: Target) {
   return target.kind === "workspace" ? target.member : null;
 }
 
