@@ -72,7 +72,7 @@ function TeamList({ teams, members, reload }: TeamsProps) {
               </div>
               <p>{namesOf(team.member_ids, members) || "Nobody is in this team."}</p>
               <p class="quiet">
-                Up to {team.conversations_per_member} conversations for each member.
+                At most {team.conversations_per_member} at a time for each member.
                 {team.unassign_after_minutes !== null &&
                   ` Given to another member after ${team.unassign_after_minutes} minutes without a reply.`}
               </p>
@@ -152,7 +152,7 @@ function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
                 When an agent hands a conversation off, the first rule that fits decides who gets it.
               </Empty>
             ) : (
-              <ol class="stack">
+              <ol class="stack bare">
                 {rules.map((rule, at) => (
                   <li key={rule.id} class="card">
                     <div class="card-top">
