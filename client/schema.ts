@@ -4092,6 +4092,7 @@ export interface Operations {
   /** Get a team. Scope: `conversations:read`. */
   getTeam: {
     input: {
+      /** The team. */
       team_id: string;
     };
     answer: Schemas["Team"];
@@ -4099,6 +4100,7 @@ export interface Operations {
   /** Change a team. Fields that are left out stay unchanged. Conversations that wait are given to members who can now take them. Scope: `conversations:write`. */
   updateTeam: {
     input: {
+      /** The team. */
       team_id: string;
       body: Schemas["TeamUpdate"];
     };
@@ -4107,6 +4109,7 @@ export interface Operations {
   /** Delete a team. Its unresolved conversations keep their assignees, and have no team any more. Rules that name the team leave it out. Scope: `conversations:write`. */
   deleteTeam: {
     input: {
+      /** The team. */
       team_id: string;
     };
     answer: undefined;
@@ -4126,6 +4129,7 @@ export interface Operations {
   /** Get a routing rule. Scope: `conversations:read`. */
   getRoutingRule: {
     input: {
+      /** The routing rule. */
       routing_rule_id: string;
     };
     answer: Schemas["RoutingRule"];
@@ -4133,6 +4137,7 @@ export interface Operations {
   /** Change or move a routing rule. Scope: `conversations:write`. */
   updateRoutingRule: {
     input: {
+      /** The routing rule. */
       routing_rule_id: string;
       body: Schemas["RoutingRuleUpdate"];
     };
@@ -4141,6 +4146,7 @@ export interface Operations {
   /** Delete a routing rule. Scope: `conversations:write`. */
   deleteRoutingRule: {
     input: {
+      /** The routing rule. */
       routing_rule_id: string;
     };
     answer: undefined;
