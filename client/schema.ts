@@ -1094,6 +1094,32 @@ export interface Schemas {
     /** When it ends by itself. */
     expires_at: string;
   };
+  ConnectedApplicationPage: {
+    /** The records of this page. */
+    data: Schemas["ConnectedApplication"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  ConnectedApplication: {
+    /** Its identifier. */
+    id: string;
+    /** The name that the application gives itself. */
+    name: string;
+    /** The host that receives the access. */
+    host: string;
+    /** What the member allowed. It has effect as far as the member's role has these scopes. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "members:read" | "members:write")[];
+    /** When it was created. */
+    created_at: string;
+    /** When it is disconnected, unless the application is used before. */
+    expires_at: string;
+  };
   SignInSettings: {
     /** How people sign in to the console: with an account of the provider (`oidc`), through Cloudflare Access (`access`), with a link in a mail (`mail`), or with an API key (`key`). Links of invitations always work. */
     methods: ("oidc" | "access" | "mail" | "key")[];
@@ -3728,6 +3754,23 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** List the applications that a member has connected. Applications such as Claude and ChatGPT use `/mcp` for the member. Members see their own without `members:write`. Scope: `members:read`. */
+  listMemberApplications: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+    };
+    answer: Schemas["ConnectedApplicationPage"];
+  };
+  /** Disconnect an application of a member. Its access is refused from the next request on. Members disconnect their own applications without `members:write`. Scope: `members:read`. */
+  disconnectMemberApplication: {
+    input: {
+      /** The member of the team. */
+      member_id: string;
+      application_id: string;
+    };
+    answer: undefined;
+  };
   /** Get how people sign in to the console. Scope: `members:write`. */
   getSignInSettings: {
     input: {};
@@ -4645,6 +4688,8 @@ export const ROUTES = {
   renewInvitation: ["POST", "/api/v1/members/{member_id}/invitation"],
   listMemberSessions: ["GET", "/api/v1/members/{member_id}/sessions"],
   endMemberSession: ["DELETE", "/api/v1/members/{member_id}/sessions/{session_id}"],
+  listMemberApplications: ["GET", "/api/v1/members/{member_id}/applications"],
+  disconnectMemberApplication: ["DELETE", "/api/v1/members/{member_id}/applications/{application_id}"],
   getSignInSettings: ["GET", "/api/v1/sign-in"],
   updateSignInSettings: ["PATCH", "/api/v1/sign-in"],
   listAuditLog: ["GET", "/api/v1/audit"],

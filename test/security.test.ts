@@ -40,6 +40,7 @@ interface Records {
   key_id: string;
   member_id: string;
   session_id: string;
+  application_id: string;
   tool_name: string;
   version: string;
 }
@@ -100,6 +101,8 @@ const ENTRIES: Record<string, Entry> = {
   updateMember: { scope: "members:read", reads: ["members:write"], status: 200, body: () => ({ name: "taken" }) },
   removeMember: { scope: "members:write", status: 204 },
   listMemberSessions: { scope: "members:read", reads: ["members:write"], status: 200 },
+  listMemberApplications: { scope: "members:read", reads: ["members:write"], status: 200 },
+  disconnectMemberApplication: { scope: "members:read", reads: ["members:write"], status: 204 },
   endMemberSession: { scope: "members:read", reads: ["members:write"], status: 204 },
   listAuditLog: { scope: "members:write", status: 200 },
   getSignInSettings: { scope: "members:write", status: 200 },
@@ -253,10 +256,15 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const session =
     "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 4e12)";
   await query(workspace.id, session, session_id, workspace.id, member_id);
+  const application_id = newId(shardOf(workspace.id), Date.now());
+  const application =
+    "INSERT INTO applications (id, workspace_id, member_id, grant_id, grant_record, name, host, tokens, created_at, expires_at) VALUES (?, ?, ?, 'g', '{}', 'MARK-application', 'example.com', '[{}]', 0, 4e12)";
+  await query(workspace.id, application, application_id, workspace.id, member_id);
   const records = {
     approval_id,
     member_id,
     session_id,
+    application_id,
     saved_reply_id: saved.body.id,
     team_id: team.body.id,
     routing_rule_id: rule.body.id,
@@ -315,6 +323,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "api_keys",
     "members",
     "member_sessions",
+    "applications",
     "webhook_endpoints",
     "deliveries",
   ];

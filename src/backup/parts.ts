@@ -85,6 +85,8 @@ export const NOT_EXPORTED: Record<string, string> = {
   sweep_backoffs: "state of the cron",
   operator_audit: "what the operators of a deployment did; it outlives the workspace",
   member_sessions: "members sign in again",
+  applications: "members connect them again",
+  oauth_records: "applications register again",
   workspace_imports: "state of a deployment, not of a workspace",
   idempotency_records: "pruned after a day; a request repeated after a move is processed again",
   inbound_emails: "pruned after days; a mail received again after a move is answered again",

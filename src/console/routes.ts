@@ -16,6 +16,7 @@ import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
+import { consentRoutes } from "./consent-routes.ts";
 import { signInPageRoutes } from "./sign-in-routes.ts";
 import { beginSession, endSession, isOwnPage, notThisPage, requireAllowedMethod, type Session, SESSION_MS, sessionOf } from "./session.ts";
 
@@ -52,6 +53,7 @@ export const consoleRoutes = createRouter();
 consoleRoutes.use(checking(requireConfig));
 
 consoleRoutes.route("/sign-in", signInPageRoutes);
+consoleRoutes.route("/consent", consentRoutes);
 
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();

@@ -124,6 +124,7 @@ const COMMON_DESCRIPTIONS: Record<string, string> = {
   key_id: "The API key.",
   member_id: "The member of the team.",
   session_id: "The session of the member.",
+  application_id: "The connected application.",
   visitor_id: "The visitor.",
   data: "The records of this page.",
   total: "How many records there are on all pages.",

@@ -1,12 +1,13 @@
 import type { Hono } from "hono";
 import { acceptSlugs } from "../agents/checks.ts";
+import { challengeOf } from "../applications/metadata.ts";
 import { isProduction } from "../platform/config.ts";
 import { type Check, runChecks } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { nameOperation } from "../platform/http/request-log.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { requireConfig, requireKey } from "../workspaces/checks.ts";
+import { requireAnyToken, requireConfig } from "../workspaces/checks.ts";
 
 /** The host names under which a browser reaches a service on the same machine. */
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -23,6 +24,17 @@ const checkOrigin: Check = (c) => {
     throw new ApiError("origin_not_allowed", "Connect from a server or an app. Pages of other sites are not allowed.");
 };
 
+/** Authenticates an API key or the token of an application. A refusal says where an application gets a token. */
+const requireTokenOrChallenge: Check = async (c) => {
+  try {
+    return await requireAnyToken(c);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401)
+      error.headers["WWW-Authenticate"] = challengeOf(c.req.url, error.code !== "missing_api_key");
+    throw error;
+  }
+};
+
 /**
  * The Model Context Protocol at `/mcp`.
  * @param loadRouters imports the routers of the integrators' API, which the tools call.
@@ -31,7 +43,7 @@ export function mcpRoutes(loadRouters: () => Promise<Hono<AppEnv>[]>): Hono<AppE
   const router = createRouter();
   let answer: ((c: AppContext) => Promise<Response>) | undefined;
   const handle = async (c: AppContext) => {
-    const response = await runChecks(c, [checkOrigin, requireConfig, requireKey, acceptSlugs]);
+    const response = await runChecks(c, [checkOrigin, requireConfig, requireTokenOrChallenge, acceptSlugs]);
     if (response) return response;
     // Imported after the checks, since an isolate that forwards requests to another region does not need it.
     answer ??= (await import("./server.ts")).createAnswerer(await loadRouters());

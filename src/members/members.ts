@@ -1,3 +1,4 @@
+import { eraseApplications } from "../applications/store.ts";
 import { closeLive } from "../events/live-channel.ts";
 import { secretValues } from "../platform/config.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
@@ -70,7 +71,7 @@ export async function changeMember(op: AuditedOperation, before: MemberRow, chan
 }
 
 /**
- * Removes a member: the sessions end, and conversations that wait for the member are assigned to nobody. The name stays at what the
+ * Removes a member: the sessions end, applications are disconnected, and conversations that wait for the member are assigned to nobody. The name stays at what the
  * member wrote.
  */
 export async function removeMember(op: AuditedOperation, before: MemberRow): Promise<MemberChange> {
@@ -81,7 +82,11 @@ export async function removeMember(op: AuditedOperation, before: MemberRow): Pro
   if (change.outcome !== "done") return change;
   closeLive(env, workspaceId, before.id);
   // Nobody can sign in as the member any more, so this can be repeated.
-  await db.batch([eraseSessions(db, workspaceId, before.id), unassignAll(db, workspaceId, before.id, nowMs)]);
+  await db.batch([
+    eraseSessions(db, workspaceId, before.id),
+    eraseApplications(db, workspaceId, before.id),
+    unassignAll(db, workspaceId, before.id, nowMs),
+  ]);
   await assignQueue(op);
   return change;
 }

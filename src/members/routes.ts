@@ -7,12 +7,12 @@ import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf, requireGrantable, requireScope } from "../workspaces/checks.ts";
-import { scopesOfRole } from "../workspaces/scopes.ts";
+import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { openMember, openOwnOrManaged, requireManageable } from "./checks.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { mailInvitation } from "./mails.ts";
 import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
-import { findMember, listMembers, listSessions, type MemberRow, nameFromEmail } from "./store.ts";
+import { listMembers, listSessions, type MemberRow, nameFromEmail } from "./store.ts";
 import {
   invitationRenewSchema,
   invitedMemberSchema,
@@ -180,29 +180,6 @@ memberRoutes.openapi(endSessionRoute, async (c) => {
   if (!(await endSession(operationOf(c), member.id, sessionId))) throw notFound("session");
   return c.body(null, 204);
 });
-
-/** Finds the member of a request. @throws ApiError not_found if there is none or, unless `any` is wanted, the member was removed. */
-async function openMember(c: AppContext, memberId: string, wanted: "present" | "any" = "present"): Promise<MemberRow> {
-  const { db, workspaceId } = operationOf(c);
-  const [[member]] = await db.batch([findMember(db, workspaceId, memberId)]);
-  if (!member || (wanted === "present" && member.status === "removed")) throw notFound("member");
-  return member;
-}
-
-/** Finds the caller, or a member that the caller manages. */
-async function openOwnOrManaged(c: AppContext, memberId: string): Promise<MemberRow> {
-  const member = await openMember(c, memberId, "any");
-  if (c.get("caller").key.member?.id !== member.id) requireManageable(c, member);
-  return member;
-}
-
-/** Checks that the caller may manage a member with this role: the caller needs all of its scopes, and only owners manage owners. */
-function requireManageable(c: AppContext, { role, scopes }: Pick<MemberRow, "role" | "scopes">): void {
-  requireScope(c, "members:write");
-  requireGrantable(c, scopesOfRole(role, scopes));
-  if (role === "owner" && !c.get("caller").key.isOwner)
-    throw new ApiError("insufficient_scope", "Only owners manage owners. Ask one of them.");
-}
 
 /** Returns the changed member. @throws ApiError conflict. */
 function requireDone(change: Awaited<ReturnType<typeof changeMember>>): MemberRow {

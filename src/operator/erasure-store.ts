@@ -9,6 +9,7 @@ const { agents, conversations, workspaces } = schema;
 export const WORKSPACE_TABLES = [
   schema.apiKeys,
   schema.memberSessions,
+  schema.applications,
   schema.members,
   schema.teams,
   schema.routingRules,

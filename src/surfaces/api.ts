@@ -20,6 +20,7 @@ export const FEATURES: readonly Feature[] = [
   { at: ["agents/versions", "agents/rollout"], load: async () => (await import("../administration/version-routes.ts")).versionRoutes },
   { at: ["agents/tools"], load: async () => (await import("../administration/tool-routes.ts")).toolRoutes },
   { at: ["members"], load: async () => (await import("../members/routes.ts")).memberRoutes },
+  { at: ["members"], load: async () => (await import("../members/application-routes.ts")).applicationRoutes },
   { at: ["sign-in"], load: async () => (await import("../members/sign-in-routes.ts")).signInRoutes },
   { at: ["audit"], load: async () => (await import("../members/audit-routes.ts")).auditRoutes },
   { at: ["keys"], load: async () => (await import("../administration/key-routes.ts")).keyRoutes },

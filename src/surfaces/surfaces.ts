@@ -23,6 +23,8 @@ export const SURFACES: Readonly<Record<string, (place: string) => Promise<Hono<A
     return createApiSurface("/operator/v1", [operatorRoutes, backupRoutes, shardMoveRoutes], [requireConfig, useSession]);
   },
   mcp: async () => createSurface("/mcp", (await import("../mcp/routes.ts")).mcpRoutes(loadRouters)),
+  oauth: async () => createSurface("/oauth", (await import("../applications/oauth-routes.ts")).oauthRoutes),
+  ".well-known": async () => createSurface("/.well-known", (await import("../applications/oauth-routes.ts")).wellKnownRoutes),
   console: async () => createSurface("/console", (await import("../console/routes.ts")).consoleRoutes),
   chat: async () => createSurface("/chat", (await import("../widget/hosted-page.ts")).hostedPageRoutes),
   docs: async () => createSurface("/docs", (await import("../docs/routes.ts")).docsRoutes),

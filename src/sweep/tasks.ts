@@ -12,6 +12,7 @@ import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
 import { indexLeads } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
+import { eraseExpiredApplications, eraseExpiredRecords } from "../applications/store.ts";
 import { eraseExpiredSessions } from "../members/store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listFormerShards } from "../shard-moves/store.ts";
@@ -134,6 +135,8 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     pruneAudit(db, nowMs),
     [pruneErasureRecords(db, nowMs, MAX_PRUNED_PER_RUN)],
     [eraseExpiredSessions(db, nowMs, MAX_PRUNED_PER_RUN)],
+    [eraseExpiredApplications(db, nowMs, MAX_PRUNED_PER_RUN)],
+    [eraseExpiredRecords(db, nowMs, MAX_PRUNED_PER_RUN)],
     [pruneBackoffs(db, nowMs)],
   ];
 }

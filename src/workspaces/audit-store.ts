@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = [
   "member.removed",
   "member.signed_in",
   "member.session_ended",
+  "application.connected",
+  "application.disconnected",
   "sign_in.updated",
   "team.created",
   "team.updated",

@@ -70,16 +70,25 @@ export const requireConfig: Check = (c) => {
  * Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. If the
  * workspace has a region, the request is answered there.
  */
-export const requireKey: Check = async (c) => {
+export const requireKey: Check = async (c) => (await requireAnyToken(c)) ?? refuseApplication(c);
+
+/** Like `requireKey`, for /mcp, which the tokens of connected applications are for. */
+export const requireAnyToken = async (c: AppContext): Promise<Response | undefined> => {
   const claim = await readClaim(c);
   const response = await forwardWithKey(c, claim);
   if (!response) await admit(c, claim);
   return response;
 };
 
+function refuseApplication(c: AppContext): undefined {
+  if (!c.get("caller").key.isApplication) return;
+  throw unauthorized(c, "invalid_api_key", "This token is for /mcp alone. Use an API key here.");
+}
+
 /** Like `requireKey`, for a request that is answered here although its workspace may have another region. */
 export async function admitKey(c: AppContext): Promise<void> {
   await admit(c, await readClaim(c));
+  refuseApplication(c);
 }
 
 async function readClaim(c: AppContext): Promise<ApiKeyClaim> {

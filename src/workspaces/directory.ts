@@ -9,7 +9,15 @@ import { Meter } from "../platform/telemetry/meter.ts";
 import { SESSION_PREFIX } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, expandScopes, type Scope, scopesOfRole } from "./scopes.ts";
-import { findSignInSettings, findWorkspace, listActiveKeys, listActiveSessions, listRevokedKeys, recordSecretUse } from "./store.ts";
+import {
+  findSignInSettings,
+  findWorkspace,
+  listActiveKeys,
+  listActiveSessions,
+  listApplicationTokens,
+  listRevokedKeys,
+  recordSecretUse,
+} from "./store.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -22,7 +30,7 @@ export interface CallerWorkspace {
   refusesKeySignIn: boolean;
 }
 
-/** An API key or, for a member, the session: its id, and the member's name. */
+/** An API key or, for a member, the session or the connected application: its id, and the member's name. */
 export interface CallerKey {
   id: string;
   name: string;
@@ -30,8 +38,10 @@ export interface CallerKey {
   scopes: Scope[];
   /** Whether it may do everything, as an owner and the operator's keys with the scope `*`. */
   isOwner: boolean;
-  /** The member whose session it is; undefined for an API key. */
+  /** The member whose session or application it is; undefined for an API key. */
   member?: CallerMember;
+  /** Whether it is an application that the member has connected, whose tokens are for /mcp alone. */
+  isApplication?: boolean;
 }
 
 interface CallerMember {
@@ -49,7 +59,7 @@ export interface KnownKey {
   secretId: string;
   /** When it was last used under an outdated secret, Unix milliseconds, at most an hour ago. */
   outdatedUseAtMs: number | null;
-  /** When the session ends, Unix milliseconds; undefined for an API key. */
+  /** When the session or the token ends, Unix milliseconds; undefined for an API key. */
   expiresAtMs?: number;
 }
 
@@ -64,11 +74,12 @@ export interface Directory {
 /** A workspace with its keys; null if it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
   const { db, nowMs } = newOperation(env, meter, workspaceId);
-  const [[row], active, revoked, sessions, [signIn]] = await db.batch([
+  const [[row], active, revoked, sessions, applications, [signIn]] = await db.batch([
     findWorkspace(db, workspaceId),
     listActiveKeys(db, workspaceId),
     listRevokedKeys(db, workspaceId),
     listActiveSessions(db, workspaceId, nowMs),
+    listApplicationTokens(db, workspaceId, nowMs),
     findSignInSettings(db, workspaceId),
   ]);
   if (!row) return null;
@@ -85,9 +96,18 @@ export async function readDirectory(env: Env, meter: Meter, workspaceId: string)
     const key = { id: row.sessionId, name: row.name, prefix: SESSION_PREFIX, ...granted, member };
     return [row.hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: row.expiresAt }];
   });
+  const connected = applications.flatMap((row) => {
+    const member = { id: row.memberId, name: row.name, email: row.email, role: row.role };
+    const allowed = scopesOfRole(row.role, row.scopes);
+    return row.tokens.map(({ hash, scopes, expiresAt }): [string, KnownKey] => {
+      const granted = { scopes: allowed.filter((scope) => scopes.includes(scope)), isOwner: false };
+      const key = { id: row.applicationId, name: row.name, prefix: SESSION_PREFIX, ...granted, member, isApplication: true };
+      return [hash, { key, isRevoked: false, secretId: "", outdatedUseAtMs: null, expiresAtMs: expiresAt }];
+    });
+  });
   const refusesKeySignIn = signIn !== undefined && !signIn.methods.includes("key" satisfies ConsoleMethod);
   const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits), redaction: row.redaction, refusesKeySignIn };
-  return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn]) };
+  return { version: crypto.randomUUID(), workspace, keysByHash: new Map([...keys, ...signedIn, ...connected]) };
 }
 
 /** Stores which secret signed a key. A failed write is not retried: the next hour, or the next instance of the gate, writes again. */

@@ -1,8 +1,8 @@
-import { and, count, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { agents, apiKeys, members, memberSessions, signInSettings, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, applications, members, memberSessions, signInSettings, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
@@ -92,7 +92,7 @@ function isRevoked(workspaceId: string) {
   return and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0));
 }
 
-/** The most sessions of a workspace that its gate knows. */
+/** The most sessions, and the most applications, of a workspace that its gate knows. */
 const MAX_SESSIONS = 5_000;
 
 /** The sessions of a workspace that have not ended, with their members. */
@@ -111,6 +111,31 @@ export function listActiveSessions(db: Database, workspaceId: string, nowMs: num
     .from(memberSessions)
     .innerJoin(members, and(eq(members.id, memberSessions.memberId), eq(members.workspaceId, workspaceId)))
     .where(and(eq(memberSessions.workspaceId, workspaceId), eq(members.status, "active"), gt(memberSessions.expiresAt, nowMs)))
+    .limit(MAX_SESSIONS);
+}
+
+/** The connected applications of a workspace that have access tokens, with their members. */
+export function listApplicationTokens(db: Database, workspaceId: string, nowMs: number) {
+  return db
+    .select({
+      applicationId: sql<string>`${applications.id}`.as("application_id"),
+      memberId: sql<string>`${members.id}`.as("member"),
+      tokens: applications.tokens,
+      name: members.name,
+      email: members.email,
+      role: members.role,
+      scopes: members.scopes,
+    })
+    .from(applications)
+    .innerJoin(members, and(eq(members.id, applications.memberId), eq(members.workspaceId, workspaceId)))
+    .where(
+      and(
+        eq(applications.workspaceId, workspaceId),
+        eq(members.status, "active"),
+        gt(applications.expiresAt, nowMs),
+        ne(applications.tokens, []),
+      ),
+    )
     .limit(MAX_SESSIONS);
 }
 

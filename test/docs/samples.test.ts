@@ -56,6 +56,10 @@ async function createVariables(): Promise<Record<string, string>> {
   const session =
     "INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at) VALUES (?, ?, ?, '', 'oidc', 0, 4e12)";
   await query(workspace.id, session, sessionId, workspace.id, member.body.id);
+  const applicationId = newId(shardOf(workspace.id), Date.now());
+  const application =
+    "INSERT INTO applications (id, workspace_id, member_id, grant_id, grant_record, name, host, tokens, created_at, expires_at) VALUES (?, ?, ?, 'g', '{}', 'Claude', 'claude.ai', '[{}]', 0, 4e12)";
+  await query(workspace.id, application, applicationId, workspace.id, member.body.id);
   const of = { agentId, conversationId: asked.body.conversation_id, messageId: asked.body.message_id };
   return {
     APPROVAL_ID: await addApproval(workspace, "approved", of),
@@ -65,6 +69,7 @@ async function createVariables(): Promise<Record<string, string>> {
     ROUTING_RULE_ID: rule.body.id,
     MEMBER_ID: member.body.id,
     SESSION_ID: sessionId,
+    APPLICATION_ID: applicationId,
     SUPPORT_URL: HOST,
     SUPPORT_KEY: workspace.key,
     SUPPORT_AGENT: agentId,

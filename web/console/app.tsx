@@ -3,10 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { Link, Redirect, Route, Router, Switch } from "wouter-preact";
 import { useHashLocation } from "wouter-preact/use-hash-location";
 import { useOnline } from "../shared/online.ts";
+import { consentRequest } from "./consent-request.ts";
 import { SHORTCUTS, useShortcuts } from "./keyboard.ts";
 import { isLive } from "./live.ts";
 import { Navigation } from "./navigation.tsx";
-import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
+import { CONSENT_PAGE, OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
 import { SearchEverywhere } from "./search/search-everywhere.tsx";
 import { hasEnded, hasScope, session, signInLink } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
@@ -18,6 +19,7 @@ import { dismissErrors, Toasts } from "./ui/toast.tsx";
 /** @param problem why the sign-in link failed. */
 export function App({ problem }: { problem: string | undefined }) {
   if (!session.value || signInLink.value) return <SignIn problem={problem} />;
+  if (consentRequest.value !== undefined) return <PageOutlet page={CONSENT_PAGE} />;
   return (
     <Router hook={useHashLocation}>
       <Console pages={session.value.kind === "operator" ? OPERATOR_PAGES : WORKSPACE_PAGES} />

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { errorText } from "./api.ts";
+import { takeConsentRequest } from "./consent-request.ts";
 import { startShortcuts } from "./keyboard.ts";
 import { startLive } from "./live.ts";
 import { startAvailability } from "./members.ts";
@@ -10,6 +11,7 @@ import { showError } from "./ui/toast.tsx";
 
 startTheme();
 let problem = takeProblem();
+takeConsentRequest();
 try {
   await loadSession();
 } catch (error) {

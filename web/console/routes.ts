@@ -65,6 +65,14 @@ export const WORKSPACE_PAGES: readonly Page[] = [
   },
 ];
 
+/** Shown instead of the others while an application asks to be connected. */
+export const CONSENT_PAGE: Page = {
+  path: "/consent",
+  title: "Connect an application",
+  icon: "settings",
+  load: async () => (await import("./consent.tsx")).ConsentPage,
+};
+
 export const OPERATOR_PAGES: readonly Page[] = [
   { path: "/workspaces", title: "Workspaces", icon: "book", load: async () => (await import("./operator/workspaces.tsx")).Workspaces },
   { path: "/health", title: "Health", icon: "check", load: async () => (await import("./operator/health.tsx")).HealthPage },

@@ -14,6 +14,7 @@ import {
   signInLink,
 } from "./session.ts";
 import { errorText, InputError } from "./api.ts";
+import { consentRequest } from "./consent-request.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { FieldError, TextField } from "./ui/field.tsx";
@@ -98,6 +99,7 @@ export function SignIn({ problem }: { problem?: string | undefined }) {
   return (
     <main class="sign-in">
       <h1>Support Agent Service</h1>
+      {consentRequest.value !== undefined && <p>An application wants to be connected. Sign in as a member of your team first.</p>}
       {target && (
         <p>
           You opened a link that signs you in to <strong>{nameOf(target)}</strong>

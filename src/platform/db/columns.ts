@@ -14,6 +14,15 @@ export const AVAILABILITIES = ["available", "away"] as const;
 export const SIGN_IN_METHODS = ["invitation", "mail", "oidc", "access"] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
+/** An access token of a connected application. */
+export interface ApplicationToken {
+  /** SHA-256 of the token, hex. The token itself is not stored. */
+  hash: string;
+  scopes: string[];
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
 /** The ways into the console that a workspace allows. Invitations always work; `key` stands for API keys and links that hold one. */
 export const CONSOLE_METHODS = ["oidc", "access", "mail", "key"] as const;
 export type ConsoleMethod = (typeof CONSOLE_METHODS)[number];

@@ -6,6 +6,7 @@ import {
   AGENT_STATUSES,
   AVAILABILITIES,
   type Appearance,
+  type ApplicationToken,
   ATTACHMENT_TYPES,
   AUTHOR_TYPES,
   type BusinessHours,
@@ -88,6 +89,13 @@ export const emailDirectory = sqliteTable(
   "email_directory",
   { address: text("address").primaryKey(), workspaceId: workspaceId(), agentId: text("agent_id").notNull() },
   (t) => [index("email_directory_workspace").on(t.workspaceId, t.agentId)],
+);
+
+/** What the OAuth library keeps of no workspace: the applications that registered themselves, and the assertions that were used. */
+export const oauthRecords = sqliteTable(
+  "oauth_records",
+  { key: text("key").primaryKey(), value: text("value").notNull(), expiresAt: integer("expires_at").notNull() },
+  (t) => [index("oauth_records_expires").on(t.expiresAt)],
 );
 
 // --- Across the workspaces of a database ----------------------------------------------------------------------------
@@ -323,6 +331,31 @@ export const memberSessions = sqliteTable(
     expiresAt: integer("expires_at").notNull(),
   },
   (t) => [index("member_sessions_workspace").on(t.workspaceId, t.memberId, t.id), index("member_sessions_expires").on(t.expiresAt)],
+);
+
+/** The applications that members have connected by OAuth, such as Claude and ChatGPT. One that was disconnected has no row. */
+export const applications = sqliteTable(
+  "applications",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    memberId: text("member_id").notNull(),
+    /** The id of the grant, which the OAuth library gives. */
+    grantId: text("grant_id").notNull(),
+    /** The library's record of the grant. It has its code and refresh tokens only as hashes. */
+    grant: text("grant_record").notNull(),
+    /** The library's metadata of the record, as JSON. */
+    metadata: text("metadata"),
+    name: text("name").notNull(),
+    /** The host that receives the tokens. */
+    host: text("host").notNull(),
+    scopes: list("scopes"),
+    /** The access tokens, newest first: a refreshed one works beside the next. */
+    tokens: json<ApplicationToken[]>("tokens", "[]"),
+    createdAt: createdAt(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (t) => [uniqueIndex("applications_workspace").on(t.workspaceId, t.memberId, t.grantId), index("applications_expires").on(t.expiresAt)],
 );
 
 /** How the members of a workspace sign in. A workspace without a row has the default settings. */

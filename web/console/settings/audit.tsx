@@ -32,6 +32,8 @@ const ACTION_WORDS: Record<Action, string> = {
   "member.removed": "removed the member",
   "member.signed_in": "signed in",
   "member.session_ended": "ended a session of the member",
+  "application.connected": "connected an application",
+  "application.disconnected": "disconnected an application",
   "sign_in.updated": "changed how members sign in",
   "team.created": "created the team",
   "team.updated": "changed the team",
@@ -48,7 +50,15 @@ const ACTION_WORDS: Record<Action, string> = {
 };
 
 /** The actions without a target, and those whose target is who did it. */
-const WITHOUT_TARGET = new Set<Action>(["member.joined", "member.signed_in", "sign_in.updated", "privacy.export", "privacy.erase"]);
+const WITHOUT_TARGET = new Set<Action>([
+  "application.connected",
+  "application.disconnected",
+  "member.joined",
+  "member.signed_in",
+  "sign_in.updated",
+  "privacy.export",
+  "privacy.erase",
+]);
 
 interface Filter {
   action: Action | "";

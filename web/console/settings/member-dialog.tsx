@@ -32,6 +32,7 @@ export function MemberDialog({ member, onClose, onChanged, onInvited }: Props) {
       {member.status === "invited" && isManaged && <Invitation member={member} onInvited={onInvited} />}
       {isManaged && <RoleForm member={member} onDone={onDone} />}
       {member.status === "active" && <Sessions memberId={member.id} />}
+      {member.status === "active" && <Applications memberId={member.id} />}
       {isManaged && (
         <div class="actions">
           <Button variant="danger" onClick={() => setRemoving(true)}>
@@ -126,6 +127,47 @@ function Sessions({ memberId }: { memberId: string }) {
                       End
                     </Button>
                   )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+/** The applications that a member has connected. Each can be disconnected. */
+function Applications({ memberId }: { memberId: string }) {
+  const query = useQuery(
+    `applications ${memberId}`,
+    async (signal) => (await api.listMemberApplications({ member_id: memberId }, { signal })).data,
+  );
+  const disconnect = async (id: string) => {
+    const ids = { member_id: memberId, application_id: id };
+    if (await attempt(() => api.disconnectMemberApplication(ids), "Disconnected")) query.reload();
+  };
+  return (
+    <section class="stack" aria-label="Connected applications">
+      <h3>Connected applications</h3>
+      <Loaded query={query} rows={1}>
+        {(applications) =>
+          applications.length === 0 ? (
+            <p class="quiet">None.</p>
+          ) : (
+            <ul class="stack">
+              {applications.map(({ id, name, host, created_at: connectedAt, scopes }) => (
+                <li key={id} class="card-top">
+                  <div class="grow">
+                    <p>{name}</p>
+                    <p class="quiet">
+                      {host} · <Time at={connectedAt} />,{" "}
+                      {scopes.some((scope) => scope.endsWith(":write")) ? "reads and changes" : "only reads"}
+                    </p>
+                  </div>
+                  <Button aria-label={`Disconnect ${name}`} onClick={() => void disconnect(id)}>
+                    Disconnect
+                  </Button>
                 </li>
               ))}
             </ul>
