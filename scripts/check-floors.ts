@@ -14,6 +14,7 @@ const FLOORS = [
   ".", "surfaces",
   "sweep", "docs", "backup", "shard-moves", "console", "operator", "email", "widget", "mcp",
   "members",
+  "applications",
   "administration", "privacy", "analytics", "webhooks",
   "evaluations", "chat",
   "leads", "conversations", "knowledge",
