@@ -13,7 +13,7 @@ CREATE TABLE `applications` (
 	`expires_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `applications_workspace` ON `applications` (`workspace_id`,`member_id`,`grant_id`);--> statement-breakpoint
+CREATE INDEX `applications_workspace` ON `applications` (`workspace_id`,`member_id`,`id`);--> statement-breakpoint
 CREATE INDEX `applications_expires` ON `applications` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `oauth_records` (
 	`key` text PRIMARY KEY NOT NULL,

@@ -80,7 +80,7 @@ export function findByGrant(db: Database, key: GrantKey) {
 
 /** The application with this access token, if it belongs to this client. */
 export function findByToken(db: Database, { workspaceId, hash, clientId }: { workspaceId: string; hash: string; clientId: string }) {
-  const hasToken = sql`EXISTS (SELECT 1 FROM json_each(${applications.tokens}) WHERE json_extract(value, '$.hash') = ${hash})`;
+  const hasToken = sql`instr(${applications.tokens}, ${hash}) > 0`;
   const isOfClient = sql`json_extract(${applications.grant}, '$.clientId') = ${clientId}`;
   return db
     .select(SHOWN)

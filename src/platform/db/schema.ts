@@ -355,7 +355,7 @@ export const applications = sqliteTable(
     createdAt: createdAt(),
     expiresAt: integer("expires_at").notNull(),
   },
-  (t) => [uniqueIndex("applications_workspace").on(t.workspaceId, t.memberId, t.grantId), index("applications_expires").on(t.expiresAt)],
+  (t) => [index("applications_workspace").on(t.workspaceId, t.memberId, t.id), index("applications_expires").on(t.expiresAt)],
 );
 
 /** How the members of a workspace sign in. A workspace without a row has the default settings. */

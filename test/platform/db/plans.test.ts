@@ -154,6 +154,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
       { targetId: ID, fields: ["name"] },
     ],
   ],
+  "applications/store.updateRecord": [["{}", { key: "client:x", value: "{}", expiresAt: NOW }]],
   "members/sign-in-store.saveSignInSettings": [["key"], ["oidc"]].map((methods) => [
     { updatedAt: NOW },
     { ...RECORD, methods, oidcIssuer: null, oidcClientId: null, oidcClientSecret: null, domains: [] },
@@ -331,6 +332,8 @@ function scansOf(plan: string[]): string[] {
 const MEANT_SCANS: Record<string, string[]> = {
   // One row, with a value of the statement.
   "agents/version-store.createVersion": ["SCAN d"],
+  // The entries of an index, of which there are at most five thousand.
+  "applications/store.createRecord": ["SCAN oauth_records USING INDEX oauth_records_expires"],
   // The rows of its subquery, which has a limit.
   "conversations/approval-store.pageApprovals": ["SCAN counted"],
   // They have at most one row per shard.
@@ -450,7 +453,7 @@ const READS_A_WORKSPACE =
 
 /** Tables with one row per workspace, one per kind and agent (counters), at most a hundred endpoints or teams or rules, or the members of a plan. */
 const FEW_OF_A_WORKSPACE =
-  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace|teams_workspace|routing_rules_workspace|members_workspace|members_email|member_sessions_workspace|sign_in_settings_workspace)\b/;
+  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace|saved_replies_workspace|teams_workspace|routing_rules_workspace|members_workspace|members_email|member_sessions_workspace|applications_workspace|sign_in_settings_workspace)\b/;
 
 test.for(FUNCTIONS)("%s scans no table and sorts nothing", async ([name, call, parameters]) => {
   const queries = await listQueries(name, call, parameters);
