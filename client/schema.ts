@@ -3767,6 +3767,7 @@ export interface Operations {
     input: {
       /** The member of the team. */
       member_id: string;
+      /** The connected application. */
       application_id: string;
     };
     answer: undefined;
