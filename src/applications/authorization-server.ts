@@ -81,7 +81,7 @@ export async function answerTokenRequest(request: Request, form: string, context
   const parameters = new URLSearchParams(form);
   if (!(await mayFetchClient(env, clientIdOf(request, parameters))))
     return oauthError("invalid_client", "The client may not be fetched.", 401);
-  const response = await answerByLibrary(new Request(request, { body: form }), context);
+  const response = await answerByLibrary(new Request(request, { method: "POST", body: form }), context);
   const revoked = parameters.get("token");
   // The library answers the same whether it knows the token or not; an error means that it does not know the client.
   if (response.ok && !parameters.has("grant_type") && revoked !== null && isSessionToken(revoked))

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { createMiddleware } from "hono/factory";
+import { checking } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { payloadTooLarge } from "../platform/http/body.ts";
 import { ApiError } from "../platform/http/errors.ts";
@@ -16,11 +16,8 @@ import { canConnectAt, CONSENT_FRAGMENT, ENDPOINTS, resourceMetadata, RESOURCE_M
 const MAX_BODY_BYTES = 32_768;
 const MAX_QUERY_LENGTH = 4_000;
 
-const checked = createMiddleware<AppEnv>(async (c, next) => {
-  requireConfig(c);
-  requireAddressLimit(c);
+const checked = checking(requireConfig, requireAddressLimit, (c) => {
   if (!canConnectAt(new URL(c.req.url))) throw new ApiError("not_found", "Applications are connected over HTTPS. Use the https address.");
-  await next();
 });
 
 export const wellKnownRoutes = new Hono<AppEnv>();
@@ -39,6 +36,7 @@ export const oauthRoutes = new Hono<AppEnv>();
 oauthRoutes.on(["POST", "OPTIONS"], [withoutRoot(ENDPOINTS.register)], checked, async (c) => answer(c, await readBody(c)));
 
 oauthRoutes.on(["POST", "OPTIONS"], [withoutRoot(ENDPOINTS.token)], checked, async (c) => {
+  if (c.req.method === "OPTIONS") return answer(c);
   const form = await readBody(c);
   const { answerTokenRequest } = await import("./authorization-server.ts");
   return answerTokenRequest(c.req.raw, form ?? "", contextOf(c));
@@ -57,9 +55,9 @@ function withoutRoot(path: string): string {
   return path.slice(path.indexOf("/", 1));
 }
 
-async function answer(c: Context<AppEnv>, body?: string | undefined): Promise<Response> {
+async function answer(c: Context<AppEnv>, body?: string): Promise<Response> {
   const { answerByLibrary } = await import("./authorization-server.ts");
-  return answerByLibrary(body === undefined ? c.req.raw : new Request(c.req.raw, { body }), contextOf(c));
+  return answerByLibrary(body === undefined ? c.req.raw : new Request(c.req.raw, { method: "POST", body }), contextOf(c));
 }
 
 /** Reads the body of a request; undefined if it has none. */
