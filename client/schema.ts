@@ -1184,7 +1184,7 @@ export interface Schemas {
       name: string | null;
     };
     /** What was done. */
-    action: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase";
+    action: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "application.connected" | "application.disconnected" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase";
     /** The id of the agent, key, member or webhook endpoint that it is about. */
     target_id: string | null;
     /** Its present name; null if it does not exist any more. */
@@ -3794,7 +3794,7 @@ export interface Operations {
       /** The next_cursor of the previous page. Records that are added meanwhile do not shift the pages. Do not send offset with it. */
       cursor?: string | undefined;
       /** Only entries of this action. */
-      action?: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase" | undefined;
+      action?: "agent.created" | "agent.updated" | "agent.deleted" | "agent.published" | "agent.rolled_back" | "agent.rollout_changed" | "agent.identity_secret_rotated" | "key.created" | "key.revoked" | "member.invited" | "member.joined" | "member.updated" | "member.removed" | "member.signed_in" | "member.session_ended" | "application.connected" | "application.disconnected" | "sign_in.updated" | "team.created" | "team.updated" | "team.deleted" | "routing_rule.created" | "routing_rule.updated" | "routing_rule.deleted" | "webhook.created" | "webhook.updated" | "webhook.deleted" | "webhook.secret_rotated" | "privacy.export" | "privacy.erase" | undefined;
       /** Only entries of the member or key with this id, or of `operator`. */
       actor?: string | undefined;
       /** Only entries at or after this time. */

@@ -4,7 +4,14 @@ import { newAddress, send } from "./harness.ts";
 import { fetchDocument, listOperations } from "./platform/http/document.ts";
 
 const OPERATIONS = await listOperations();
-const OPTIONAL_BODIES = new Set(["rotateIdentitySecret", "acceptDraft", "renewInvitation", "publishAgentDraft", "restoreAgentVersion", "suggestReply"]);
+const OPTIONAL_BODIES = new Set([
+  "rotateIdentitySecret",
+  "acceptDraft",
+  "renewInvitation",
+  "publishAgentDraft",
+  "restoreAgentVersion",
+  "suggestReply",
+]);
 const HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
 
 /** Every `$ref` in a value. */
