@@ -3895,6 +3895,8 @@ export interface Operations {
       q?: string | undefined;
       /** Only conversations that are assigned to this member of the team. */
       assignee_id?: string | undefined;
+      /** Only conversations that wait for the team or that it handles. It cannot be combined with `q` or `status`. */
+      with_team?: "true" | undefined;
       /** Only conversations that wait for the team or that it handles, and that are assigned to nobody. It cannot be combined with `q` or `assignee_id`. */
       unassigned?: "true" | undefined;
       /** Only conversations of this team. It cannot be combined with `q`. */

@@ -24,6 +24,8 @@ export interface ConversationFilter {
   /** Only conversations with activity at or after this time. */
   sinceMs?: number | undefined;
   assigneeId?: string | undefined;
+  /** Only conversations that wait for the team or that it handles. */
+  isWithTeam?: boolean | undefined;
   /** Only conversations that the team has and that are assigned to nobody. */
   isUnassigned?: boolean | undefined;
   teamId?: string | undefined;
@@ -115,9 +117,7 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
 
 /** SQL: the matching conversations, as one index range for each status. */
 function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
-  const all = filter.isUnassigned ? HUMAN_STATUSES : CONVERSATION_STATUSES;
-  const statuses = filter.status === undefined ? all : [filter.status];
-  return statuses.map((status) => {
+  return statusesOf(filter).map((status) => {
     const where = and(...conditions(workspaceId, { ...filter, status }), further);
     return sql`SELECT id, updated_at FROM ${conversations} ${indexOf(filter)} WHERE ${where}`;
   });
@@ -200,11 +200,21 @@ function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter
 
 type Counters = typeof conversationCounts | typeof conversationSpans;
 
-/** SQL: the sum of the counters for the status of the filter, or for all statuses. */
-function sumOf(counters: Counters, { status }: ConversationFilter): SQL {
-  const columns = CONVERSATION_STATUSES.map((name) => counters[name]);
-  if (status === undefined) return sql`sum(${sql.join(columns, sql` + `)})`;
-  const cases = columns.map((column) => sql`WHEN ${column.name} THEN ${column}`);
+/** Lists the statuses that the filter selects. */
+function statusesOf({ status, isWithTeam, isUnassigned }: ConversationFilter): readonly ConversationStatus[] {
+  if (status !== undefined) return [status];
+  return isWithTeam || isUnassigned ? HUMAN_STATUSES : CONVERSATION_STATUSES;
+}
+
+/** SQL: the sum of the counters for the statuses of the filter. */
+function sumOf(counters: Counters, filter: ConversationFilter): SQL {
+  const { status } = filter;
+  if (status === undefined)
+    return sql`sum(${sql.join(
+      statusesOf(filter).map((name) => counters[name]),
+      sql` + `,
+    )})`;
+  const cases = CONVERSATION_STATUSES.map((name) => sql`WHEN ${counters[name].name} THEN ${counters[name]}`);
   return sql`sum(CASE ${status} ${sql.join(cases, sql` `)} END)`;
 }
 
@@ -213,9 +223,9 @@ function countSince(db: Database, workspaceId: string, filter: ConversationFilte
   const { days, day } = conversationSpans;
   const isSpan = (length: number, range: SQL | undefined) =>
     and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, hasKey(conversationSpans, filter));
-  // Without a filter all five statuses are named, so that the planner reads an index range of each.
-  const isAnyStatus = filter.status === undefined ? inArray(conversations.status, [...CONVERSATION_STATUSES]) : undefined;
-  const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, sql`${nextDay} * ${DAY_MS}`));
+  // Without a filter for one status all are named, so that the planner reads an index range of each.
+  const isAmongStatuses = filter.status === undefined ? inArray(conversations.status, [...statusesOf(filter)]) : undefined;
+  const isOfDay = and(...conditions(workspaceId, filter), isAmongStatuses, lt(conversations.updatedAt, sql`${nextDay} * ${DAY_MS}`));
   const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
   const single = isSpan(1, and(gte(day, nextDay), lt(day, nextSpan)));
   const sum = sumOf(conversationSpans, filter);

@@ -57,10 +57,21 @@ const listConversations = createRoute({
 
 conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, q, order, ...query } = c.req.valid("query");
-  const { assignee_id: assigneeId, visitor_id: visitorId, team_id: teamId, priority, unassigned, unread, snoozed, ...page } = query;
+  const {
+    assignee_id: assigneeId,
+    visitor_id: visitorId,
+    team_id: teamId,
+    priority,
+    with_team: withTeam,
+    unassigned,
+    unread,
+    snoozed,
+    ...page
+  } = query;
   const snooze = snoozed && { isSnoozed: snoozed === "true", nowMs: Date.now() };
   const of = { agentId, status, channel, sinceMs, assigneeId, visitorId, teamId, priority, snooze };
-  const filter = { ...of, isUnread: unread !== undefined, isUnassigned: unassigned !== undefined, isOldestFirst: order === "oldest" };
+  const only = { isUnread: unread !== undefined, isWithTeam: withTeam !== undefined, isUnassigned: unassigned !== undefined };
+  const filter = { ...of, ...only, isOldestFirst: order === "oldest" };
   const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
   if (wantsCsv(c)) {
     const readRows = async (asked: Page) => (await listConversationRows(operationOf(c), { ...filter, ...asked, q })) ?? refuseIndexing();

@@ -245,6 +245,10 @@ export const conversationQuery = cursorQuery
       .max(128)
       .optional()
       .meta({ description: "Only conversations that are assigned to this member of the team.", example: "grace" }),
+    with_team: z.enum(["true"]).optional().meta({
+      description: "Only conversations that wait for the team or that it handles. It cannot be combined with `q` or `status`.",
+      example: undefined,
+    }),
     unassigned: z.enum(["true"]).optional().meta({
       description:
         "Only conversations that wait for the team or that it handles, and that are assigned to nobody. It cannot be combined with `q` or `assignee_id`.",
@@ -279,7 +283,8 @@ export const conversationQuery = cursorQuery
     path: ["visitor_id"],
   })
   .superRefine(({ q, ...query }, ctx) => {
-    for (const name of ["unassigned", "team_id", "priority"] as const) {
+    if (query.with_team && query.status !== undefined) addProblem(ctx, "send either with_team or status", "with_team");
+    for (const name of ["with_team", "unassigned", "team_id", "priority"] as const) {
       if (q && query[name] !== undefined) addProblem(ctx, `send either q or ${name}`, name);
     }
     if (query.unassigned && query.assignee_id !== undefined) addProblem(ctx, "send either unassigned or assignee_id", "unassigned");

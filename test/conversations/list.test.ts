@@ -48,7 +48,8 @@ async function compare(workspace: Workspace, rows: Awaited<ReturnType<typeof pop
         (["agent_id", "status", "channel", "assignee_id", "unread", "visitor_id", "team_id", "priority"] as const).every(
           (name) => (filter[name] ?? row[name]) === row[name],
         ) &&
-        (!filter["unassigned"] || (row.assignee_id === null && ["needs_human", "human_active"].includes(row.status))) &&
+        (!(filter["unassigned"] ?? filter["with_team"]) || ["needs_human", "human_active"].includes(row.status)) &&
+        (!filter["unassigned"] || row.assignee_id === null) &&
         row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
     );
     const parameters = new URLSearchParams({ ...filter, limit: "7", offset: "2" }).toString();
@@ -74,17 +75,23 @@ test("every filter, alone and combined, gives the right page and the exact total
   await compare(workspace, rows, filters);
 });
 
-test("conversations are listed by team, by priority and without an assignee", async () => {
+test("conversations are listed by team, by priority, without an assignee and while the team has them", async () => {
   const { workspace, teams, rows } = await populate(120);
   const filters = combine({
+    with_team: [undefined, "true"],
     unassigned: [undefined, "true"],
     team_id: [undefined, teams[1]],
     priority: [undefined, "normal", "high"],
     status: [undefined, "needs_human", "open"],
     unread: [undefined, "true"],
     snoozed: [undefined, "false"],
+    updated_since: [undefined, new Date(START_MS + 60_000).toISOString()],
   });
-  await compare(workspace, rows, filters);
+  const isRefused = (filter: object) => "with_team" in filter && "status" in filter;
+  const refused = new URLSearchParams(filters.find(isRefused)).toString();
+  expect((await workspace.call("GET", `/conversations?${refused}`)).body.detail).toMatchObject([{ loc: ["query", "with_team"] }]);
+  const possible = filters.filter((filter) => !isRefused(filter));
+  await compare(workspace, rows, possible);
 });
 
 test("a list that begins with the oldest activity is the same list in reverse, also past the first page", async () => {

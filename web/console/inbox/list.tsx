@@ -24,7 +24,7 @@ export type ListedConversation = Schemas["ConversationPage"]["data"][number];
 const VIEWS = [
   { id: "waiting", text: "Waiting", input: { status: "needs_human", order: "oldest", snoozed: "false" } },
   { id: "team", text: "With the team", input: { status: "human_active", snoozed: "false" } },
-  { id: "mine", text: "Mine", input: { snoozed: "false" } },
+  { id: "mine", text: "Mine", input: { with_team: "true", snoozed: "false" } },
   { id: "unassigned", text: "Unassigned", input: { unassigned: "true", snoozed: "false", order: "oldest" } },
   { id: "unread", text: "Unread", input: { unread: "true", snoozed: "false" } },
   { id: "snoozed", text: "Snoozed", input: { snoozed: "true" } },
@@ -54,7 +54,7 @@ const ROW_HEIGHT = 108;
 function inputOf({ view, q, team }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
   // A search has its newest activity first, and finds snoozed conversations, assigned ones and those of all teams too.
-  const searched = { q: q!, order: "newest" as const, snoozed: undefined, unassigned: undefined, team_id: undefined };
+  const searched = { q: q!, order: "newest" as const, snoozed: undefined, with_team: undefined, unassigned: undefined, team_id: undefined };
   return { ...input, ...(view === "mine" && { assignee_id: me().id }), ...(team && { team_id: team }), ...(q && searched) };
 }
 
