@@ -27,8 +27,8 @@ const COMPILER_OPTIONS = {
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
 const IDS = [
-  ..."APPROVAL ANSWER ATTACHMENT CONVERSATION DELIVERY DRAFT EVALUATION KEY MEMBER MESSAGE".split(" "),
-  ..."SAVED_REPLY SESSION SOURCE WEBHOOK WORKSPACE".split(" "),
+  ..."APPLICATION APPROVAL ANSWER ATTACHMENT CONVERSATION DELIVERY DRAFT EVALUATION KEY MEMBER MESSAGE".split(" "),
+  ..."ROUTING_RULE SAVED_REPLY SESSION SOURCE TEAM WEBHOOK WORKSPACE".split(" "),
 ];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
