@@ -130,6 +130,8 @@ async function useTeam(client: Client) {
   expect((await client.getMember({ member_id })).status).toBe("invited");
   expect((await client.listMemberSessions({ member_id })).data).toEqual([]);
   await expect(client.endMemberSession({ member_id, session_id: member_id })).rejects.toThrow(ApiError);
+  expect((await client.listMemberApplications({ member_id })).data).toEqual([]);
+  await expect(client.disconnectMemberApplication({ member_id, application_id: member_id })).rejects.toThrow(ApiError);
   expect(await client.removeMember({ member_id })).toBeUndefined();
   expect((await client.listAuditLog({ action: "member.removed" })).data[0]!.target_id).toBe(member_id);
   expect((await client.updateSignInSettings({ body: { domains: [] } })).methods).toEqual((await client.getSignInSettings()).methods);
