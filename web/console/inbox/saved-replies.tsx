@@ -81,6 +81,7 @@ export function SavedReplies({ field, conversation, text, write }: Props) {
       event.preventDefault();
       event.stopPropagation();
     },
+    input: readCommand,
     selectionchange: readCommand,
     blur: () => setCommand(undefined),
   });
@@ -110,6 +111,7 @@ export function SavedReplies({ field, conversation, text, write }: Props) {
 
 interface Listeners {
   keydown: (event: KeyboardEvent) => void;
+  input: () => void;
   selectionchange: () => void;
   blur: () => void;
 }
@@ -122,6 +124,8 @@ function useListeners(field: Props["field"], listeners: Listeners): void {
     const controller = new AbortController();
     const options = { capture: true, signal: controller.signal };
     field.current?.addEventListener("keydown", (event) => latest.current.keydown(event), options);
+    // Several changes at once send one event of the selection.
+    field.current?.addEventListener("input", () => latest.current.input(), options);
     field.current?.addEventListener("blur", () => latest.current.blur(), options);
     // Browsers send this event to the field, or to the document.
     document.addEventListener("selectionchange", () => latest.current.selectionchange(), options);
