@@ -4152,7 +4152,7 @@ export interface Operations {
     };
     answer: Schemas["Team"];
   };
-  /** Delete a team. Its unresolved conversations keep their assignees, and have no team any more. Rules that name the team leave it out. Scope: `conversations:write`. */
+  /** Delete a team. Its unresolved conversations keep their assignees, and no longer have a team. Rules that name the team ignore it. Scope: `conversations:write`. */
   deleteTeam: {
     input: {
       /** The team. */

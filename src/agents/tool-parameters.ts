@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { ToolParameters } from "../platform/db/columns.ts";
 import { isShallow } from "../platform/json.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 
 const MAX_DEPTH = 16;
 /** The limit in characters of JSON: about 1,000 tokens that a model reads with every question. */
@@ -58,10 +58,9 @@ const node: z.ZodType<{ type?: string | string[] | undefined }> = z.lazy(() =>
 
 const properties = z.record(z.string(), node).superRefine((declared, ctx) => {
   const names = Object.keys(declared);
-  if (names.length > MAX_PROPERTIES) ctx.addIssue({ code: "custom", ...valueErrorParams(`declare at most ${MAX_PROPERTIES}`) });
+  if (names.length > MAX_PROPERTIES) addProblem(ctx, `declare at most ${MAX_PROPERTIES}`);
   for (const name of names.filter((each) => !PROPERTY_NAME.test(each))) {
-    const message = "name it with letters, digits, _ . and -, beginning with a letter, at most 64";
-    ctx.addIssue({ code: "custom", path: [name], ...valueErrorParams(message) });
+    addProblem(ctx, "name it with letters, digits, _ . and -, beginning with a letter, at most 64", name);
   }
 });
 
@@ -80,7 +79,7 @@ export const parametersSchema = z
   .pipe(root)
   .superRefine(({ properties: declared, required = [] }, ctx) => {
     for (const name of required.filter((each) => !Object.hasOwn(declared, each))) {
-      ctx.addIssue({ code: "custom", path: ["required"], ...valueErrorParams(`the name ${name} is not among the properties`) });
+      addProblem(ctx, `the name ${name} is not among the properties`, "required");
     }
   })
   .refine((schema) => JSON.stringify(schema).length <= MAX_LENGTH, valueErrorParams(`write at most ${MAX_LENGTH} characters of JSON`))

@@ -73,7 +73,7 @@ export async function answerByLibrary(request: Request, { env, meter, execution 
 }
 
 /**
- * Answers a request for a token, or its revocation.
+ * Answers a request for a token, or for the revocation of one.
  * @param form the body of the request.
  */
 export async function answerTokenRequest(request: Request, form: string, context: Context): Promise<Response> {

@@ -21,7 +21,8 @@ export const ENDPOINTS = { authorize: "/oauth/authorize", token: "/oauth/token",
 const RESOURCE_PATH = "/mcp";
 export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 export const SERVER_METADATA_PATH = "/.well-known/oauth-authorization-server";
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+/** The host names under which a service on the same machine is reached. */
+export const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** The resource that tokens are for (RFC 8707). */
 export function resourceOf(origin: string): string {

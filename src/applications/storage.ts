@@ -158,7 +158,7 @@ export function userIdOf(workspaceId: string, memberId: string): string {
   return `${workspaceId}.${memberId}`;
 }
 
-/** Returns the grant that a key, code or token of the library names; undefined if it is none of this service's. */
+/** Returns the grant that a key, code or token of the library names; undefined if it names no grant of this service. */
 export function parseGrant(text: string): GrantKey | undefined {
   return parseGrantKey(`grant:${text}`);
 }

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { filterSchema } from "../knowledge/search-wire.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
 import type { UnknownField } from "../platform/http/unknown-fields.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import type { AnswerKey } from "./responses.ts";
@@ -80,7 +80,7 @@ export const completionInSchema = z
     const path = ["messages", messages.length - 1];
     const last = messages.at(-1);
     if (last?.role === "tool") {
-      if (!resultsIn(messages)) ctx.addIssue({ code: "custom", path: ["messages"], ...valueErrorParams(FOREIGN_RESULTS) });
+      if (!resultsIn(messages)) addProblem(ctx, FOREIGN_RESULTS, "messages");
     } else if (last?.role !== "user")
       ctx.addIssue({
         code: "custom",

@@ -16,7 +16,7 @@ import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef, filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { valueError, valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueError } from "../platform/http/validation.ts";
 import { isForHumans } from "../conversations/status.ts";
 import { findConversation, SUBJECT_LENGTH } from "../conversations/store.ts";
 import { findTeam } from "../routing/team-store.ts";
@@ -78,7 +78,7 @@ const startInSchema = z
     if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });
     const other = channel === "email" ? "user" : "to";
     if (channel === "email" ? user : to) {
-      ctx.addIssue({ code: "custom", path: [other], ...valueErrorParams(`leave it out on the channel ${channel}`) });
+      addProblem(ctx, `leave it out on the channel ${channel}`, other);
     }
   })
   .openapi("ConversationIn", {

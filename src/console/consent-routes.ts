@@ -4,7 +4,7 @@ import { ApiError } from "../platform/http/errors.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { admitKey, unauthorized } from "../workspaces/checks.ts";
 import { type Scope, SCOPES } from "../workspaces/scopes.ts";
-import { isOwnPage, sessionOf } from "./session.ts";
+import { isOwnPage, notThisPage, sessionOf } from "./session.ts";
 
 /*
  * The consent of a member to an application that asks for access to /mcp. Both requests come from the console's own page and send what
@@ -67,7 +67,7 @@ consentRoutes.openapi(giveConsent, async (c) => {
 
 /** The member who is signed in, on a page of the console. An API key connects nothing: a token needs somebody whom it ends with. */
 async function requireMember(c: AppContext): Promise<{ id: string; scopes: Scope[] }> {
-  if (!isOwnPage(c)) throw new ApiError("origin_not_allowed", "Only the console of this service may do this.");
+  if (!isOwnPage(c)) throw notThisPage();
   const session = await sessionOf(c);
   if (!session) throw unauthorized(c, "missing_api_key", "You are not signed in, or your session has ended.");
   c.set("credential", session.credential);

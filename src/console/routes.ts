@@ -179,7 +179,7 @@ async function memberTarget(c: AppContext, { workspaceId, memberId }: MemberLink
   return targetRecord(workspace, member, "invitation");
 }
 
-/** Where a link in a mail signs in, if it still does. Somebody who joins has no id yet. */
+/** Returns where a mailed link signs in. A person who joins with it has no id yet. @throws ApiError if it signs nobody in any more. */
 async function addressTarget(c: AppContext, { workspaceId, email }: AddressLink) {
   const found = await findByAddress(newOperation(c.env, c.get("meter"), workspaceId), "mail", email);
   if (!found) throw invalidLink();

@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import { CONVERSATION_STATUSES, MAX_TAGS } from "../platform/db/columns.ts";
 import { uuid } from "../platform/http/fields.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem } from "../platform/http/validation.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
-import { MAX_TAGS } from "./store.ts";
 import { MAX_SNOOZE_DAYS, snoozeTime, tag } from "./wire.ts";
 
 const MAX_IDS = 100;
@@ -16,22 +15,17 @@ export const bulkUpdateSchema = z
     status: z.enum(SETTABLE_STATUSES).optional().meta({ description: "The new status. `open` gives the conversations back to the agent." }),
     add_tags: tags().meta({ description: "The tags that each conversation is given, unless it has them." }),
     remove_tags: tags().meta({ description: "The tags that each conversation loses." }),
-    snoozed_until: snoozeTime()
-      .nullable()
-      .optional()
-      .meta({
-        type: ["string", "null"],
-        format: "date-time",
-        description: `Hides them from the lists of waiting conversations until this time, at most ${MAX_SNOOZE_DAYS} days ahead. null ends that.`,
-      }),
+    snoozed_until: snoozeTime(
+      `Hides them from the lists of waiting conversations until this time, at most ${MAX_SNOOZE_DAYS} days ahead. null ends that.`,
+    ),
   })
   .superRefine(({ add_tags: added, remove_tags: removed, status, snoozed_until: until }, ctx) => {
     for (const [at, name] of removed.entries()) {
       if (!added.includes(name)) continue;
-      ctx.addIssue({ code: "custom", path: ["remove_tags", at], ...valueErrorParams("either add or remove a tag") });
+      addProblem(ctx, "either add or remove a tag", "remove_tags", at);
     }
     if (added.length > 0 || removed.length > 0 || status !== undefined || until !== undefined) return;
-    ctx.addIssue({ code: "custom", path: ["status"], ...valueErrorParams("name at least one change") });
+    addProblem(ctx, "name at least one change", "status");
   })
   .openapi("ConversationsUpdate", {
     example: { ids: ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00"], status: "resolved", add_tags: ["refund"] },

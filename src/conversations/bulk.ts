@@ -5,7 +5,8 @@ import { type Statement, transact } from "../platform/db/sql.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { changeWrites, type ConversationOperation } from "./conversations.ts";
 import type { SettableStatus } from "./status.ts";
-import { type ConversationState, listStates, MAX_TAGS, updateTags } from "./store.ts";
+import { type ConversationState, listStates, updateTags } from "./store.ts";
+import { MAX_TAGS } from "../platform/db/columns.ts";
 
 interface BulkChanges {
   status?: SettableStatus | undefined;

@@ -53,13 +53,18 @@ export async function changeConversation(op: ConversationOperation, changes: Cha
   const { db, workspaceId, conversationId } = op;
   const { status, assignee, assign } = changes;
   const record = findConversationRecord(db, workspaceId, conversationId);
-  const { written, after } = await transact(db, { writes: changeWrites(op, changes), after: [record, findQueue(db, workspaceId)] });
-  const [[changed], [queue]] = after;
+  // The conversation itself may then wait, or its assignee may have room for another one.
+  const freesRoom = Boolean(assign || status) || assignee !== undefined;
+  const { written, after } = await transact(db, {
+    writes: changeWrites(op, changes),
+    after: { records: record, ...(freesRoom && { queue: findQueue(db, workspaceId) }) },
+  });
+  const [changed] = after.records;
+  const [queue] = after.queue ?? [];
   if (!changed) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  // The conversation itself may wait, or its assignee may have room for another one now.
-  if (assign || status || assignee !== undefined) await assignWaiting(op, queue);
+  await assignWaiting(op, queue);
   if (!assign || !queue) return changed.record;
   const [[assigned]] = await db.batch([record]);
   return assigned?.record;

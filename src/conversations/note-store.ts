@@ -1,7 +1,7 @@
 import { and, count, eq, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
-import { exists, findOwn, insertWhere, isOfConversation, jsonIds } from "../platform/db/sql.ts";
+import { exists, findOwn, increasedTo, insertWhere, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
@@ -39,7 +39,7 @@ export function createNote(
 export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
   return db
     .update(conversations)
-    .set({ updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})` })
+    .set({ updatedAt: increasedTo(conversations.updatedAt, nowMs) })
     .where(and(isConversation(key), exists(notes, eq(notes.id, noteId))));
 }
 

@@ -2,7 +2,7 @@ import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "
 import { appendEvent } from "../events/outbox.ts";
 import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, type Priority } from "../platform/db/columns.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, MAX_TAGS, type Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf, timeOf } from "../platform/db/ids.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes } from "../platform/db/schema.ts";
@@ -172,9 +172,6 @@ export const updateByTeam = compiled((db, workspaceId: string, conversationId: s
     .set(set)
     .where(isOwn(conversations, workspaceId, conversationId));
 });
-
-/** The largest number of tags of a conversation. */
-export const MAX_TAGS = 20;
 
 /** Adds and removes tags. It changes nothing if the conversation would then have more than `MAX_TAGS`, or the same ones as before. */
 export const updateTags = compiled(

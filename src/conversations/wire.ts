@@ -2,13 +2,15 @@ import { attachmentIds, attachmentSchema, MAX_FILES, toAttachment } from "../att
 import type { CsvColumns } from "../platform/http/csv.ts";
 import { z } from "@hono/zod-openapi";
 import {
-  MESSAGE_ROLES,
-  type MessageRole,
   AUTHOR_TYPES,
   CHANNELS,
   CONVERSATION_STATUSES,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
+  MAX_TAG_LENGTH,
+  MAX_TAGS,
+  MESSAGE_ROLES,
+  type MessageRole,
   PRIORITIES,
   RATINGS,
   RESOLVERS,
@@ -22,7 +24,6 @@ import { type Citation, citationSchema } from "../knowledge/search-wire.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
-import { MAX_TAGS } from "./store.ts";
 import { openingFields } from "../workspaces/business-hours-wire.ts";
 
 /** A member of the team, with an id of the caller's choice. */
@@ -294,16 +295,19 @@ export const conversationQuery = cursorQuery
 
 export const MAX_SNOOZE_DAYS = 366;
 
-export const tag = () => z.string().max(200);
+export const tag = () => z.string().max(MAX_TAG_LENGTH);
 
-/** A time in the near future, turned into milliseconds. */
-export const snoozeTime = () =>
+/** An optional time in the near future, turned into milliseconds; null ends a snooze. */
+export const snoozeTime = (description: string) =>
   z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
     .refine((atMs) => atMs > Date.now() && atMs <= Date.now() + MAX_SNOOZE_DAYS * DAY_MS, {
       ...valueErrorParams(`choose a time within the next ${MAX_SNOOZE_DAYS} days`),
-    });
+    })
+    .nullable()
+    .optional()
+    .meta({ type: ["string", "null"], format: "date-time", description });
 
 export const conversationUpdateSchema = z
   .object({
@@ -323,14 +327,9 @@ export const conversationUpdateSchema = z
       description:
         "Takes it from its assignee and gives it to a free member of its team, to somebody else if possible. While nobody is free, it waits in the team. The status must be, or become, `needs_human` or `human_active`.",
     }),
-    snoozed_until: snoozeTime()
-      .nullable()
-      .optional()
-      .meta({
-        type: ["string", "null"],
-        format: "date-time",
-        description: `Hides it from the lists of waiting conversations until this time, at most ${MAX_SNOOZE_DAYS} days ahead, or until the visitor writes or it is resolved. null ends that. This does not count as activity.`,
-      }),
+    snoozed_until: snoozeTime(
+      `Hides it from the lists of waiting conversations until this time, at most ${MAX_SNOOZE_DAYS} days ahead, or until the visitor writes or it is resolved. null ends that. This does not count as activity.`,
+    ),
     read: z.boolean().nullable().optional().meta({
       description:
         "Whether the team has read it: true sets unread_count to 0, false sets it to at least 1. This does not count as activity.",

@@ -12,7 +12,7 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
-import { monthOf } from "../platform/time.ts";
+import { HOUR_MS, monthOf } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import {
@@ -37,7 +37,6 @@ import { deleteInboundEmail, eraseThread, findInboundEmail, findMailbox, upsertT
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
 /** The limit is larger than what a person sends. It stops a program that replies to every answer. */
 const MAX_MAILS_PER_HOUR = 20;
-const HOUR_MS = 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 120;
 
 const NO_MAILBOX = "This mailbox does not exist.";

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { acceptSlugs } from "../agents/checks.ts";
-import { challengeOf } from "../applications/metadata.ts";
+import { challengeOf, LOOPBACK } from "../applications/metadata.ts";
 import { isProduction } from "../platform/config.ts";
 import { type Check, runChecks } from "../platform/http/checks.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
@@ -8,9 +8,6 @@ import { ApiError } from "../platform/http/errors.ts";
 import { nameOperation } from "../platform/http/request-log.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireAnyToken, requireConfig } from "../workspaces/checks.ts";
-
-/** The host names under which a browser reaches a service on the same machine. */
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
  * Refuses requests from pages of other sites. A page can let its own host name point to this machine (DNS rebinding), so that its

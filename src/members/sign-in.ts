@@ -1,6 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-
-const HOUR_MS = 60 * 60_000;
+import { HOUR_MS } from "../platform/time.ts";
 
 /** Something that was counted, and under which names. */
 interface Counted {

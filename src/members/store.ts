@@ -1,9 +1,8 @@
 import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { IS_WITH_TEAM } from "../routing/assignment.ts";
 import { memberWithTeams } from "../routing/team-store.ts";
-import { conversations, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
-import { deleteSome, exists, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
+import { conversations, IS_WITH_TEAM, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
+import { deleteSome, exists, increasedTo, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 
 export type MemberRow = typeof members.$inferSelect & { teamIds: string[] };
 type SessionRow = typeof memberSessions.$inferSelect;
@@ -144,7 +143,7 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
       assigneeName: null,
       // Those of a team get another assignee.
       queuedAt: sql`CASE WHEN ${conversations.teamId} IS NOT NULL AND ${IS_WITH_TEAM} THEN ${nowMs} END`,
-      updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})`,
+      updatedAt: increasedTo(conversations.updatedAt, nowMs),
     })
     .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved")));
 }

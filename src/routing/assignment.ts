@@ -1,10 +1,10 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { announce } from "../events/live-channel.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
-import { type BusinessHours, PRIORITIES } from "../platform/db/columns.ts";
+import { type BusinessHours, MAX_TAGS, PRIORITIES } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { conversations, handoffs, members, routingRules, teams, workspaces } from "../platform/db/schema.ts";
-import { isOwn, isWorkspace } from "../platform/db/sql.ts";
+import { conversations, handoffs, IS_WITH_TEAM, members, routingRules, teams, workspaces } from "../platform/db/schema.ts";
+import { increasedTo, isOwn, isWorkspace } from "../platform/db/sql.ts";
 import { phraseWords } from "../text/phrases.ts";
 import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
 
@@ -15,12 +15,6 @@ import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
  * never give a member more than the team's limit. It runs within business hours: after a hand-off, whenever a member may have become
  * free, and every minute.
  */
-
-/** The most tags of a conversation. */
-const MAX_TAGS = 20;
-
-/** SQL: the statuses in which the team has a conversation. They are not bound, because SQLite would then not use a partial index. */
-export const IS_WITH_TEAM = sql`status IN ('needs_human', 'human_active')`;
 
 /** What a visitor wrote before a hand-off. */
 export interface Written {
@@ -126,14 +120,14 @@ export const assignNext = compiled((db, workspaceId: string, nowMs: number) => {
     .set({
       assigneeId: sql`next.member`,
       assigneeName: sql`next.member_name`,
-      updatedAt: sql`max(${conversations.updatedAt} + 1, ${nowMs})`,
+      updatedAt: increasedTo(conversations.updatedAt, nowMs),
     })
     .from(next)
     .where(eq(conversations.id, sql`next.id`))
     .returning({ assignedId: sql<string>`${conversations.id}`.as("assigned_id") });
 });
 
-/** The conversations that wait in a workspace, up to a limit, and its business hours. */
+/** How many conversations wait in a workspace, up to a limit, and the business hours of the workspace. */
 interface Queue {
   length: number;
   hours: Partial<BusinessHours>;

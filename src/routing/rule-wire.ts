@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { CHANNELS, PRIORITIES, type RuleActions, type RuleConditions } from "../platform/db/columns.ts";
+import { CHANNELS, MAX_TAG_LENGTH, PRIORITIES, type RuleActions, type RuleConditions } from "../platform/db/columns.ts";
 import { filledText, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { LANGUAGES } from "../text/languages.ts";
 import { phraseWords } from "../text/phrases.ts";
 import type { RuleRow } from "./rule-store.ts";
@@ -10,7 +10,6 @@ import { shortName } from "./team-wire.ts";
 
 /** Bounds the list, which has no pages, and the rules that a hand-off reads. */
 export const MAX_RULES = 50;
-const MAX_TAG_LENGTH = 200;
 const MAX_PHRASES = 20;
 const MAX_PHRASE_LENGTH = 100;
 
@@ -54,11 +53,10 @@ const actionsSchema = z
   })
   .partial()
   .superRefine(({ team_id: teamId, assignee_id: assigneeId, assign, ...others }, ctx) => {
-    const problem = (path: string[], text: string) => ctx.addIssue({ code: "custom", path, ...valueErrorParams(text) });
-    if (assign && teamId === undefined) problem(["assign"], "send the team_id whose members take turns");
-    if (assign && assigneeId !== undefined) problem(["assign"], "send either assign or assignee_id");
+    if (assign && teamId === undefined) addProblem(ctx, "send the team_id whose members take turns", "assign");
+    if (assign && assigneeId !== undefined) addProblem(ctx, "send either assign or assignee_id", "assign");
     if ([teamId, assigneeId, assign, ...Object.values(others)].every((value) => value === undefined))
-      problem([], "give one action at least");
+      addProblem(ctx, "give one action at least");
   })
   .openapi("RoutingActions", { description: "What is done with the conversation. Fields that are left out leave it as it is." });
 

@@ -1,11 +1,11 @@
 import { and, lte, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import type { BusinessHours } from "../platform/db/columns.ts";
-import { conversations, teams, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, isOwn, type Statement } from "../platform/db/sql.ts";
+import { conversations, IS_WITH_TEAM, teams, workspaces } from "../platform/db/schema.ts";
+import { importCompleted, increasedTo, isOwn, type Statement } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
-import { announceAssigned, assignNext, IS_WITH_TEAM } from "./assignment.ts";
+import { announceAssigned, assignNext } from "./assignment.ts";
 
 /** A conversation that the sweep assigns or takes from its assignee, with the business hours of its workspace. */
 export interface Waiting {
@@ -89,7 +89,7 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
       assigneeName: null,
       passedOverId: sql`${assigneeId}`,
       queuedAt: nowMs,
-      updatedAt: sql`max(${updatedAt} + 1, ${nowMs})`,
+      updatedAt: increasedTo(updatedAt, nowMs),
     };
     const unassign = db.update(conversations).set(unassigned).where(where).returning({ assignedId: conversations.id });
     return isOpen(one) ? [unassign, assignNext(db, one.workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];

@@ -122,7 +122,7 @@ const deleteRoute = createRoute({
   method: "delete",
   path: "/teams/{team_id}",
   summary: "Delete a team",
-  description: "Its unresolved conversations keep their assignees, and have no team any more. Rules that name the team leave it out.",
+  description: "Its unresolved conversations keep their assignees, and no longer have a team. Rules that name the team ignore it.",
   ...needsScope("conversations:write"),
   request: { params },
   responses: { 204: emptyResponse("It is deleted."), ...errorResponses(403, 404, 422) },

@@ -16,7 +16,7 @@ import { type ConversationRow, handoffSchema, messageSchema, toMessage } from ".
 import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { openingFields, toOpening } from "../workspaces/business-hours-wire.ts";
 import { REDACTED } from "../redaction/fields.ts";
 
@@ -125,7 +125,7 @@ export const messageInSchema = z
     if (body.user && !body.user_hash) ctx.addIssue({ ...missing, path: ["user_hash"] });
     if (body.user_hash && !body.user) ctx.addIssue({ ...missing, path: ["user"] });
     if (body.user_hash && body.identity_token) {
-      ctx.addIssue({ code: "custom", path: ["user_hash"], ...valueErrorParams("send identity_token or user_hash, not both") });
+      addProblem(ctx, "send identity_token or user_hash, not both", "user_hash");
     }
   })
   .openapi("VisitorMessageIn", { example: { message: "How long do refunds take?" } });

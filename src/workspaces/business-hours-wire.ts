@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { BusinessHours, WEEKDAYS } from "../platform/db/columns.ts";
 import { filledText, timestamp, toTimestampOrNull } from "../platform/http/fields.ts";
-import { valueErrorParams } from "../platform/http/validation.ts";
+import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { intervalProblem, isTimeZone, minuteOf, openingAt, OPENS_AT } from "./business-hours.ts";
 
 const MAX_INTERVALS = 6;
@@ -25,8 +25,7 @@ const daySchema = z
   .max(MAX_INTERVALS)
   .overwrite((intervals) => intervals.toSorted((one, other) => minuteOf(one.from) - minuteOf(other.from)))
   .superRefine((intervals, ctx) => {
-    const problem = intervalProblem(intervals);
-    if (problem) ctx.addIssue({ code: "custom", ...valueErrorParams(problem) });
+    addProblem(ctx, intervalProblem(intervals));
   })
   .meta({ description: "The intervals of the day, in order; empty or left out if it is closed." });
 

@@ -1,7 +1,5 @@
-import { DAY_MS } from "../platform/time.ts";
+import { DAY_MS, HOUR_MS } from "../platform/time.ts";
 import type { Limits } from "./plans.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** What visitors send: messages on every channel but the API, leads, and files. */
 export type VisitorFlow = "messages" | "leads" | "attachments";

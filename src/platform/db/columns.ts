@@ -42,6 +42,10 @@ export const VISITOR_CHANNELS = ["widget", "hosted"] as const satisfies Channel[
 export const CONVERSATION_STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"] as const;
 export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
 
+/** The largest number of tags of a conversation. */
+export const MAX_TAGS = 20;
+export const MAX_TAG_LENGTH = 200;
+
 export const PRIORITIES = ["low", "normal", "high", "urgent"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 

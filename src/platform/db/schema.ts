@@ -737,8 +737,10 @@ export const visitors = sqliteTable(
 /** The condition of the index of an export. */
 export const EVERY_CONVERSATION = sql`id > ''`;
 
+/** SQL condition: the team has the conversation. The statuses are not bound, because SQLite would then not use a partial index. */
+export const IS_WITH_TEAM = sql`status IN ('needs_human', 'human_active')`;
 /** SQL condition of the index of conversations that the team has and that are assigned to nobody. */
-export const IS_UNASSIGNED = sql`assignee_id IS NULL AND status IN ('needs_human', 'human_active')`;
+export const IS_UNASSIGNED = sql`assignee_id IS NULL AND ${IS_WITH_TEAM}`;
 /** SQL condition of the index of conversations with another priority than `normal`. */
 export const IS_UNUSUAL_PRIORITY = sql`priority <> 'normal'`;
 

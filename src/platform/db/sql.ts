@@ -135,6 +135,11 @@ export function jsonParam(value: unknown): SQL {
 
 const AS_JSON = { mapToDriverValue: (value: unknown) => JSON.stringify(value) };
 
+/** SQL: the time of a change. It is later than the one in the column, so that whoever reads by time sees the change. */
+export function increasedTo(column: Column, nowMs: number): SQL {
+  return sql`max(${column} + 1, ${nowMs})`;
+}
+
 /** SQL: milliseconds as RFC 3339 text in UTC; null stays null. */
 export function timestampJson(ms: SQL): SQL {
   return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;

@@ -4,7 +4,7 @@ import { useShortcuts } from "../keyboard.ts";
 import { reloadConversations } from "../live.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextField } from "../ui/field.tsx";
+import { FormEnd, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { formatNumber } from "../ui/format.tsx";
 import { showError, showMessage } from "../ui/toast.tsx";
@@ -146,10 +146,7 @@ function TagDialog({ tags, count, change, onClose }: TagProps) {
     <Dialog title={count === 1 ? "Tag 1 conversation" : `Tag ${formatNumber(count)} conversations`} onClose={onClose}>
       <form class="stack" onSubmit={form.onSubmit}>
         <TextField label="Tag" name="tag" required maxLength={200} error={form.errorAt("add_tags.0")} />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Add
-        </Button>
+        <FormEnd form={form}>Add</FormEnd>
       </form>
       {tags.length > 0 && (
         <section class="stack">

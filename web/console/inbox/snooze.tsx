@@ -1,7 +1,7 @@
 import { InputError } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextField } from "../ui/field.tsx";
+import { FormEnd, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 
 interface Props {
@@ -51,10 +51,7 @@ export function SnoozeDialog({ isSnoozed, onSnooze, onClose }: Props) {
       </div>
       <form class="stack" onSubmit={form.onSubmit}>
         <TextField label="Until" name="until" type="datetime-local" required error={form.errorAt("until")} />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Snooze
-        </Button>
+        <FormEnd form={form}>Snooze</FormEnd>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, RecordButtons } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
@@ -37,12 +37,7 @@ export function Answers({ agentId }: { agentId: string }) {
               <strong>{answer.question}</strong>
               {mayWrite && (
                 <div class="actions">
-                  <Button variant="quiet" aria-label={`Edit: ${answer.question}`} onClick={() => setEditing(answer)}>
-                    Edit
-                  </Button>
-                  <Button variant="quiet" aria-label={`Delete: ${answer.question}`} onClick={() => setDeleting(answer)}>
-                    Delete
-                  </Button>
+                  <RecordButtons name={answer.question} onEdit={() => setEditing(answer)} onDelete={() => setDeleting(answer)} />
                 </div>
               )}
             </div>

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { Button } from "../ui/button.tsx";
-import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
@@ -69,10 +68,7 @@ export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () 
           <Select label="Read again" name="schedule" options={SCHEDULES} value="manual" />
         </>
       )}
-      <FieldError text={form.error} />
-      <Button variant="primary" type="submit" isBusy={form.isBusy}>
-        Add source
-      </Button>
+      <FormEnd form={form}>Add source</FormEnd>
     </form>
   );
 }

@@ -7,7 +7,7 @@ import { useQuery } from "../query.ts";
 import { KeyList } from "../settings/key-list.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { FieldError, Select, TextField } from "../ui/field.tsx";
+import { FormEnd, Select, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
@@ -91,10 +91,7 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
         hint="Lower-case letters, digits and hyphens; it cannot be changed."
       />
       <Select label="Plan" name="plan" options={PLANS} value="free" />
-      <FieldError text={form.error} />
-      <Button variant="primary" type="submit" isBusy={form.isBusy}>
-        Create workspace
-      </Button>
+      <FormEnd form={form}>Create workspace</FormEnd>
     </form>
   );
 }

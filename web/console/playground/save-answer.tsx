@@ -1,7 +1,6 @@
 import { api } from "../api.ts";
-import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextArea } from "../ui/field.tsx";
+import { FormEnd, TextArea } from "../ui/field.tsx";
 import { showMessage } from "../ui/toast.tsx";
 import { useForm } from "../ui/form.ts";
 
@@ -46,10 +45,7 @@ export function SaveAnswer({ agentId, question, answer, save, onClose, onSaved }
           hint="Markdown. Similar questions get it too."
           error={form.errorAt("answer")}
         />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Save
-        </Button>
+        <FormEnd form={form}>Save</FormEnd>
       </form>
     </Dialog>
   );

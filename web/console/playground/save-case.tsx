@@ -2,9 +2,8 @@ import { useState } from "preact/hooks";
 import { type CaseChoices, citable, readChoices, type SavedCase, saveCase, TargetFields } from "../knowledge/case-target.tsx";
 import type { Case } from "../knowledge/cases.ts";
 import { useQuery } from "../query.ts";
-import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Loaded } from "../ui/states.tsx";
 
@@ -75,10 +74,7 @@ function CaseForm({ agentId, question, previous, known, onSaved }: Omit<Props, "
         </>
       )}
       <TargetFields runs={known.runs} runId={runId} onChoose={setRunId} newName={NEW_NAME} errorAt={form.errorAt} />
-      <FieldError text={form.error} />
-      <Button variant="primary" type="submit" isBusy={form.isBusy}>
-        Save and run
-      </Button>
+      <FormEnd form={form}>Save and run</FormEnd>
     </form>
   );
 }

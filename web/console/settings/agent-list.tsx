@@ -5,7 +5,7 @@ import { api } from "../api.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextField } from "../ui/field.tsx";
+import { FormEnd, TextField } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { countOf } from "../ui/format.tsx";
 import { useForm } from "../ui/form.ts";
@@ -61,10 +61,7 @@ function CreateAgent({ onClose }: { onClose: () => void }) {
     <Dialog title="Create agent" onClose={onClose}>
       <form class="stack" onSubmit={form.onSubmit}>
         <TextField label="Name" name="name" required maxLength={120} error={form.errorAt("name")} hint="Visitors see it." />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Create agent
-        </Button>
+        <FormEnd form={form}>Create agent</FormEnd>
       </form>
     </Dialog>
   );

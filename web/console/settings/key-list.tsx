@@ -3,7 +3,7 @@ import type { Query } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { InputError } from "../api.ts";
-import { Checkbox, FieldError, TextField } from "../ui/field.tsx";
+import { Checkbox, FieldError, FormEnd, TextField } from "../ui/field.tsx";
 import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
@@ -132,10 +132,7 @@ function KeyForm({ grantable, onSubmit }: FormProps) {
         ))}
         <FieldError text={form.errorAt("scopes")} />
       </fieldset>
-      <FieldError text={form.error} />
-      <Button variant="primary" type="submit" isBusy={form.isBusy}>
-        Create key
-      </Button>
+      <FormEnd form={form}>Create key</FormEnd>
     </form>
   );
 }

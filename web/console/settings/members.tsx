@@ -5,7 +5,7 @@ import { AVAILABILITIES, availability, type Member, rename, useMembers } from ".
 import { hasScope, me, ownMember } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextField } from "../ui/field.tsx";
+import { FieldError, FormEnd, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Secret } from "../ui/secret.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
@@ -122,10 +122,7 @@ function InviteForm({ onInvited }: { onInvited: (invited: Invited) => void }) {
         hint="Visitors see it at replies. It can be changed when the invitation is accepted."
       />
       <RoleFields errorAt={form.errorAt} />
-      <FieldError text={form.error} />
-      <Button variant="primary" type="submit" isBusy={form.isBusy}>
-        Invite
-      </Button>
+      <FormEnd form={form}>Invite</FormEnd>
     </form>
   );
 }

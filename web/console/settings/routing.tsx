@@ -5,7 +5,7 @@ import { type Member, useMembers } from "../members.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { type Team, useTeams } from "../teams.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, RecordButtons } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -68,7 +68,11 @@ function TeamList({ teams, members, reload }: TeamsProps) {
             <li key={team.id} class="card">
               <div class="card-top">
                 <strong>{team.name}</strong>
-                {mayWrite && <Actions name={team.name} onEdit={() => setEditing(team)} onDelete={() => setDeleting(team)} />}
+                {mayWrite && (
+                  <div class="actions">
+                    <RecordButtons name={team.name} onEdit={() => setEditing(team)} onDelete={() => setDeleting(team)} />
+                  </div>
+                )}
               </div>
               <p>{namesOf(team.member_ids, members) || "Nobody is in this team."}</p>
               <p class="quiet">
@@ -103,19 +107,6 @@ function TeamList({ teams, members, reload }: TeamsProps) {
         </Confirm>
       )}
     </section>
-  );
-}
-
-function Actions({ name, onEdit, onDelete }: { name: string; onEdit: () => void; onDelete: () => void }) {
-  return (
-    <div class="actions">
-      <Button variant="quiet" aria-label={`Edit: ${name}`} onClick={onEdit}>
-        Edit
-      </Button>
-      <Button variant="quiet" aria-label={`Delete: ${name}`} onClick={onDelete}>
-        Delete
-      </Button>
-    </div>
   );
 }
 
@@ -177,7 +168,7 @@ function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
                           >
                             ↓
                           </Button>
-                          <Actions name={rule.name} onEdit={() => setEditing(rule)} onDelete={() => setDeleting(rule)} />
+                          <RecordButtons name={rule.name} onEdit={() => setEditing(rule)} onDelete={() => setDeleting(rule)} />
                         </div>
                       )}
                     </div>

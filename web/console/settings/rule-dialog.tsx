@@ -3,9 +3,8 @@ import { api, type Schemas } from "../api.ts";
 import { CHANNEL_WORDS } from "../inbox/words.tsx";
 import type { Member } from "../members.ts";
 import { PRIORITIES, type Team } from "../teams.ts";
-import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { FieldError, FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { type ErrorAt, useForm } from "../ui/form.ts";
 import { languageName, type Rule } from "./rule-words.ts";
 
@@ -56,10 +55,7 @@ export function RuleDialog({ rule, teams, members, agents, onClose, onSaved }: P
         <TextField label="Name" name="name" required maxLength={100} defaultValue={rule?.name} error={form.errorAt("name")} />
         <Conditions conditions={conditions} agents={agents} errorAt={form.errorAt} />
         <Actions actions={actions} teams={teams} members={members} errorAt={form.errorAt} />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Save
-        </Button>
+        <FormEnd form={form}>Save</FormEnd>
       </form>
     </Dialog>
   );

@@ -4,9 +4,9 @@ import { api, type Schemas } from "../api.ts";
 import { readSavedReplies } from "../inbox/saved-replies.tsx";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
-import { Button } from "../ui/button.tsx";
+import { Button, RecordButtons } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextArea, TextField } from "../ui/field.tsx";
+import { FormEnd, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -54,12 +54,7 @@ function List() {
                       <strong>{reply.name}</strong>
                       {mayWrite && (
                         <div class="actions">
-                          <Button variant="quiet" aria-label={`Edit: ${reply.name}`} onClick={() => setEditing(reply)}>
-                            Edit
-                          </Button>
-                          <Button variant="quiet" aria-label={`Delete: ${reply.name}`} onClick={() => setDeleting(reply)}>
-                            Delete
-                          </Button>
+                          <RecordButtons name={reply.name} onEdit={() => setEditing(reply)} onDelete={() => setDeleting(reply)} />
                         </div>
                       )}
                     </div>
@@ -133,10 +128,7 @@ function ReplyDialog({ reply, onClose, onSaved }: DialogProps) {
           </ul>
           <p class="quiet">A variable without a value stays in the text. It is to be replaced before the reply is sent.</p>
         </details>
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Save
-        </Button>
+        <FormEnd form={form}>Save</FormEnd>
       </form>
     </Dialog>
   );

@@ -1,9 +1,8 @@
 import { api } from "../api.ts";
 import type { Member } from "../members.ts";
 import type { Team } from "../teams.ts";
-import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { Checkbox, FieldError, TextField } from "../ui/field.tsx";
+import { Checkbox, FieldError, FormEnd, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 
 interface Props {
@@ -64,10 +63,7 @@ export function TeamDialog({ team, members, onClose, onSaved }: Props) {
           error={form.errorAt("unassign_after_minutes")}
           hint="After these minutes of business hours, a conversation is given to another member. Empty: never."
         />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Save
-        </Button>
+        <FormEnd form={form}>Save</FormEnd>
       </form>
     </Dialog>
   );

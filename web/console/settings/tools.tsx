@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { api, InputError, movedError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { FieldError, TextArea, TextField } from "../ui/field.tsx";
+import { FormEnd, TextArea, TextField } from "../ui/field.tsx";
 import { parseObject, useForm } from "../ui/form.ts";
 import { countOf, formatNumber } from "../ui/format.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
@@ -206,10 +206,7 @@ function ToolTest({ agentId, name, parameters, onClose }: TestProps) {
           error={form.errorAt("visitor")}
         />
         <TextField label="Visitor’s email" name="email" type="email" error={form.errorAt("visitor.email")} />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Call
-        </Button>
+        <FormEnd form={form}>Call</FormEnd>
         {result && (
           <div role="status">
             <p>

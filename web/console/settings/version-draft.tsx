@@ -4,7 +4,7 @@ import { chooseAgent } from "../agents.tsx";
 import { api, InputError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { ConfidenceField, FieldError, Select, TextArea, TextField } from "../ui/field.tsx";
+import { ConfidenceField, FieldError, FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { type ErrorAt, useForm } from "../ui/form.ts";
 import { Time } from "../ui/format.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
@@ -242,10 +242,7 @@ function Publish({ agent, draft, onClose, onPublished }: PublishProps) {
         )}
         {agent.rollout && <p class="banner warning">This ends the rollout of version {agent.rollout.version}.</p>}
         <Differences of={draft.differences ?? []} />
-        <FieldError text={form.error} />
-        <Button variant="primary" type="submit" isBusy={form.isBusy}>
-          Publish
-        </Button>
+        <FormEnd form={form}>Publish</FormEnd>
       </form>
     </Dialog>
   );

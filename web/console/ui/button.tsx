@@ -32,3 +32,17 @@ export function IconButton({
     </button>
   );
 }
+
+/** The buttons of a record in a list. The name of the record is read aloud with each. */
+export function RecordButtons({ name, onEdit, onDelete }: { name: string; onEdit: () => void; onDelete: () => void }) {
+  return (
+    <>
+      <Button variant="quiet" aria-label={`Edit: ${name}`} onClick={onEdit}>
+        Edit
+      </Button>
+      <Button variant="quiet" aria-label={`Delete: ${name}`} onClick={onDelete}>
+        Delete
+      </Button>
+    </>
+  );
+}

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
+import { Button } from "./button.tsx";
 
 interface Common {
   label: string;
@@ -42,6 +43,18 @@ export function FieldError({ id, text }: { id?: string; text: string | undefined
     <p class="field-error" id={id} role="alert">
       {text}
     </p>
+  );
+}
+
+/** The end of a form: what is wrong with no field of it, and the button that sends it. */
+export function FormEnd({ form, children }: { form: { error: string | undefined; isBusy: boolean }; children: ComponentChildren }) {
+  return (
+    <>
+      <FieldError text={form.error} />
+      <Button variant="primary" type="submit" isBusy={form.isBusy}>
+        {children}
+      </Button>
+    </>
   );
 }
 
