@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { openPage, operate, send, service } from "./browser.ts";
@@ -216,6 +217,27 @@ test("what was written is kept when the session ends, and after a reload", async
   await page.reload();
   await page.getByLabel("Reply to the visitor").waitFor();
   expect(await page.getByLabel("Reply to the visitor").inputValue()).toBe("From nine on.");
+});
+
+test("a response to a request of the former session does not end the next one", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const held = new Promise<Route>((resolve) => void page.route("**/api/v1/conversations/*/messages", resolve, { times: 1 }));
+  await page.getByLabel("Reply to the visitor").fill("From nine on.");
+  await page.keyboard.press("Control+Enter");
+  const route = await held;
+  await operate("DELETE", `/workspaces/${workspace.id}/keys/${workspace.keyId}`);
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const { key } = await operate<{ key: string }>("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["*"] });
+  await dialog.getByLabel("API key or operator token").fill(key);
+  await dialog.getByRole("button", { name: "Sign in" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await route.fulfill({ status: 401, json: { error: { code: "invalid_api_key", message: "This key is not valid." } } });
+  await page.getByText("This key is not valid.").waitFor();
+  expect(await dialog.count()).toBe(0);
 });
 
 test("what visitors write is text, whatever it looks like", async () => {

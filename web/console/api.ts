@@ -13,9 +13,20 @@ export function whenRefused(callback: () => void): void {
 /** The header that the service requires with the session's cookie, against cross-site requests. */
 export const CONSOLE_HEADERS = { "X-Support-Agent-Console": "1" };
 
-/** Notes that the session has ended if a response has the status 401. */
-export function noteStatus(status: number): void {
-  if (status === 401) onRefused();
+/** How often the user has signed in on this page. */
+let signIns = 0;
+
+/** Notes that another session has begun, about which the responses to earlier requests say nothing. */
+export function noteSignIn(): void {
+  signIns++;
+}
+
+/** Returns a function that takes the status of the response to a request that is sent now. With 401, its session has ended. */
+export function watchStatus(): (status: number) => void {
+  const before = signIns;
+  return (status) => {
+    if (status === 401 && signIns === before) onRefused();
+  };
 }
 
 /** Sends a request with the session's cookie. */
@@ -23,8 +34,9 @@ export async function fetchAsConsole(url: string, init: RequestInit): Promise<Re
   const headers = new Headers(init.headers);
   headers.delete("Authorization");
   for (const [name, value] of Object.entries(CONSOLE_HEADERS)) headers.set(name, value);
+  const onStatus = watchStatus();
   const response = await fetch(url, { ...init, headers, credentials: "same-origin" });
-  if (!url.endsWith("/console/session")) noteStatus(response.status);
+  if (!url.endsWith("/console/session")) onStatus(response.status);
   return response;
 }
 

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Schemas } from "../../client/index.ts";
-import { request, whenRefused } from "./api.ts";
+import { noteSignIn, request, whenRefused } from "./api.ts";
 
 export type Scope = Schemas["KeyIntrospection"]["api_key"]["scopes"][number];
 
@@ -141,6 +141,7 @@ function memberOf(target: Target) {
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await request<Session>("POST", "/console/session", { ...credential, name });
+  noteSignIn();
   signInLink.value = undefined;
   localStorage.setItem(NAME, next.name);
   if (next.kind === "workspace" && next.member) localStorage.setItem(WORKSPACE, next.workspace.slug);

@@ -113,8 +113,8 @@ interface UploadTarget {
   /** The fields of the form besides the file. */
   fields?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
-  /** Called with the status of the response. */
-  onStatus?: (status: number) => void;
+  /** Called when a file is sent. It returns a function that takes the status of the response. */
+  watchStatus?: () => (status: number) => void;
 }
 
 /**
@@ -122,7 +122,7 @@ interface UploadTarget {
  * @throws UploadError
  */
 export function uploadTo(
-  { url, fields = {}, headers = {}, onStatus }: UploadTarget,
+  { url, fields = {}, headers = {}, watchStatus }: UploadTarget,
   file: File,
   onProgress: (share: number) => void,
   signal: AbortSignal,
@@ -135,6 +135,7 @@ export function uploadTo(
   request.open("POST", url);
   for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
   request.responseType = "json";
+  const onStatus = watchStatus?.();
   request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded / total));
   request.addEventListener("load", () => {
     onStatus?.(request.status);

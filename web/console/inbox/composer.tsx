@@ -6,7 +6,7 @@ import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { type Attachment, textOfFiles } from "../../shared/attachments.ts";
 import type { FileWords } from "../../shared/files.tsx";
 import type { Uploads } from "../../shared/uploads.ts";
-import { api, CONSOLE_HEADERS, noteStatus, type Schemas } from "../api.ts";
+import { api, CONSOLE_HEADERS, type Schemas, watchStatus } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
 import { Button } from "../ui/button.tsx";
@@ -253,7 +253,7 @@ const FILE_WORDS: FileWords = {
 };
 
 function createUploads({ Uploads, uploadTo }: NonNullable<typeof fileTools.value>): Uploads {
-  const target = { url: `${location.origin}/api/v1/attachments`, headers: CONSOLE_HEADERS, onStatus: noteStatus };
+  const target = { url: `${location.origin}/api/v1/attachments`, headers: CONSOLE_HEADERS, watchStatus };
   return new Uploads(signal([]), (file, onProgress, signal) => uploadTo(target, file, onProgress, signal));
 }
 
