@@ -23,23 +23,26 @@ function useFollowing(sending: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
-  const lastTop = useRef(0);
+  const lastEnd = useRef(0);
   const isBehind = useSignal(false);
   const toEnd = () => {
     isFollowing.current = true;
     isBehind.value = false;
     scroller.current!.scrollTo(0, scroller.current!.scrollHeight);
   };
+  const endOf = ({ scrollHeight, clientHeight }: HTMLElement) => scrollHeight - clientHeight;
   const onScroll = () => {
-    const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
-    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
-    // If the list is far from its end without having been scrolled up, it has grown since the scroll that this event reports.
-    if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
-    lastTop.current = scrollTop;
+    const end = endOf(scroller.current!);
+    // The list may have grown since the scroll that this event reports.
+    isFollowing.current = scroller.current!.scrollTop > Math.min(end, lastEnd.current) - NEAR_PX;
+    lastEnd.current = end;
     isBehind.value = !isFollowing.current;
   };
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(() => isFollowing.current && toEnd());
+    const observer = new ResizeObserver(() => {
+      lastEnd.current = endOf(scroller.current!);
+      if (isFollowing.current) toEnd();
+    });
     observer.observe(content.current!);
     observer.observe(scroller.current!);
     return () => observer.disconnect();
