@@ -25,6 +25,8 @@ const MAX_TRIES = 20;
 /** More deliveries than the platform makes of one message. */
 const MAX_ROUNDS = 40;
 const ROUND_MS = 6 * 60_000;
+/** More time than passes in any scenario. */
+const LONGEST_SCENARIO_MS = 24 * 60 * 60_000;
 /** The time by which the clock advances in each millisecond while everything waits for a call that hangs. */
 const HASTE_MS = 10_000;
 /** Milliseconds without a call after which some work waits for time to pass. */
@@ -70,6 +72,7 @@ function kindsAt({ name }: { name: string }): Kind[] {
 }
 
 async function run<Stage>(scenario: Scenario<Stage>, fault: Fault | undefined) {
+  advanceToLongMonth();
   const stage = await scenario.prepare();
   const result = await faults.during(fault, async () => {
     await scenario.act(stage);
@@ -77,6 +80,13 @@ async function run<Stage>(scenario: Scenario<Stage>, fault: Fault | undefined) {
   });
   await scenario.check(stage);
   return result;
+}
+
+/** Advances the clock to the next month if this one ends soon: scenarios read the usage of one month. */
+function advanceToLongMonth(): void {
+  const now = new Date(Date.now());
+  const leftMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - now.getTime();
+  if (leftMs < LONGEST_SCENARIO_MS) faults.clock.advance(leftMs);
 }
 
 /** Sends a request as a client that retries after each failure. Every refusal must be one that the API documents. */
