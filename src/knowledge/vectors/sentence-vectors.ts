@@ -33,8 +33,8 @@ const MAX_VECTORS = 40_000;
 const MAX_MISSING_SHARE = 0.1;
 /** One alarm computes as many vectors, in about 2 s of CPU; the platform allows it 30 s. */
 const VECTORS_PER_RUN = 200;
-/** Between as many vectors, which take about 30 ms, other requests to the isolate are served. */
-const VECTORS_PER_SLICE = 3;
+/** After each vector, which takes about 10 ms, other requests to the isolate are served, also those that need several objects. */
+const PAUSE_MS = 5;
 /** The segments whose chunks are compared exactly. */
 const NEAREST_SEGMENTS = 100;
 const CACHED_QUESTIONS = 100;
@@ -105,7 +105,8 @@ export class SentenceVectors {
       let computed = 0;
       for (let next = this.nextQuestion(); next && computed < VECTORS_PER_RUN; next = this.nextQuestion()) {
         this.putQuestion(next.row, isEncoded(next.question) ? quantised(encoder.encode(next.question, MAX_QUESTION_TOKENS)) : null);
-        if (++computed % VECTORS_PER_SLICE === 0) await scheduler.wait(0);
+        computed++;
+        await scheduler.wait(PAUSE_MS);
       }
       const room = Math.min(VECTORS_PER_RUN, MAX_VECTORS - this.count());
       for (let chunk = this.nextChunk(); chunk && computed < room; chunk = this.nextChunk()) {
@@ -267,7 +268,7 @@ async function encodeSegments(encoder: SentenceEncoder, chunk: PendingChunk): Pr
     // In a list of questions and answers, a question is the heading of what follows.
     if (kind === "heading" || text.endsWith("?")) heading = text;
     else vectors.set(quantised(encoder.encode(`${heading}: ${text}`, MAX_SEGMENT_TOKENS)), at * DIMENSIONS);
-    if (at % VECTORS_PER_SLICE === 0) await scheduler.wait(0);
+    await scheduler.wait(PAUSE_MS);
   }
   return vectors;
 }
