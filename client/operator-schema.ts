@@ -29,7 +29,7 @@ export interface Schemas {
     limits: Schemas["Limits"];
     /** The limits that replace the plan's. */
     limit_overrides: {
-      /** Requests of all keys together in any 60 seconds. */
+      /** Requests of all keys together, and of each member in the console, in any 60 seconds. */
       requests_per_minute?: number | undefined;
       /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | undefined;
@@ -80,7 +80,7 @@ export interface Schemas {
   };
   /** The limits that apply: those of the plan, with the overrides. */
   Limits: {
-    /** Requests of all keys together in any 60 seconds. */
+    /** Requests of all keys together, and of each member in the console, in any 60 seconds. */
     requests_per_minute: number;
     /** Questions that agents are asked to answer in a calendar month. */
     messages: number;
@@ -178,7 +178,7 @@ export interface Schemas {
     region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
     /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
-      /** Requests of all keys together in any 60 seconds. */
+      /** Requests of all keys together, and of each member in the console, in any 60 seconds. */
       requests_per_minute?: number | null | undefined;
       /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | null | undefined;
@@ -251,7 +251,7 @@ export interface Schemas {
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
     /** The limits that replace the plan's, by name. The value null restores the plan's limit. */
     limits?: {
-      /** Requests of all keys together in any 60 seconds. */
+      /** Requests of all keys together, and of each member in the console, in any 60 seconds. */
       requests_per_minute?: number | null | undefined;
       /** Questions that agents are asked to answer in a calendar month. */
       messages?: number | null | undefined;

@@ -126,7 +126,7 @@ export interface Schemas {
     } | null;
     /** The rate limit. */
     rate_limit: {
-      /** Requests that all keys of the workspace together may make in any 60 seconds. */
+      /** Requests that all keys of the workspace together, and each member in the console, may make in any 60 seconds. */
       requests_per_minute: number;
     };
   };
@@ -209,7 +209,7 @@ export interface Schemas {
   };
   /** The plan's limits, with the operator's changes. */
   Limits: {
-    /** Requests of all keys together in any 60 seconds. */
+    /** Requests of all keys together, and of each member in the console, in any 60 seconds. */
     requests_per_minute: number;
     /** Questions that agents are asked to answer in a calendar month. */
     messages: number;

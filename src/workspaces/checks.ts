@@ -115,7 +115,8 @@ async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
   const { workspace, key: callerKey } = caller ?? known!;
   c.set("logFields", { workspaceId: claim.workspaceId, keyId: callerKey.id });
   setRateHeaders(c, window);
-  if (!window.accepted) throw rateLimited(window, "The rate limit, which all keys of the workspace share, is exceeded.");
+  const shared = callerKey.member && !callerKey.isApplication ? "" : ", which all keys of the workspace share,";
+  if (!window.accepted) throw rateLimited(window, `The rate limit${shared} is exceeded.`);
   c.set("caller", { workspace, key: callerKey, window });
   c.set("redaction", await redactionOf(c.env, workspace.id, workspace.redaction));
 }

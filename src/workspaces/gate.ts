@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Operation } from "../platform/db/client.ts";
+import { LruCache } from "../platform/lru-cache.ts";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -38,12 +39,17 @@ const MAX_AGE_MS = 60_000;
  * the write; a crash loses at most this much of the window. More frequent writes would cost throughput.
  */
 const WRITE_DELAY_MS = 50;
+/** More members than work in one workspace at the same time. */
+const MEMBERS = 1_000;
 /** How often the use of a key of an outdated secret is recorded, which is enough to see whether it is still in use. */
 const USE_INTERVAL_MS = 60 * 60 * 1000;
 
 /** One object per workspace: it authenticates and rate limits each request in one call. */
 export class WorkspaceGate extends DurableObject<Env> {
+  /** The requests of all keys. */
   private window = new SlidingWindow();
+  /** The requests of each member in the console, by member. They are only in memory. */
+  private readonly members = new LruCache<string, SlidingWindow>(MEMBERS);
   private readonly store: WindowStore;
   /** A read that hangs longer has failed: requests that wait for it get 503, and the next one reads again. */
   private readonly readLimitMs = 5_000;
@@ -65,7 +71,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /**
-   * Checks a key, and counts the request against the workspace's rate limit.
+   * Checks a key, and counts the request against the rate limit: that of all keys of the workspace or, in the console, of the member.
    * @param knownVersion the version of the caller that the isolate has. If it is current, the caller is not sent again.
    */
   admit(claim: ApiKeyClaim, knownVersion?: string): Admission | Promise<Admission> {
@@ -83,9 +89,21 @@ export class WorkspaceGate extends DurableObject<Env> {
     if (Date.now() >= expiresAtMs) return { outcome: "unknown_key" };
     if (found.isRevoked) return { outcome: "revoked_key", keyId: key.id };
     this.recordSecretUseSoon(found, claim, Date.now());
-    const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
-    if (window.accepted) this.writeSoon();
+    const counted = this.windowOf(key);
+    const window = counted.admit(Date.now(), workspace.limits.requests_per_minute);
+    if (window.accepted && counted === this.window) this.writeSoon();
     return { outcome: "known", window, ...(version !== knownVersion && { caller: { version, workspace, key } }) };
+  }
+
+  /** A team that works in the console takes no requests from the keys of its programs, nor a member from the others. */
+  private windowOf({ member, isApplication }: CallerKey): SlidingWindow {
+    if (!member || isApplication) return this.window;
+    let window = this.members.get(member.id);
+    if (!window) {
+      window = new SlidingWindow();
+      this.members.set(member.id, window);
+    }
+    return window;
   }
 
   /**
@@ -105,6 +123,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   async erase(): Promise<void> {
     this.directory = null;
     this.window = new SlidingWindow();
+    this.members.clear();
     await this.ctx.storage.deleteAll();
   }
 

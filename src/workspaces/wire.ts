@@ -35,7 +35,10 @@ export const meSchema = z
       .object({
         requests_per_minute: z
           .int()
-          .meta({ description: "Requests that all keys of the workspace together may make in any 60 seconds.", example: 300 }),
+          .meta({
+            description: "Requests that all keys of the workspace together, and each member in the console, may make in any 60 seconds.",
+            example: 300,
+          }),
       })
       .meta({ description: "The rate limit." }),
   })
@@ -43,7 +46,9 @@ export const meSchema = z
 
 export const limitsSchema = z
   .object({
-    requests_per_minute: z.int().meta({ description: "Requests of all keys together in any 60 seconds." }),
+    requests_per_minute: z
+      .int()
+      .meta({ description: "Requests of all keys together, and of each member in the console, in any 60 seconds." }),
     messages: z.int().meta({ description: "Questions that agents are asked to answer in a calendar month." }),
     messages_per_conversation: z.int().meta({ description: "Messages of one conversation, all authors together." }),
     visitor_messages_per_day: z.int().meta({

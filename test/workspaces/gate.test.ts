@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { mintApiKey, verifyApiKey } from "../../src/workspaces/api-key.ts";
+import { join } from "../members/team.ts";
 import { type Answer, costOf, createKey, createWorkspace, evict, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {
@@ -49,6 +50,22 @@ describe("the workspace's rate limit", () => {
     expect(counts).toEqual([4, 3, 2, 1, 0]);
     expect((await me(workspace.key)).status).toBe(429);
     expect((await me(key)).status).toBe(429);
+  });
+
+  test("each member in the console has their own, and takes nothing from the keys", async () => {
+    const workspace = await createWorkspace();
+    const members = [await join(workspace, "agent"), await join(workspace, "viewer")];
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: 4 } });
+    for (const member of members) {
+      const answers = await times(5, () => member.call("GET", "/me"));
+      // The sign-in was the first request.
+      expect(statuses(answers)).toEqual({ 200: 3, 429: 2 });
+      expect(answers.at(-1)!.body.error.message).toMatch(/^The rate limit is exceeded\./);
+    }
+    // The key has invited two.
+    expect(remaining(await me(workspace.key))).toBe(1);
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: 0 } });
+    expect((await members[0]!.call("GET", "/me")).status).toBe(429);
   });
 
   test("another workspace has its own", async () => {
