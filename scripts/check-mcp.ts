@@ -11,7 +11,8 @@ const SUITE = join(ROOT, "node_modules", "@modelcontextprotocol", "conformance",
 /** Scenarios that need what the service does not have: tools of the suite's own, resources, prompts, logging, completion. */
 const NOT_OFFERED = join(ROOT, "scripts", "mcp-not-offered.yml");
 
-const service = startService();
+// The suite asks no questions, so the demo's knowledge needs no vectors.
+const service = startService({ ENCODE_SENTENCES: "false" });
 const proxy = createServer();
 for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(signal, () => void stop().then(() => process.exit(code)));
 try {

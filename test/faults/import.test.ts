@@ -42,6 +42,8 @@ function countsOf({ end }: ExportFile) {
 const [before, file] = [await describe(), await exportWorkspace(workspace.id)];
 
 await withEachFault("an import", {
+  // The rows of every table are read alike, so those of the agents stand for all.
+  only: /^(?!D1 reads shard_moves, (?!agents|workspaces|workspace_imports))/,
   prepare: () => eraseWhole(workspace.id),
   act: async () => {
     expect((await sendUntilAnswered(() => sendRecords(file, file.records))).body).toMatchObject({ state: "importing" });
