@@ -2011,6 +2011,8 @@ export interface Schemas {
     name: string;
     /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
     content: string;
+    /** The team that uses it; null for everybody. */
+    team_id: string | null;
     /** When it was created. */
     created_at: string;
     /** When it was last changed. */
@@ -2021,12 +2023,16 @@ export interface Schemas {
     name: string;
     /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
     content: string;
+    /** The team that uses it; null for everybody. */
+    team_id?: string | null | undefined;
   };
   SavedReplyUpdate: {
     /** A short name, by which the team finds the reply. */
     name?: string | null | undefined;
     /** The text. The console replaces the variables `{{visitor.name}}`, `{{visitor.email}}`, `{{agent.name}}`, `{{member.name}}`, `{{workspace.name}}` when the reply is inserted. */
     content?: string | null | undefined;
+    /** The team that uses it; null for everybody. */
+    team_id?: string | null | undefined;
   };
   BusinessHours: {
     /** The time zone of the hours, by its name in the IANA database. */
@@ -4152,7 +4158,7 @@ export interface Operations {
     };
     answer: Schemas["Team"];
   };
-  /** Delete a team. Its unresolved conversations keep their assignees, and no longer have a team. Rules that name the team ignore it. Scope: `conversations:write`. */
+  /** Delete a team. Its unresolved conversations keep their assignees, and no longer have a team; its saved replies are everybody's. Rules that name the team ignore it. Scope: `conversations:write`. */
   deleteTeam: {
     input: {
       /** The team. */

@@ -1,10 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { valueError } from "../platform/http/validation.ts";
+import { findTeam } from "../routing/team-store.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { createSavedReply, eraseSavedReply, findSavedReply, listSavedReplies, updateSavedReply } from "./saved-reply-store.ts";
 import { savedReplyInSchema, savedReplyListSchema, savedReplySchema, savedReplyUpdateSchema, toSavedReply } from "./saved-reply-wire.ts";
@@ -45,8 +47,14 @@ const createReplyRoute = createRoute({
 
 savedReplyRoutes.openapi(createReplyRoute, async (c) => {
   const { db, workspaceId, nowMs, newId } = operationOf(c);
-  const row = { id: newId(), workspaceId, ...c.req.valid("json"), createdAt: nowMs, updatedAt: nowMs };
-  const [, [saved]] = await db.batch([createSavedReply(db, row, MAX_SAVED_REPLIES), findSavedReply(db, workspaceId, row.id)]);
+  const { team_id: teamId = null, ...text } = c.req.valid("json");
+  const row = { id: newId(), workspaceId, ...text, teamId, createdAt: nowMs, updatedAt: nowMs };
+  const [, [saved], [team]] = await db.batch([
+    createSavedReply(db, row, MAX_SAVED_REPLIES),
+    findSavedReply(db, workspaceId, row.id),
+    findTeam(db, workspaceId, teamId ?? ""),
+  ]);
+  if (!saved && teamId !== null && !team) throw unknownTeam();
   if (!saved) throw new ApiError("conflict", `The workspace has ${MAX_SAVED_REPLIES} saved replies, the maximum. Delete one first.`);
   return c.json(toSavedReply(saved), 201);
 });
@@ -81,9 +89,11 @@ const updateRoute = createRoute({
 
 savedReplyRoutes.openapi(updateRoute, async (c) => {
   const { db, workspaceId, nowMs } = operationOf(c);
-  const { name, content } = c.req.valid("json");
-  const changes = { name: name ?? undefined, content: content ?? undefined };
-  const [[saved]] = await db.batch([updateSavedReply(db, workspaceId, c.req.valid("param").saved_reply_id, changes, nowMs)]);
+  const id = c.req.valid("param").saved_reply_id;
+  const { name, content, team_id: teamId } = c.req.valid("json");
+  const changes = { name: name ?? undefined, content: content ?? undefined, teamId };
+  const [[saved], [found]] = await db.batch([updateSavedReply(db, workspaceId, id, changes, nowMs), findSavedReply(db, workspaceId, id)]);
+  if (!saved && found) throw unknownTeam();
   if (!saved) throw notFound("saved reply");
   return c.json(toSavedReply(saved), 200);
 });
@@ -104,3 +114,7 @@ savedReplyRoutes.openapi(deleteRoute, async (c) => {
   if (!erased) throw notFound("saved reply");
   return c.body(null, 204);
 });
+
+function unknownTeam(): ApiError {
+  return invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
+}

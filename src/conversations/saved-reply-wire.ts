@@ -18,11 +18,14 @@ const describedContent = {
   example: "Hello {{visitor.name}}, your refund went out today.",
 };
 
+const describedTeam = { description: "The team that uses it; null for everybody." };
+
 export const savedReplySchema = z
   .object({
     id: uuid(),
     name: z.string().meta(describedName),
     content: z.string().meta(describedContent),
+    team_id: uuid().nullable().meta(describedTeam),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -33,13 +36,18 @@ export const savedReplyListSchema = pageOf(savedReplySchema, "SavedReplyList");
 const EXAMPLE = { name: "Refund sent", content: "Hello {{visitor.name}}, your refund went out today." };
 
 export const savedReplyInSchema = z
-  .object({ name: name().meta(describedName), content: content().meta(describedContent) })
+  .object({
+    name: name().meta(describedName),
+    content: content().meta(describedContent),
+    team_id: uuid().nullable().optional().meta(describedTeam),
+  })
   .openapi("SavedReplyIn", { example: EXAMPLE });
 
 export const savedReplyUpdateSchema = z
   .object({
     name: name().nullable().optional().meta(describedName),
     content: content().nullable().optional().meta(describedContent),
+    team_id: uuid().nullable().optional().meta(describedTeam),
   })
   .openapi("SavedReplyUpdate", { example: { content: EXAMPLE.content } });
 

@@ -11,7 +11,17 @@ import { valueError } from "../platform/http/validation.ts";
 import { changedFields, recordAudit } from "../workspaces/audit-store.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { assignWaiting, findQueue } from "./assignment.ts";
-import { createTeam, eraseTeam, findTeam, listPresent, listTeams, releaseConversations, type TeamRow, updateTeam } from "./team-store.ts";
+import {
+  createTeam,
+  eraseTeam,
+  findTeam,
+  listPresent,
+  listTeams,
+  releaseConversations,
+  releaseSavedReplies,
+  type TeamRow,
+  updateTeam,
+} from "./team-store.ts";
 import { teamInSchema, teamListSchema, teamSchema, teamUpdateSchema, toTeam } from "./team-wire.ts";
 
 export const teamRoutes = createRouter("Routing");
@@ -122,7 +132,8 @@ const deleteRoute = createRoute({
   method: "delete",
   path: "/teams/{team_id}",
   summary: "Delete a team",
-  description: "Its unresolved conversations keep their assignees, and no longer have a team. Rules that name the team ignore it.",
+  description:
+    "Its unresolved conversations keep their assignees, and no longer have a team; its saved replies are everybody's. Rules that name the team ignore it.",
   ...needsScope("conversations:write"),
   request: { params },
   responses: { 204: emptyResponse("It is deleted."), ...errorResponses(403, 404, 422) },
@@ -136,6 +147,7 @@ teamRoutes.openapi(deleteRoute, async (c) => {
     eraseTeam(db, workspaceId, teamId),
     recordAudit(db, op, "team.deleted", { targetId: teamId }),
     releaseConversations(db, workspaceId, teamId),
+    releaseSavedReplies(db, workspaceId, teamId),
   ]);
   if (!erased) throw notFound("team");
   return c.body(null, 204);

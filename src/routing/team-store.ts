@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, ne, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { conversations, members, teams } from "../platform/db/schema.ts";
+import { conversations, members, savedReplies, teams } from "../platform/db/schema.ts";
 import { findOwn, insertWhere, isOwn, jsonIds, workspaceExists } from "../platform/db/sql.ts";
 
 export type TeamRow = typeof teams.$inferSelect;
@@ -68,4 +68,12 @@ export function releaseConversations(db: Database, workspaceId: string, teamId: 
     .update(conversations)
     .set({ teamId: null, queuedAt: null })
     .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.teamId, teamId), ne(conversations.status, "resolved")));
+}
+
+/** Gives the saved replies of a team that is deleted to everybody. */
+export function releaseSavedReplies(db: Database, workspaceId: string, teamId: string) {
+  return db
+    .update(savedReplies)
+    .set({ teamId: null })
+    .where(and(eq(savedReplies.workspaceId, workspaceId), eq(savedReplies.teamId, teamId)));
 }

@@ -33,12 +33,10 @@ export const meSchema = z
       .meta({ description: "The member who is signed in; null for an API key." }),
     rate_limit: z
       .object({
-        requests_per_minute: z
-          .int()
-          .meta({
-            description: "Requests that all keys of the workspace together, and each member in the console, may make in any 60 seconds.",
-            example: 300,
-          }),
+        requests_per_minute: z.int().meta({
+          description: "Requests that all keys of the workspace together, and each member in the console, may make in any 60 seconds.",
+          example: 300,
+        }),
       })
       .meta({ description: "The rate limit." }),
   })

@@ -23,6 +23,30 @@ test("a saved reply is created, listed, read, changed and deleted", async () => 
   }
 });
 
+test("a saved reply belongs to a team until the team is deleted", async () => {
+  const [workspace, other] = [await createWorkspace(), await createWorkspace()];
+  const [team, foreign] = [
+    (await workspace.call("POST", "/teams", { name: "Billing", member_ids: [] })).body,
+    (await other.call("POST", "/teams", { name: "Billing", member_ids: [] })).body,
+  ];
+  const text = { name: "Hello", content: "Hello." };
+  const created = await workspace.call("POST", "/saved-replies", { ...text, team_id: team.id });
+  expect([created.status, created.body.team_id]).toEqual([201, team.id]);
+  const path = `/saved-replies/${created.body.id}`;
+  for (const [method, to] of [
+    ["POST", "/saved-replies"],
+    ["PATCH", path],
+  ] as const) {
+    const { status, body } = await workspace.call(method, to, { ...text, team_id: foreign.id });
+    expect([status, body.detail[0].loc]).toEqual([422, ["body", "team_id"]]);
+  }
+  expect((await workspace.call("PATCH", path, { name: "Bye" })).body).toMatchObject({ name: "Bye", team_id: team.id });
+  expect((await workspace.call("PATCH", path, { team_id: null })).body.team_id).toBeNull();
+  expect((await workspace.call("PATCH", path, { team_id: team.id })).body.team_id).toBe(team.id);
+  expect((await workspace.call("DELETE", `/teams/${team.id}`)).status).toBe(204);
+  expect((await workspace.call("GET", path)).body.team_id).toBeNull();
+});
+
 test("a saved reply without a text, that is too long or has an unknown variable is refused", async () => {
   const workspace = await createWorkspace();
   for (const [field, body] of [
@@ -49,7 +73,7 @@ test("a workspace has at most 200 saved replies", async () => {
   await query(
     workspace.id,
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
-      INSERT INTO saved_replies SELECT id || i, workspace_id, name, content, created_at, updated_at FROM saved_replies, n WHERE id = ?`,
+      INSERT INTO saved_replies SELECT id || i, workspace_id, name, content, created_at, updated_at, NULL FROM saved_replies, n WHERE id = ?`,
     first,
   );
   const refused = await workspace.call("POST", "/saved-replies", text);

@@ -5,7 +5,11 @@ import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 test("a saved reply is written in the settings, and inserted in the inbox with the keyboard", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Where is my refund?", "Ada Lovelace");
+  const { id: billing } = await workspace.call<{ id: string }>("POST", "/teams", { name: "Billing", member_ids: [] });
+  const { id: sales } = await workspace.call<{ id: string }>("POST", "/teams", { name: "Sales", member_ids: [] });
   await workspace.call("POST", "/saved-replies", { name: "Shipping times", content: "It takes five days." });
+  await workspace.call("POST", "/saved-replies", { name: "Offer", content: "Here is our offer.", team_id: sales });
+  await workspace.call("PATCH", `/conversations/${id}`, { team_id: billing });
   const { page, errors } = await openPage({ viewport: { width: 1440, height: 900 } });
   await signIn(page, workspace.key);
   errors.length = 0;
@@ -17,11 +21,12 @@ test("a saved reply is written in the settings, and inserted in the inbox with t
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("Use only the variables").waitFor();
   await dialog.getByLabel("Text").fill("Hello {{visitor.name}}, your refund is sent. {{member.name}}, {{workspace.name}}, {{agent.name}}");
+  await dialog.getByLabel("Team").selectOption("Billing");
   await dialog.getByText("Variables", { exact: true }).click();
   await shoot(page, "saved-replies-form");
   expect(await findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("listitem").filter({ hasText: "Refund sent" }).waitFor();
+  await page.getByRole("listitem").filter({ hasText: "Refund sent" }).getByText("Billing").waitFor();
   await shoot(page, "saved-replies-settings");
   expect(await findBarriers(page)).toEqual([]);
 
@@ -31,6 +36,7 @@ test("a saved reply is written in the settings, and inserted in the inbox with t
   const list = page.getByRole("listbox", { name: "Saved replies" });
   await field.focus();
   await page.keyboard.type("See a/b. /");
+  // That of the team Sales is not offered.
   await expect.poll(() => list.getByRole("option").count()).toBe(2);
   await shoot(page, "saved-replies-list");
   expect(await findBarriers(page)).toEqual([]);

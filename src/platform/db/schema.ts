@@ -982,6 +982,8 @@ export const savedReplies = sqliteTable(
     content: text("content").notNull(),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
+    /** The team that uses it; null for everybody. */
+    teamId: text("team_id"),
   },
   (t) => [index("saved_replies_workspace").on(t.workspaceId, t.id)],
 );

@@ -51,7 +51,9 @@ const integerHeader = (description: string) => ({ description, schema: { type: "
 /** The documented response headers, as components of the OpenAPI document. */
 export const HEADER_COMPONENTS = {
   RequestId: { description: "Names this request in logs and errors.", schema: { type: "string" as const } },
-  RateLimitLimit: integerHeader("Requests that all keys of the workspace together, or a member in the console, may make in any 60 seconds."),
+  RateLimitLimit: integerHeader(
+    "Requests that all keys of the workspace together, or a member in the console, may make in any 60 seconds.",
+  ),
   RateLimitRemaining: integerHeader("How many of these requests are left now."),
   RateLimitReset: integerHeader("Unix time in seconds at which all of these requests are available again, if nothing more is sent."),
   RetryAfter: integerHeader("Whole seconds to wait before trying again."),

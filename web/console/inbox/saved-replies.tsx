@@ -41,7 +41,7 @@ export function SavedReplies({ field, conversation, text, write }: Props) {
   const [closedAt, setClosedAt] = useState<number>();
   const id = useId();
   const isWanted = command !== undefined && command.start !== closedAt;
-  const { data: all } = useQuery(`${isWanted}`, async (signal) => (isWanted ? readSavedReplies(signal) : undefined));
+  const { data: all } = useQuery(`${isWanted}`, async (signal) => (isWanted ? readUsable(conversation, signal) : undefined));
   const found = isWanted && all ? matching(all, command.q) : [];
   const current = found[Math.min(at, found.length - 1)];
   const values = useValues(conversation);
@@ -137,6 +137,15 @@ function useListeners(field: Props["field"], listeners: Listeners): void {
 export async function readSavedReplies(signal: AbortSignal): Promise<SavedReply[]> {
   const { data } = await api.listSavedReplies({}, { signal });
   return data.toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+/** Reads the replies of everybody, of the conversation's team and of the user's own teams. */
+async function readUsable({ team_id: teamId }: Schemas["Conversation"], signal: AbortSignal): Promise<SavedReply[]> {
+  const replies = await readSavedReplies(signal);
+  if (replies.every((reply) => reply.team_id === null)) return replies;
+  const { data: teams } = await api.listTeams({}, { signal });
+  const own = teams.filter(({ id, member_ids }) => id === teamId || member_ids.includes(me().id)).map(({ id }) => id);
+  return replies.filter((reply) => reply.team_id === null || own.includes(reply.team_id));
 }
 
 function statusOf(all: number, found: number): string {

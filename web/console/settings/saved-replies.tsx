@@ -4,9 +4,10 @@ import { api, type Schemas } from "../api.ts";
 import { readSavedReplies } from "../inbox/saved-replies.tsx";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
+import { type Team, useTeams } from "../teams.ts";
 import { Button, RecordButtons } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
-import { FormEnd, TextArea, TextField } from "../ui/field.tsx";
+import { FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -24,6 +25,7 @@ export function SavedReplies() {
 
 function List() {
   const query = useQuery("saved-replies", readSavedReplies);
+  const { data: teams = [] } = useTeams();
   const [editing, setEditing] = useState<SavedReply | "new">();
   const [deleting, setDeleting] = useState<SavedReply>();
   const mayWrite = hasScope("conversations:write");
@@ -52,6 +54,7 @@ function List() {
                   <li key={reply.id} class="card">
                     <div class="card-top">
                       <strong>{reply.name}</strong>
+                      {reply.team_id && <span class="tag">{teams.find(({ id }) => id === reply.team_id)?.name}</span>}
                       {mayWrite && (
                         <div class="actions">
                           <RecordButtons name={reply.name} onEdit={() => setEditing(reply)} onDelete={() => setDeleting(reply)} />
@@ -69,6 +72,7 @@ function List() {
       {editing && (
         <ReplyDialog
           reply={editing === "new" ? undefined : editing}
+          teams={teams}
           onClose={() => setEditing(undefined)}
           onSaved={() => {
             setEditing(undefined);
@@ -94,13 +98,14 @@ function List() {
 interface DialogProps {
   /** The reply that is changed; undefined for a new one. */
   reply: SavedReply | undefined;
+  teams: readonly Team[];
   onClose: () => void;
   onSaved: () => void;
 }
 
-function ReplyDialog({ reply, onClose, onSaved }: DialogProps) {
+function ReplyDialog({ reply, teams, onClose, onSaved }: DialogProps) {
   const form = useForm(async ({ text }) => {
-    const body = { name: text("name"), content: text("content") };
+    const body = { name: text("name"), content: text("content"), team_id: text("team_id") || null };
     await (reply ? api.updateSavedReply({ saved_reply_id: reply.id, body }) : api.createSavedReply({ body }));
     onSaved();
   });
@@ -117,6 +122,15 @@ function ReplyDialog({ reply, onClose, onSaved }: DialogProps) {
           defaultValue={reply?.content}
           error={form.errorAt("content")}
         />
+        {teams.length > 0 && (
+          <Select
+            label="Team"
+            name="team_id"
+            options={[["", "Everybody"], ...teams.map(({ id, name }) => [id, name] as const)]}
+            value={reply?.team_id ?? ""}
+            error={form.errorAt("team_id")}
+          />
+        )}
         <details>
           <summary>Variables</summary>
           <ul>

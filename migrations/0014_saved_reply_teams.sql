@@ -1,0 +1,1 @@
+ALTER TABLE `saved_replies` ADD `team_id` text;
