@@ -53,8 +53,10 @@ function List() {
                 {replies.map((reply) => (
                   <li key={reply.id} class="card">
                     <div class="card-top">
-                      <strong>{reply.name}</strong>
-                      {reply.team_id && <span class="tag">{teams.find(({ id }) => id === reply.team_id)?.name}</span>}
+                      <div class="tags">
+                        <strong>{reply.name}</strong>
+                        {reply.team_id && <span class="tag">{teams.find(({ id }) => id === reply.team_id)?.name}</span>}
+                      </div>
                       {mayWrite && (
                         <div class="actions">
                           <RecordButtons name={reply.name} onEdit={() => setEditing(reply)} onDelete={() => setDeleting(reply)} />
