@@ -79,13 +79,15 @@ export async function answerByLibrary(request: Request, { env, meter, execution 
 export async function answerTokenRequest(request: Request, form: string, context: Context): Promise<Response> {
   const { env, meter } = context;
   const parameters = new URLSearchParams(form);
-  if (!(await mayFetchClient(env, clientIdOf(request, parameters))))
+  const clientId = clientIdOf(request, parameters);
+  const isSigned = parameters.has("client_assertion");
+  if (!(await mayBeFetched(env, clientId)) || (isSigned && !(await mayBeFetched(env, await keysAddressOf(request, clientId, context)))))
     return oauthError("invalid_client", "The client may not be fetched.", 401);
   const response = await answerByLibrary(new Request(request, { method: "POST", body: form }), context);
   const revoked = parameters.get("token");
   // The library answers the same whether it knows the token or not; an error means that it does not know the client.
   if (response.ok && !parameters.has("grant_type") && revoked !== null && isSessionToken(revoked))
-    await revokeAccessToken(env, meter, revoked, clientIdOf(request, parameters));
+    await revokeAccessToken(env, meter, revoked, clientId);
   return response.ok && parameters.has("grant_type") ? withOwnToken(response, env, meter) : response;
 }
 
@@ -134,10 +136,20 @@ function clientIdOf(request: Request, parameters: URLSearchParams): string {
   }
 }
 
-/** Whether the id of a client is no address, or one that may be requested: the library fetches the client's metadata from it. */
-async function mayFetchClient(env: Env, clientId: string): Promise<boolean> {
-  if (!URL.canParse(clientId)) return true;
-  return (await checkTarget(env, clientId, WEBHOOK_POLICY)).verdict === "allowed";
+/**
+ * Whether a text is no address, or one that may be requested. The library fetches the metadata of a client whose id is an address, and
+ * from the address in the metadata the keys with which the client signs.
+ */
+async function mayBeFetched(env: Env, text: string): Promise<boolean> {
+  if (!URL.canParse(text)) return true;
+  return (await checkTarget(env, text, WEBHOOK_POLICY)).verdict === "allowed";
+}
+
+/** The address of the keys with which a client signs; empty if it has none, or its metadata cannot be read. */
+async function keysAddressOf(request: Request, clientId: string, { env, meter }: Context): Promise<string> {
+  const helpers = serverAt(new URL(request.url).origin).getOAuthApi({ OAUTH_KV: new OAuthStorage(env, meter) });
+  const client = await helpers.lookupClient(clientId).catch(() => null);
+  return client?.jwksUri ?? "";
 }
 
 /** Why an application cannot be connected, in a sentence for the person, or the address that tells the application. */
@@ -161,7 +173,7 @@ export async function readRequest(
 ): Promise<{ applicant: Applicant; request: AuthRequest } | Unconnectable> {
   const helpers = serverAt(origin).getOAuthApi({ OAUTH_KV: new OAuthStorage(env, meter) });
   const parameters = new URLSearchParams(query);
-  if (!(await mayFetchClient(env, parameters.get("client_id") ?? ""))) return { problem: "Its address may not be requested." };
+  if (!(await mayBeFetched(env, parameters.get("client_id") ?? ""))) return { problem: "Its address may not be requested." };
   try {
     const request = await helpers.parseAuthRequest(new Request(`${origin}${ENDPOINTS.authorize}?${parameters.toString()}`));
     const refused = (code: "invalid_request" | "invalid_scope", why: string) => ({

@@ -287,3 +287,38 @@ test("an application is known by the document at its address, which must be publ
     expect(exchanged.body.error).toBe("invalid_client");
   }
 });
+
+test("the keys of an application that signs are fetched only from a public address", async () => {
+  const keys = newHost();
+  await behaveAt(keys, { status: 404 });
+  const base64 = (value: object) => new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url", omitPadding: true });
+  const signIn = async (jwksUri: string) => {
+    const host = newHost();
+    const clientId = `https://${host}/client.json`;
+    const document = {
+      client_id: clientId,
+      client_name: "Assistant",
+      redirect_uris: [CALLBACK],
+      token_endpoint_auth_method: "private_key_jwt",
+      token_endpoint_auth_signing_alg: "ES256",
+      jwks_uri: jwksUri,
+    };
+    const headers = { "Content-Type": "application/json" };
+    await behaveAt(`${host}/client.json`, { status: 200, headers, body: JSON.stringify(document) });
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const claims = { iss: clientId, sub: clientId, aud: ORIGIN, iat: nowSeconds, exp: nowSeconds + 60, jti: crypto.randomUUID() };
+    const { status, body } = await token({
+      grant_type: "authorization_code",
+      code: "a:b:c",
+      code_verifier: VERIFIER,
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      client_assertion: `${base64({ alg: "ES256", kid: "k" })}.${base64(claims)}.${"A".repeat(86)}`,
+    });
+    expect([status, body.error]).toEqual([401, "invalid_client"]);
+    return body.error_description as string;
+  };
+  expect(await signIn(`https://${keys}/keys`)).not.toBe("The client may not be fetched.");
+  expect(await receivedBy(keys)).toHaveLength(1);
+  for (const address of ["https://10.0.0.1/keys", "https://metadata.internal/keys"])
+    expect(await signIn(address)).toBe("The client may not be fetched.");
+});
