@@ -144,8 +144,8 @@ async function readUsable({ team_id: teamId }: Schemas["Conversation"], signal: 
   const replies = await readSavedReplies(signal);
   if (replies.every((reply) => reply.team_id === null)) return replies;
   const { data: teams } = await api.listTeams({}, { signal });
-  const own = teams.filter(({ id, member_ids }) => id === teamId || member_ids.includes(me().id)).map(({ id }) => id);
-  return replies.filter((reply) => reply.team_id === null || own.includes(reply.team_id));
+  const own = teams.filter(({ id, member_ids }) => id === teamId || member_ids.includes(me().id));
+  return replies.filter((reply) => reply.team_id === null || own.some(({ id }) => id === reply.team_id));
 }
 
 function statusOf(all: number, found: number): string {
