@@ -23,8 +23,7 @@ const closingLine: Reporter = {
 /** Starts the files that take longest first, so that no worker is left with one of them at the end. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      Number(/\/test\/(?:faults|web|shard-moves|knowledge\/crawl|knowledge\/extract)\//.test(moduleId));
+    const isLong = ({ moduleId }: TestSpecification) => Number(/\/test\/(?:faults|web)\//.test(moduleId));
     return (await super.sort(files)).toSorted((one, other) => isLong(other) - isLong(one));
   }
 }
@@ -51,8 +50,8 @@ const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
 
 const BROWSER_TESTS = "test/web/**";
 
-/** The tests of faults wait most of their time, so two cores have work for five workers. */
-const maxWorkers = Math.max(5, availableParallelism());
+/** The tests of faults wait most of their time, so two cores have work for four workers. */
+const maxWorkers = Math.max(4, availableParallelism());
 
 /** Tests of the service, which run in workerd. */
 const service = async () => ({

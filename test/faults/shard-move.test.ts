@@ -4,12 +4,14 @@ import { createAgent, createWorkspaceOn, databases, learn, listen, send } from "
 import { faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
 
 const SHARD = 5;
+const YEAR_MINUTES = 365 * 24 * 60;
 const before = { ...env };
 Object.assign(env, { SHARD_MAP: `0=DB, 1=DB_1, ${SHARD}=DB` });
 afterAll(() => void Object.assign(env, before));
 
 const workspace = await createWorkspaceOn(SHARD);
-const agent = await createAgent(workspace);
+// No conversation is resolved as idle, however the clock goes on.
+const agent = await createAgent(workspace, { inactivity_minutes: YEAR_MINUTES });
 await listen(workspace);
 await learn(workspace, agent.id, "Refunds are paid within five working days.");
 const asked = await ask();
