@@ -124,7 +124,10 @@ test("an admin manages everybody but owners, who end the admin's session", async
   const { page } = await accept(invitation.url, { viewport: NARROW });
   await page.getByRole("button", { name: "More" }).click();
   for (const name of ["Leads", "People", "Webhooks", "Settings"]) await page.locator("#more").getByRole("link", { name }).waitFor();
+  // The inbox below has a use for Escape as well.
+  await page.locator(".conversation-list").waitFor();
   await page.keyboard.press("Escape");
+  await page.locator("#more").waitFor({ state: "hidden" });
 
   const table = await openSettings(page, "members");
   await table.getByText("Olga Owner").waitFor();

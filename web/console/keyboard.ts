@@ -41,12 +41,14 @@ type Key = { [Where in keyof Groups]: keyof Groups[Where] }[keyof Groups];
 /** These keys work again and again while they are held. */
 const REPEATING = new Set(["j", "k"]);
 
+/** What is open above the page has its own keys: Escape closes it. */
+const OPEN = "dialog[open], [popover=auto]:popover-open";
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], dialog";
 
 /** The shortcuts of the components that are shown, in the order in which they were added. */
 let active: readonly { key: Key; run: () => void }[] = [];
 
-/** Adds shortcuts while a component is shown. They are ignored while the user types or a dialog is open. */
+/** Adds shortcuts while a component is shown. They are ignored while the user types, or a dialog or menu is open. */
 export function useShortcuts(map: Partial<Record<Key, () => void>>): void {
   const latest = useRef(map);
   latest.current = map;
@@ -65,7 +67,7 @@ export function useShortcuts(map: Partial<Record<Key, () => void>>): void {
 export function startShortcuts(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (document.querySelector("dialog[open]") || (event.target as Element).closest?.(FIELDS)) return;
+    if (document.querySelector(OPEN) || (event.target as Element).closest?.(FIELDS)) return;
     const shortcut = active.findLast(({ key }) => key === event.key);
     if (!shortcut) return;
     event.preventDefault();
