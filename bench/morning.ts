@@ -49,7 +49,7 @@ interface Desk {
   url: string;
   api: Client;
   agentId: string;
-  /** How often each order was paid back. */
+  /** How many refunds were paid. */
   refunds: { count: number };
   members: Member[];
   tasks: Map<string, Task>;

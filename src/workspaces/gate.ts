@@ -39,16 +39,16 @@ const MAX_AGE_MS = 60_000;
  * the write; a crash loses at most this much of the window. More frequent writes would cost throughput.
  */
 const WRITE_DELAY_MS = 50;
-/** More members than work in one workspace at the same time. */
+/** The number of members whose requests are counted at the same time, which is more than work in one workspace. */
 const MEMBERS = 1_000;
 /** How often the use of a key of an outdated secret is recorded, which is enough to see whether it is still in use. */
 const USE_INTERVAL_MS = 60 * 60 * 1000;
 
 /** One object per workspace: it authenticates and rate limits each request in one call. */
 export class WorkspaceGate extends DurableObject<Env> {
-  /** The requests of all keys. */
+  /** Counts the requests of all keys. */
   private window = new SlidingWindow();
-  /** The requests of each member in the console, by member. They are only in memory. */
+  /** Counts the requests of each member in the console, by member. It is only in memory. */
   private readonly members = new LruCache<string, SlidingWindow>(MEMBERS);
   private readonly store: WindowStore;
   /** A read that hangs longer has failed: requests that wait for it get 503, and the next one reads again. */
@@ -95,7 +95,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     return { outcome: "known", window, ...(version !== knownVersion && { caller: { version, workspace, key } }) };
   }
 
-  /** A team that works in the console takes no requests from the keys of its programs, nor a member from the others. */
+  /** Returns the window that counts the requests of a key. Each member in the console has one of their own, so that nobody uses up the limit of others. */
   private windowOf({ member, isApplication }: CallerKey): SlidingWindow {
     if (!member || isApplication) return this.window;
     let window = this.members.get(member.id);

@@ -3,11 +3,9 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, newAddress, query, send, type Workspace } from "../harness.ts";
 import { rowsOf } from "../backup/full-workspace.ts";
-import { sendUntilAnswered, withEachFault } from "./scenario.ts";
+import { sendUntilAnswered, withEachFault, YEAR_MINUTES } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
-
-const YEAR_MINUTES = 365 * 24 * 60;
 
 /** A workspace with an agent that knows the answer. No conversation is resolved as idle, however the clock goes on. */
 async function createFixture() {

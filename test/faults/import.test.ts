@@ -1,9 +1,7 @@
 import { expect } from "vitest";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, sendRecords } from "../backup/file.ts";
 import { createAgent, createWorkspace, learn, listen, newAddress, send } from "../harness.ts";
-import { sendUntilAnswered, withEachFault } from "./scenario.ts";
-
-const YEAR_MINUTES = 365 * 24 * 60;
+import { sendUntilAnswered, withEachFault, YEAR_MINUTES } from "./scenario.ts";
 
 const workspace = await createWorkspace();
 // No conversation is resolved as idle, however the clock goes on.

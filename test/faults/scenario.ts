@@ -32,6 +32,9 @@ const HASTE_MS = 10_000;
 /** Milliseconds without a call after which some work waits for time to pass. */
 const CALM_TICKS = 30;
 
+/** With this inactivity, no conversation is resolved as idle, however the clock goes on. */
+export const YEAR_MINUTES = 365 * 24 * 60;
+
 export const faults = new Faults();
 
 /** Lets the service ask a model that replies as `scriptOf` says, and whose requests may fail too. */

@@ -1,10 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterAll, expect } from "vitest";
 import { createAgent, createWorkspaceOn, databases, learn, listen, send } from "../harness.ts";
-import { faults, sendUntilAnswered, withEachFault } from "./scenario.ts";
+import { faults, sendUntilAnswered, withEachFault, YEAR_MINUTES } from "./scenario.ts";
 
 const SHARD = 5;
-const YEAR_MINUTES = 365 * 24 * 60;
 const before = { ...env };
 Object.assign(env, { SHARD_MAP: `0=DB, 1=DB_1, ${SHARD}=DB` });
 afterAll(() => void Object.assign(env, before));

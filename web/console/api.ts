@@ -21,7 +21,7 @@ export function noteSignIn(): void {
   signIns++;
 }
 
-/** Returns a function that takes the status of the response to a request that is sent now. With 401, its session has ended. */
+/** Returns a function that takes the status of the response to a request that is sent now. The status 401 reports that its session has ended. */
 export function watchStatus(): (status: number) => void {
   const before = signIns;
   return (status) => {

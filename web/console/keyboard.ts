@@ -41,7 +41,7 @@ type Key = { [Where in keyof Groups]: keyof Groups[Where] }[keyof Groups];
 /** These keys work again and again while they are held. */
 const REPEATING = new Set(["j", "k"]);
 
-/** What is open above the page has its own keys: Escape closes it. */
+/** Open dialogs and menus, which handle keys such as Escape themselves. */
 const OPEN = "dialog[open], [popover=auto]:popover-open";
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable], [role=menu], dialog";
 

@@ -107,7 +107,8 @@ interface DialogProps {
 
 function ReplyDialog({ reply, teams, onClose, onSaved }: DialogProps) {
   const form = useForm(async ({ text }) => {
-    const body = { name: text("name"), content: text("content"), team_id: text("team_id") || null };
+    // While the teams are unknown, the form has no field for them, and the reply keeps its team.
+    const body = { name: text("name"), content: text("content"), ...(teams.length > 0 && { team_id: text("team_id") || null }) };
     await (reply ? api.updateSavedReply({ saved_reply_id: reply.id, body }) : api.createSavedReply({ body }));
     onSaved();
   });
