@@ -12,14 +12,15 @@ import {
   transcriptSchema,
 } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { agentRef, filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { addProblem, valueError } from "../platform/http/validation.ts";
+import { addProblem } from "../platform/http/validation.ts";
 import { isForHumans } from "../conversations/status.ts";
 import { findConversation, SUBJECT_LENGTH } from "../conversations/store.ts";
 import { findTeam } from "../routing/team-store.ts";
+import { unknownTeam } from "../routing/team-wire.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
@@ -154,7 +155,7 @@ async function requireTeam(op: ConversationOperation, { status, team_id: teamId,
     findConversation(db, workspaceId, conversationId),
     findTeam(db, workspaceId, teamId ?? ""),
   ]);
-  if (teamId && !team) throw invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
+  if (teamId && !team) throw unknownTeam();
   if (!assign || !conversation) return;
   if (!(teamId === undefined ? conversation.teamId : teamId))
     throw new ApiError("conflict", "The conversation has no team. Send a team_id as well.");

@@ -1,12 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { valueError } from "../platform/http/validation.ts";
 import { findTeam } from "../routing/team-store.ts";
+import { unknownTeam } from "../routing/team-wire.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { createSavedReply, eraseSavedReply, findSavedReply, listSavedReplies, updateSavedReply } from "./saved-reply-store.ts";
 import { savedReplyInSchema, savedReplyListSchema, savedReplySchema, savedReplyUpdateSchema, toSavedReply } from "./saved-reply-wire.ts";
@@ -114,7 +114,3 @@ savedReplyRoutes.openapi(deleteRoute, async (c) => {
   if (!erased) throw notFound("saved reply");
   return c.body(null, 204);
 });
-
-function unknownTeam(): ApiError {
-  return invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
-}

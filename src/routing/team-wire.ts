@@ -1,6 +1,8 @@
 import { z } from "@hono/zod-openapi";
+import { type ApiError, invalid } from "../platform/http/errors.ts";
 import { filledText, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
+import { valueError } from "../platform/http/validation.ts";
 import { toSingleLine } from "../platform/text.ts";
 import type { TeamRow } from "./team-store.ts";
 
@@ -69,4 +71,9 @@ export const teamUpdateSchema = fields
 /** Returns the wire record of a team. */
 export function toTeam(row: TeamRow): z.infer<typeof teamSchema> {
   return toRecord(teamSchema, row, {});
+}
+
+/** Returns the error for a `team_id` of a body that the workspace does not have. */
+export function unknownTeam(): ApiError {
+  return invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
 }
