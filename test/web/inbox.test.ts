@@ -102,6 +102,38 @@ test("a resolution is undone, by the message or by a key, and a held key resolve
   await expect.poll(() => statusOf(first)).toBe("human_active");
 });
 
+test("the next conversation is opened after a resolution, even if the list changes while it is stored", async () => {
+  const workspace = await createWorkspace();
+  const first = await workspace.ask("Where is my parcel?", "Ada Lovelace");
+  await workspace.ask("Where is my refund?", "Alan Turing");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${first}`);
+  await expect.poll(() => rows(page).count()).toBe(2);
+  await page.getByRole("button", { name: "Resolve", exact: true }).click();
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  await expect.poll(() => rows(page).count()).toBe(1);
+  // The list misses the conversation when it is resolved again, and has it before that is stored.
+  const lists = Promise.withResolvers<void>();
+  const resolutions = Promise.withResolvers<void>();
+  const resolution = new Promise<void>((sent) => {
+    void page.route("**/api/v1/conversations?*", (route) => lists.promise.then(() => route.fallback()));
+    void page.route(`**/api/v1/conversations/${first}`, (route) => {
+      if (route.request().postDataJSON()?.status !== "resolved") return route.fallback();
+      sent();
+      return resolutions.promise.then(() => route.fallback());
+    });
+  });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+  await page.getByRole("button", { name: "Resolve", exact: true }).click();
+  await resolution;
+  lists.resolve();
+  await expect.poll(() => rows(page).count()).toBe(2);
+  resolutions.resolve();
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+});
+
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
   const workspace = await createWorkspace();
   const { page } = await openPage();

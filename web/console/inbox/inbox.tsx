@@ -123,19 +123,20 @@ function useUndo(open: (id: string) => void) {
 
 /** Opens the next or previous conversation of the list, even if it has to be read first. */
 function useSteps(list: ListWindow<ListedConversation>, openId: string | undefined, open: (id: string) => void) {
-  const [wanted, setWanted] = useState<{ key: string; at: number } | undefined>();
+  // A row that is kept is wanted by its id, since the list may change before the conversation is shown.
+  const [wanted, setWanted] = useState<{ key: string; at: number; id: string | undefined } | undefined>();
   const target = wanted?.key === list.key ? wanted.at : undefined;
   const opened = list.indexOf(openId);
   // The last position of the open conversation, for when it leaves the list.
   const last = useRef<{ key: string; id: string; at: number } | undefined>(undefined);
   if (openId !== undefined && opened >= 0) last.current = { key: list.key, id: openId, at: opened };
   const left = last.current && last.current.id === openId && last.current.key === list.key ? last.current.at : undefined;
-  const item = target === undefined ? undefined : list.itemAt(target);
+  const id = target === undefined ? undefined : (wanted?.id ?? list.itemAt(target)?.id);
   useEffect(() => {
-    if (!item) return;
-    if (item.id === openId) setWanted((before) => (before?.at === target ? undefined : before));
-    else open(item.id);
-  }, [item?.id, openId]);
+    if (id === undefined) return;
+    if (id === openId) setWanted((before) => (before?.at === target ? undefined : before));
+    else open(id);
+  }, [id, openId]);
   const nextOf = (step: number): number => {
     if (opened >= 0) return opened + step;
     if (left === undefined) return 0;
@@ -146,7 +147,7 @@ function useSteps(list: ListWindow<ListedConversation>, openId: string | undefin
   const moveBy = (step: number) =>
     setWanted((before) => {
       const at = before?.key === list.key ? before.at + step : nextOf(step);
-      return at >= 0 && at < (list.length ?? 0) ? { key: list.key, at } : before;
+      return at >= 0 && at < (list.length ?? 0) ? { key: list.key, at, id: list.itemAt(at)?.id } : before;
     });
   return { current: target === undefined ? { key: openId, at: opened } : { key: target, at: target }, moveBy };
 }
