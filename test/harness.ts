@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, evictDurableObject, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
-import worker from "../src/index.ts";
 import { newId, shardOf } from "../src/platform/db/ids.ts";
+import { handleQueue } from "./queue-handler.ts";
 
 const ORIGIN = "http://service.test";
 
@@ -124,7 +124,7 @@ export async function listen(
 export async function deliver(queue: string, body: unknown, attempts = 1) {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts, body }]);
   const ctx = createExecutionContext();
-  await worker.queue(batch, env);
+  await handleQueue(batch, env);
   return getQueueResult(batch, ctx);
 }
 

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
 import { resetBusyDatabases } from "../src/platform/group-commit.ts";
+import "./queue-handler.ts";
 import { createTables } from "./tables.ts";
 
 // Files share a worker. Each starts with empty storage, and restores the bindings, the clock and its spies.

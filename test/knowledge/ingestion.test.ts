@@ -1,10 +1,10 @@
 import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import worker from "../../src/index.ts";
 import { ingest } from "../../src/knowledge/consumer.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import { countRows, createAgent, createWorkspace, deliver, envWith, learn, listen, query } from "../harness.ts";
+import { handleQueue } from "../queue-handler.ts";
 import { ROOM } from "./agent-index.ts";
 
 const QUEUE = "support-agent-ingestion";
@@ -42,7 +42,7 @@ const rowOf = async (id: string) => (await query(id, "SELECT * FROM sources WHER
 async function deliverBatch(bodies: unknown[]) {
   const messages = bodies.map((body, at) => ({ id: `${at}`, timestamp: new Date(), attempts: 1, body }));
   const batch = createMessageBatch(QUEUE, messages);
-  await worker.queue(batch, env);
+  await handleQueue(batch, env);
   return getQueueResult(batch, createExecutionContext());
 }
 

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import worker from "../../src/index.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
+import { handleQueue } from "../queue-handler.ts";
 
 const LONG = "a-random-secret-of-more-than-32-characters";
 /** A text that no message holds by itself. */
@@ -127,7 +128,7 @@ describe("while a value is invalid", () => {
     const log = vi.spyOn(console, "error");
     const body = { source_id: crypto.randomUUID(), workspace_id: crypto.randomUUID() };
     const batch = createMessageBatch("support-agent-ingestion", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
-    await worker.queue(batch, invalidEnv());
+    await handleQueue(batch, invalidEnv());
     expect(await getQueueResult(batch, createExecutionContext())).toMatchObject({ retryBatch: { retry: true }, explicitAcks: [] });
     expect(logged(log)).toContain("CRAWL_PAUSE_MS");
   });

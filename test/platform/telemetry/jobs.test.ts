@@ -2,7 +2,6 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { TurnRunner } from "../../../src/chat/turn.ts";
-import worker from "../../../src/index.ts";
 import { ExtractiveEngine } from "../../../src/extractive/engine.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { consume } from "../../../src/queues.ts";
@@ -12,6 +11,7 @@ import { receive, createMailbox, mailService, outbox } from "../../email/mailbox
 import { questionOf } from "../../chat/question.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../../harness.ts";
 import { behaveAt } from "../../outbound.ts";
+import { handleQueue } from "../../queue-handler.ts";
 import { addEvent, createReceiver } from "../../webhooks/simulation.ts";
 import { jobIn, watch, type Watched } from "./watch.ts";
 
@@ -302,5 +302,5 @@ test("a dead letter whose handler fails is logged each time", async () => {
 test("the Worker's own handlers report", async () => {
   const { message } = await createSource();
   const { batch } = batchOf("support-agent-ingestion", message);
-  expect(jobIn(await watch(async () => worker.queue(batch, env)), "ingestion", message.workspaceId)).toMatchObject({ outcome: "ready" });
+  expect(jobIn(await watch(() => handleQueue(batch, env)), "ingestion", message.workspaceId)).toMatchObject({ outcome: "ready" });
 });
