@@ -140,3 +140,91 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   expect(questions).toEqual(Array(2).fill("Leave without saving? What you changed is lost."));
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
+
+test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/keys`);
+  const dialog = page.getByRole("dialog", { name: "Create key" });
+  const question = page.getByRole("dialog", { name: "Close this dialog" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await dialog.getByLabel("Name").fill("Shop backend");
+  for (let time = 0; time < 3; time++) {
+    await page.keyboard.press("Escape");
+    await question.getByText("What you entered is lost.").waitFor();
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+  }
+  expect(await dialog.getByLabel("Name").inputValue()).toBe("Shop backend");
+  await dialog.getByLabel("agents:read").check();
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  const secret = page.getByRole("dialog", { name: "API key" });
+  await secret.locator("pre").waitFor();
+  await page.keyboard.press("Escape");
+  await question.getByText("Have you stored it?").waitFor();
+  await question.getByRole("button", { name: "Stay" }).click();
+  expect(await secret.locator("pre").innerText()).toMatch(/^sk_/);
+  await secret.getByRole("button", { name: "I have stored it" }).click();
+  await secret.waitFor({ state: "detached" });
+});
+
+test("an error is shown above the dialog that caused it, and leaves when the action succeeds", async () => {
+  const workspace = await createWorkspace();
+  await workspace.ask("Who am I?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/people`);
+  await page.getByLabel("Email", { exact: true }).fill("ada@example.com");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByRole("button", { name: "Erase …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Erase this person" });
+  await dialog.getByLabel("Type ada@example.com").fill("ada@example.com");
+  const erase = dialog.getByRole("button", { name: /^Erase \d+ records$/ });
+  const promised = await erase.innerText();
+  await page.route("**/api/v1/privacy/visitors*", (route) => route.fulfill({ status: 500, json: { error: { message: "It broke." } } }));
+  await erase.click();
+  await dialog.getByText("It broke.").click({ trial: true });
+  await page.unroute("**/api/v1/privacy/visitors*");
+  await erase.click();
+  await page.getByText(promised.replace("Erase", "Erased"), { exact: true }).waitFor();
+  expect(await page.getByText("It broke.").count()).toBe(0);
+});
+
+test("what is missing or taken is said at its field, and a key that reads no agents is told so", async () => {
+  const workspace = await createWorkspace();
+  const { slug } = (await workspace.call<{ workspace: { slug: string } }>("GET", "/me")).workspace;
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/settings/keys`);
+  await page.getByRole("button", { name: "Create key" }).click();
+  const keys = page.getByRole("dialog", { name: "Create key" });
+  await keys.getByLabel("Name").fill("Shop backend");
+  await keys.getByRole("button", { name: "Create key" }).click();
+  await keys.getByRole("group", { name: "Scopes" }).getByText("Choose at least one scope.").waitFor();
+  await page.goto(`${service.url}/console/#/webhooks`);
+  await page.getByRole("button", { name: "Add endpoint" }).click();
+  const endpoint = page.getByRole("dialog", { name: "Add endpoint" });
+  await endpoint.getByLabel("URL").fill("https://example.com/hook");
+  await endpoint.getByLabel("All events").uncheck();
+  await endpoint.getByRole("button", { name: "Add endpoint" }).click();
+  await endpoint.getByRole("group", { name: "Events" }).getByText("Choose at least one event.").waitFor();
+  const { page: operator } = await openPage();
+  await signIn(operator, service.operatorToken);
+  await operator.getByRole("button", { name: "Create workspace" }).click();
+  const form = operator.getByRole("dialog", { name: "Create workspace" });
+  await form.getByLabel("Name").fill("Other");
+  await form.getByLabel("Slug").fill(slug);
+  await form.getByRole("button", { name: "Create workspace" }).click();
+  await form.getByRole("alert").waitFor();
+  expect(await form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
+  const blind = await createWorkspace(["knowledge:read"]);
+  const { page: other } = await openPage();
+  await signIn(other, blind.key);
+  await other.goto(`${service.url}/console/#/knowledge`);
+  await other.getByText("agents:read").waitFor();
+});

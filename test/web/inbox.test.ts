@@ -1,29 +1,65 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openPage, operate, send, service } from "./browser.ts";
+import { openPage, send, service } from "./browser.ts";
 import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 const rows = (page: Page) => page.locator(".conversation-list .row");
 
-/** How far the end of the messages is below the visible part, in pixels. */
-const belowTheFold = (page: Page) =>
-  page.getByRole("log").evaluate((log) => Math.round(log.scrollHeight - log.scrollTop - log.clientHeight));
-
-test("a long conversation opens at its latest message, and stays there while the reply is written and sent", async () => {
+test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
   const workspace = await createWorkspace();
-  const id = await workspace.ask("Where is my parcel?");
-  for (let number = 0; number < 40; number++) await workspace.reply(id, `Reply ${number}. ${"It is on its way. ".repeat(30)}`);
+  const id = await workspace.ask("Do you deliver to Norway?");
+  const { page, errors } = await openPage();
+  await signIn(page, workspace.key);
+  await page.getByRole("button", { name: /Ada Lovelace.*Do you deliver to Norway\?/s }).waitFor();
+  await page.keyboard.press("j");
+  await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
+  await page.keyboard.press("r");
+  await page.keyboard.type("Yes, within **five** days.");
+  await page.keyboard.press("Control+Enter");
+  // The text is formatted once the reply is stored.
+  await page.getByRole("log").locator("strong", { hasText: "five" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("n");
+  await page.keyboard.type("Norway is fine.");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("Norway is fine.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("e");
+  await page.getByRole("status").getByText("Resolved", { exact: true }).waitFor();
+  await page.getByText("Nobody is waiting").waitFor();
+  const { status, messages } = await workspace.call<{
+    status: string;
+    messages: { role: string; content: string; author: { name: string } }[];
+  }>("GET", `/conversations/${id}`);
+  expect(status).toBe("resolved");
+  expect(messages.find(({ role }) => role === "human")).toMatchObject({
+    content: "Yes, within **five** days.",
+    author: { name: "Grace Hopper" },
+  });
+  expect(messages.find(({ role }) => role === "note")).toMatchObject({ content: "Norway is fine." });
+  expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("a conversation that comes in appears by itself", async () => {
+  const workspace = await createWorkspace();
   const { page } = await openPage();
   await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/inbox/${id}`);
-  await page.getByRole("log").getByText("Reply 39.").waitFor();
-  expect(await belowTheFold(page)).toBe(0);
-  await page.getByLabel("Reply to the visitor").fill("First line\n".repeat(10));
-  await expect.poll(() => belowTheFold(page)).toBe(0);
-  await page.getByRole("log").evaluate((log) => log.scrollTo(0, 0));
-  await page.getByLabel("Reply to the visitor").press("Control+Enter");
-  await page.getByRole("log").getByText("First line").waitFor();
-  await expect.poll(() => belowTheFold(page)).toBe(0);
+  await page.getByText("Nobody is waiting").waitFor();
+  await workspace.ask("Is anybody there?", "Alan Turing");
+  await page.getByRole("button", { name: /Alan Turing.*Is anybody there\?/s }).waitFor();
+});
+
+test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {
+  const workspace = await createWorkspace();
+  await workspace.ask("Do you deliver to Norway?");
+  const { page } = await openPage({ viewport: { width: 375, height: 720 } });
+  await signIn(page, workspace.key);
+  await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+  await page.getByLabel("Reply to the visitor").waitFor();
+  expect(await page.getByRole("heading", { name: "Inbox" }).isVisible()).toBe(false);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  await page.getByRole("button", { name: "Back to the list" }).click();
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
 });
 
 test("a preview takes two lines at most, and a row is as high as its place", async () => {
@@ -134,105 +170,6 @@ test("the next conversation is opened after a resolution, even if the list chang
   await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
 });
 
-test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
-  const workspace = await createWorkspace();
-  const { page } = await openPage();
-  await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/settings/keys`);
-  const dialog = page.getByRole("dialog", { name: "Create key" });
-  const question = page.getByRole("dialog", { name: "Close this dialog" });
-  await page.getByRole("button", { name: "Create key" }).click();
-  await dialog.waitFor();
-  await page.keyboard.press("Escape");
-  await dialog.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Create key" }).click();
-  await dialog.getByLabel("Name").fill("Shop backend");
-  for (let time = 0; time < 3; time++) {
-    await page.keyboard.press("Escape");
-    await question.getByText("What you entered is lost.").waitFor();
-    await page.keyboard.press("Escape");
-    await question.waitFor({ state: "detached" });
-  }
-  expect(await dialog.getByLabel("Name").inputValue()).toBe("Shop backend");
-  await dialog.getByLabel("agents:read").check();
-  await dialog.getByRole("button", { name: "Create key" }).click();
-  const secret = page.getByRole("dialog", { name: "API key" });
-  await secret.locator("pre").waitFor();
-  await page.keyboard.press("Escape");
-  await question.getByText("Have you stored it?").waitFor();
-  await question.getByRole("button", { name: "Stay" }).click();
-  expect(await secret.locator("pre").innerText()).toMatch(/^sk_/);
-  await secret.getByRole("button", { name: "I have stored it" }).click();
-  await secret.waitFor({ state: "detached" });
-});
-
-test("the latest visitors are listed once each, and one click finds what is stored about one", async () => {
-  const workspace = await createWorkspace();
-  for (const message of ["Who am I?", "Where am I?"]) {
-    const user = { id: "ada", name: "Ada Lovelace" };
-    await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message, user });
-  }
-  const { page } = await openPage();
-  await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/people`);
-  const row = page.getByRole("region", { name: "Latest visitors" }).getByRole("row", { name: /Ada Lovelace/ });
-  await row.getByRole("button", { name: "Look up" }).click();
-  expect(await row.count()).toBe(1);
-  await page.getByRole("region", { name: "Found" }).getByRole("heading", { name: "api:ada" }).waitFor();
-});
-
-test("an error is shown above the dialog that caused it, and leaves when the action succeeds", async () => {
-  const workspace = await createWorkspace();
-  await workspace.ask("Who am I?");
-  const { page } = await openPage();
-  await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/people`);
-  await page.getByLabel("Email", { exact: true }).fill("ada@example.com");
-  await page.getByRole("button", { name: "Find" }).click();
-  await page.getByRole("button", { name: "Erase …" }).click();
-  const dialog = page.getByRole("dialog", { name: "Erase this person" });
-  await dialog.getByLabel("Type ada@example.com").fill("ada@example.com");
-  const erase = dialog.getByRole("button", { name: /^Erase \d+ records$/ });
-  const promised = await erase.innerText();
-  await page.route("**/api/v1/privacy/visitors*", (route) => route.fulfill({ status: 500, json: { error: { message: "It broke." } } }));
-  await erase.click();
-  await dialog.getByText("It broke.").click({ trial: true });
-  await page.unroute("**/api/v1/privacy/visitors*");
-  await erase.click();
-  await page.getByText(promised.replace("Erase", "Erased"), { exact: true }).waitFor();
-  expect(await page.getByText("It broke.").count()).toBe(0);
-});
-
-test("the operator is asked before a plan changes, and an event is sent again only where that works", async () => {
-  const workspace = await createWorkspace();
-  const planOf = async () => (await operate<{ plan: string }>("GET", `/workspaces/${workspace.id}`)).plan;
-  const { page } = await openPage();
-  await signIn(page, service.operatorToken);
-  await page.goto(`${service.url}/console/#/workspaces/${workspace.id}`);
-  const question = page.getByRole("dialog", { name: "Change the plan" });
-  await page.getByLabel("Plan", { exact: true }).selectOption("free");
-  await question.getByText("Acme changes from enterprise to free.").waitFor();
-  await question.getByRole("button", { name: "Cancel" }).click();
-  expect([await page.getByLabel("Plan", { exact: true }).inputValue(), await planOf()]).toEqual(["enterprise", "enterprise"]);
-  await page.getByLabel("Plan", { exact: true }).selectOption("pro");
-  await question.getByRole("button", { name: "Change to pro" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
-  expect(await planOf()).toBe("pro");
-  const { id } = await workspace.call<{ id: string }>("POST", "/webhooks", { url: "https://example.invalid/hook", events: ["*"] });
-  await workspace.call("POST", `/webhooks/${id}/test`);
-  const { page: team } = await openPage();
-  await signIn(team, workspace.key);
-  await team.goto(`${service.url}/console/#/webhooks/${id}`);
-  await team
-    .getByRole("row", { name: /webhook\.test/ })
-    .getByRole("button", { name: "Details" })
-    .click();
-  await team.getByText("Request", { exact: true }).click();
-  await team.getByText('"type": "webhook.test"').waitFor();
-  await team.getByText("A test is not sent again").waitFor();
-  expect(await team.getByRole("button", { name: "Send again" }).count()).toBe(0);
-});
-
 test("those who wait longest come first, and an unnamed visitor's contact details and other conversations are shown", async () => {
   const workspace = await createWorkspace();
   const widget = (path: string, body: object) =>
@@ -314,40 +251,6 @@ test("the title counts who waits, and another window is told only if that was as
   await workspace.ask("Hello?");
   await page.waitForFunction(() => document.title.startsWith("(2) Settings"));
   expect(await shown()).toBe(1);
-});
-
-test("what is missing or taken is said at its field, and a key that reads no agents is told so", async () => {
-  const workspace = await createWorkspace();
-  const { slug } = (await workspace.call<{ workspace: { slug: string } }>("GET", "/me")).workspace;
-  const { page } = await openPage();
-  await signIn(page, workspace.key);
-  await page.goto(`${service.url}/console/#/settings/keys`);
-  await page.getByRole("button", { name: "Create key" }).click();
-  const keys = page.getByRole("dialog", { name: "Create key" });
-  await keys.getByLabel("Name").fill("Shop backend");
-  await keys.getByRole("button", { name: "Create key" }).click();
-  await keys.getByRole("group", { name: "Scopes" }).getByText("Choose at least one scope.").waitFor();
-  await page.goto(`${service.url}/console/#/webhooks`);
-  await page.getByRole("button", { name: "Add endpoint" }).click();
-  const endpoint = page.getByRole("dialog", { name: "Add endpoint" });
-  await endpoint.getByLabel("URL").fill("https://example.com/hook");
-  await endpoint.getByLabel("All events").uncheck();
-  await endpoint.getByRole("button", { name: "Add endpoint" }).click();
-  await endpoint.getByRole("group", { name: "Events" }).getByText("Choose at least one event.").waitFor();
-  const { page: operator } = await openPage();
-  await signIn(operator, service.operatorToken);
-  await operator.getByRole("button", { name: "Create workspace" }).click();
-  const form = operator.getByRole("dialog", { name: "Create workspace" });
-  await form.getByLabel("Name").fill("Other");
-  await form.getByLabel("Slug").fill(slug);
-  await form.getByRole("button", { name: "Create workspace" }).click();
-  await form.getByRole("alert").waitFor();
-  expect(await form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
-  const blind = await createWorkspace(["knowledge:read"]);
-  const { page: other } = await openPage();
-  await signIn(other, blind.key);
-  await other.goto(`${service.url}/console/#/knowledge`);
-  await other.getByText("agents:read").waitFor();
 });
 
 test("? lists all keys; m assigns the conversation and t adds a tag", async () => {

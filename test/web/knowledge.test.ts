@@ -73,3 +73,34 @@ test("the questions that the agent could not answer lead to their conversations"
   await page.getByRole("link", { name: "Open the conversation" }).click();
   await expect.poll(() => page.url()).toContain(`/inbox/${id}`);
 });
+
+test("the team sees what was asked in vain, and teaches the agent a colleague's reply", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Is there a student discount?");
+  await workspace.ask("Do students get a discount?");
+  await workspace.ask("Do you deliver to Norway?");
+  await workspace.reply(id, "Hello Ada, students pay 15 percent less.");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  await page.getByRole("link", { name: "Gaps" }).click();
+  const gaps = page.getByRole("region", { name: "Gaps" });
+  await gaps.getByText("2 times without an answer").waitFor();
+  await gaps.getByRole("listitem").filter({ hasText: "Norway" }).getByRole("button", { name: "Add an answer" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Curated answer" });
+  expect(await dialog.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
+  await dialog.getByLabel("Answer").fill("Yes, within five days.");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await gaps.getByText("Norway").first().waitFor({ state: "detached" });
+  await gaps.getByRole("link", { name: "Is there a student discount?" }).click();
+  await page.getByRole("log").getByText("students pay 15 percent less").waitFor();
+  await page.goto(`${service.url}/console/#/knowledge/drafts`);
+  const drafts = page.getByRole("region", { name: "Drafts" });
+  await drafts.getByText("Students pay 15 percent less.", { exact: true }).waitFor();
+  await drafts.getByRole("button", { name: "Accept" }).click();
+  await drafts.getByText("No drafts").waitFor();
+  const asked = await workspace.call<{ answer: string }>("POST", `/agents/${workspace.agentId}/messages`, {
+    message: "Any student discount?",
+  });
+  expect(asked.answer).toBe("Students pay 15 percent less.");
+});
