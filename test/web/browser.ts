@@ -21,24 +21,13 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
   browser ??= chromium.launch({ executablePath: findChromium()!, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
   const context = await (
     await browser
-  ).newContext({
-    viewport: { width: 1280, height: 800 },
-    locale: "en",
-    reducedMotion: "reduce",
-    // Each browser has an address of its own, since the service limits the sign-ins of an address.
-    extraHTTPHeaders: { "CF-Connecting-IP": newAddress() },
-    ...options,
-  });
+  ).newContext({ viewport: { width: 1280, height: 800 }, locale: "en", reducedMotion: "reduce", ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   return { page, errors };
-}
-
-function newAddress(): string {
-  return ["10", ...crypto.getRandomValues(new Uint8Array(3))].join(".");
 }
 
 /** Saves a picture of a page, if the variable SHOTS names a folder for pictures. */
