@@ -107,8 +107,9 @@ test("colours that the system forces show what is selected, and the launcher of 
       .evaluate((link) => getComputedStyle(link).outlineStyle);
   await expect.poll(() => outline("Inbox")).toBe("solid");
   expect(await outline("Leads")).toBe("none");
-  await page.goto(await serveSite({ "/": embedding() }));
-  const launcher = page.getByRole("button", { name: "Open chat" });
+  const { page: visitor } = await openPage({ forcedColors: "active" });
+  await visitor.goto(await serveSite({ "/": embedding() }));
+  const launcher = visitor.getByRole("button", { name: "Open chat" });
   await launcher.waitFor();
   const [behind, icon] = await launcher.evaluate((button) =>
     [button, button.querySelector("i")!].map((element) => getComputedStyle(element).backgroundColor),
