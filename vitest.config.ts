@@ -72,7 +72,7 @@ const service = async () => ({
         r2Buckets: ["TEST_BUCKET"],
         // A stand-in answers the service's requests to other hosts: see test/outbound.ts.
         outboundService: { node: answerOutbound },
-        // Few deliveries, since nothing handles them: see test/queue-handler.ts.
+        // The queues deliver seldom, since nothing handles their messages: see test/queue-handler.ts.
         queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),

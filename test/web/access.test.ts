@@ -167,3 +167,50 @@ test.each(["light", "dark"] as const)(
     expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
   },
 );
+
+test.each(["light", "dark"] as const)("no page of the console has a barrier that axe finds (%s)", async (colorScheme) => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Do you deliver to Norway?");
+  await workspace.reply(await workspace.ask("Is there a student discount?"), "Yes, 15 percent.");
+  await workspace.call("POST", `/agents/${workspace.agentId}/sources`, {
+    type: "text",
+    name: "Delivery",
+    text: "We deliver to Norway within five days.",
+  });
+  const cases = [{ question: "Do you deliver to Norway?", expect: { refusal: true } }];
+  const { id: evaluationId } = await workspace.call<{ id: string }>("POST", `/agents/${workspace.agentId}/evaluations`, { cases });
+  const { page } = await openPage({ colorScheme });
+  await page.goto(`${service.url}/console/`);
+  await page.getByLabel("API key or operator token").waitFor();
+  const barriers: Record<string, string[]> = { "sign in": await findBarriers(page) };
+  await signIn(page, workspace.key);
+  const pages = [
+    `inbox/${id}`,
+    "playground",
+    "knowledge",
+    "knowledge/answers",
+    "knowledge/gaps",
+    "knowledge/drafts",
+    "knowledge/evaluations",
+    `knowledge/evaluations/${evaluationId}`,
+    "analytics",
+    "leads",
+    "people",
+    "webhooks",
+    "settings",
+    `settings/agents/${workspace.agentId}`,
+    "settings/keys",
+    "settings/usage",
+  ];
+  for (const path of pages) {
+    await page.goto(`${service.url}/console/#/${path}`);
+    await page.locator(path.startsWith("inbox") ? ".composer" : ".page-header").waitFor();
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+    barriers[path] = await findBarriers(page);
+  }
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Why this answer" }).first().click();
+  await page.getByRole("dialog").getByText("Nothing that was found supports what the model wrote.").waitFor();
+  barriers["why an answer was given"] = await findBarriers(page);
+  expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
+});

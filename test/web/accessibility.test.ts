@@ -1,9 +1,8 @@
-import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
-import { call, openPage, serveSite, service } from "./browser.ts";
-import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { call, openPage, serveSite } from "./browser.ts";
 import { chatOn, conversationOn, embedding, question } from "./chat.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -84,51 +83,4 @@ test("everything is done by the keyboard, and the focus comes back", async () =>
   await page.keyboard.press("Escape");
   await chat.window.waitFor({ state: "hidden" });
   await expect.poll(focused).toBe("Open chat");
-});
-
-test.each(["light", "dark"] as const)("no page of the console has a barrier that axe finds (%s)", async (colorScheme) => {
-  const workspace = await createWorkspace();
-  const id = await workspace.ask("Do you deliver to Norway?");
-  await workspace.reply(await workspace.ask("Is there a student discount?"), "Yes, 15 percent.");
-  await workspace.call("POST", `/agents/${workspace.agentId}/sources`, {
-    type: "text",
-    name: "Delivery",
-    text: "We deliver to Norway within five days.",
-  });
-  const cases = [{ question: "Do you deliver to Norway?", expect: { refusal: true } }];
-  const { id: evaluationId } = await workspace.call<{ id: string }>("POST", `/agents/${workspace.agentId}/evaluations`, { cases });
-  const { page } = await openPage({ colorScheme });
-  await page.goto(`${service.url}/console/`);
-  await page.getByLabel("API key or operator token").waitFor();
-  const barriers: Record<string, string[]> = { "sign in": await findBarriers(page) };
-  await signIn(page, workspace.key);
-  const pages = [
-    `inbox/${id}`,
-    "playground",
-    "knowledge",
-    "knowledge/answers",
-    "knowledge/gaps",
-    "knowledge/drafts",
-    "knowledge/evaluations",
-    `knowledge/evaluations/${evaluationId}`,
-    "analytics",
-    "leads",
-    "people",
-    "webhooks",
-    "settings",
-    `settings/agents/${workspace.agentId}`,
-    "settings/keys",
-    "settings/usage",
-  ];
-  for (const path of pages) {
-    await page.goto(`${service.url}/console/#/${path}`);
-    await page.locator(path.startsWith("inbox") ? ".composer" : ".page-header").waitFor();
-    await page.locator(".skeleton").first().waitFor({ state: "detached" });
-    barriers[path] = await findBarriers(page);
-  }
-  await page.goto(`${service.url}/console/#/inbox/${id}`);
-  await page.getByRole("button", { name: "Why this answer" }).first().click();
-  await page.getByRole("dialog").getByText("Nothing that was found supports what the model wrote.").waitFor();
-  barriers["why an answer was given"] = await findBarriers(page);
-  expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
 });

@@ -170,6 +170,28 @@ test("the next conversation is opened after a resolution, even if the list chang
   await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
 });
 
+test("who opens another conversation while a resolution is stored stays there", async () => {
+  const workspace = await createWorkspace();
+  const first = await workspace.ask("Where is my parcel?", "Ada Lovelace");
+  for (const name of ["Alan Turing", "Emmy Noether"]) await workspace.ask("Where is my refund?", name);
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${first}`);
+  await expect.poll(() => rows(page).count()).toBe(3);
+  const stored = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/conversations/${first}`, async (route) => {
+    if (route.request().method() === "PATCH") await stored.promise;
+    await route.fallback();
+  });
+  await page.getByRole("button", { name: "Resolve", exact: true }).click();
+  await rows(page).filter({ hasText: "Emmy Noether" }).click();
+  await page.getByRole("heading", { name: "Emmy Noether" }).waitFor();
+  stored.resolve();
+  await page.getByRole("button", { name: "Undo" }).waitFor();
+  await expect.poll(() => rows(page).count()).toBe(2);
+  await page.getByRole("heading", { name: "Emmy Noether" }).waitFor();
+});
+
 test("those who wait longest come first, and an unnamed visitor's contact details and other conversations are shown", async () => {
   const workspace = await createWorkspace();
   const widget = (path: string, body: object) =>

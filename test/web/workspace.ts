@@ -36,7 +36,7 @@ export async function createWorkspace(scopes: string[] = ["*"]): Promise<Console
 
 /** Signs in to the console. */
 export async function signIn(page: Page, key: string, name = "Grace Hopper"): Promise<void> {
-  // Each page has an address of its own, since the service limits the requests of an address that has not signed in.
+  // Each page has an address of its own, since the service limits the requests without a valid key from one address.
   await page.setExtraHTTPHeaders({ "CF-Connecting-IP": ["10", ...crypto.getRandomValues(new Uint8Array(3))].join(".") });
   await page.goto(`${service.url}/console/`);
   await page.getByLabel("API key or operator token").fill(key);

@@ -23,8 +23,15 @@ export function Inbox() {
   useEffect(() => showPresence(openId ?? null, false), [openId]);
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
-  const { current, moveBy } = useSteps(list, openId, open);
-  const { undo, offerUndo, onResolved } = useUndo(open);
+  const { current, moveBy, cancel } = useSteps(list, openId, open);
+  // What the user chooses takes the place of a step that is not done yet.
+  const choose = (id: string | undefined) => {
+    cancel();
+    open(id);
+  };
+  const { undo, offerUndo, onResolved } = useUndo(choose);
+  const latest = useRef({ openId, moveBy });
+  latest.current = { openId, moveBy };
   const selection = useSelection(list, openId);
   const FirstSteps = useFirstSteps();
   // The list is shown first; a conversation that is opened then does not wait for its code.
@@ -33,11 +40,11 @@ export function Inbox() {
     j: () => moveBy(1),
     k: () => moveBy(-1),
     ...(undo && { z: undo }),
-    Escape: () => (selection.isOpen ? selection.close() : open(undefined)),
+    Escape: () => (selection.isOpen ? selection.close() : choose(undefined)),
   });
   return (
     <div class={["inbox", openId !== undefined ? "is-open" : FirstSteps && "is-new"].filter(Boolean).join(" ")}>
-      <ConversationList {...{ list, filter, openId, current, selection, offerUndo }} onFilter={setFilter} onOpen={open} />
+      <ConversationList {...{ list, filter, openId, current, selection, offerUndo }} onFilter={setFilter} onOpen={choose} />
       {openId === undefined ? (
         <section class="conversation-empty">
           {FirstSteps ? (
@@ -56,10 +63,11 @@ export function Inbox() {
         <view.ConversationView
           key={openId}
           id={openId}
-          onClose={() => open(undefined)}
+          onClose={() => choose(undefined)}
           onResolved={(before) => {
             onResolved(openId, before);
-            moveBy(1);
+            // The user may have left the conversation while it was stored.
+            if (latest.current.openId === openId) latest.current.moveBy(1);
           }}
         />
       )}
@@ -121,33 +129,48 @@ function useUndo(open: (id: string) => void) {
   return { undo, offerUndo, onResolved };
 }
 
+/** A step to another conversation of a list. */
+interface Step {
+  /** The list's key. */
+  key: string;
+  at: number;
+  /** Undefined until the row is read. From then on its position does not matter, since the list may change before it is shown. */
+  id: string | undefined;
+}
+
 /** Opens the next or previous conversation of the list, even if it has to be read first. */
 function useSteps(list: ListWindow<ListedConversation>, openId: string | undefined, open: (id: string) => void) {
-  // A row that is kept is wanted by its id, since the list may change before the conversation is shown.
-  const [wanted, setWanted] = useState<{ key: string; at: number; id: string | undefined } | undefined>();
-  const target = wanted?.key === list.key ? wanted.at : undefined;
+  const [wanted, setWanted] = useState<Step | undefined>();
+  const isPending = (step: Step | undefined) => step?.key === list.key && (step.id !== undefined || step.at < (list.length ?? 0));
+  const step = isPending(wanted) ? wanted : undefined;
   const opened = list.indexOf(openId);
   // The last position of the open conversation, for when it leaves the list.
   const last = useRef<{ key: string; id: string; at: number } | undefined>(undefined);
   if (openId !== undefined && opened >= 0) last.current = { key: list.key, id: openId, at: opened };
   const left = last.current && last.current.id === openId && last.current.key === list.key ? last.current.at : undefined;
-  const id = target === undefined ? undefined : (wanted?.id ?? list.itemAt(target)?.id);
+  const id = step && (step.id ?? list.itemAt(step.at)?.id);
   useEffect(() => {
     if (id === undefined) return;
-    if (id === openId) setWanted((before) => (before?.at === target ? undefined : before));
-    else open(id);
+    setWanted((before) => (before !== step ? before : id === openId ? undefined : { ...step!, id }));
+    if (id !== openId) open(id);
   }, [id, openId]);
-  const nextOf = (step: number): number => {
-    if (opened >= 0) return opened + step;
+  useEffect(() => () => setWanted(undefined), [list.key]);
+  const positionOf = ({ id: stepId, at }: Step): number => {
+    const now = list.indexOf(stepId);
+    return now >= 0 ? now : at;
+  };
+  const nextOf = (by: number): number => {
+    if (opened >= 0) return opened + by;
     if (left === undefined) return 0;
     // If the conversation has left the list, the one below has moved up to its position; otherwise it is not among the rows that are kept.
-    return step > 0 && list.itemAt(left) !== undefined ? left : left + step;
+    return by > 0 && list.itemAt(left) !== undefined ? left : left + by;
   };
   // The user may press keys faster than conversations are shown.
-  const moveBy = (step: number) =>
+  const moveBy = (by: number) =>
     setWanted((before) => {
-      const at = before?.key === list.key ? before.at + step : nextOf(step);
+      const at = isPending(before) ? positionOf(before!) + by : nextOf(by);
       return at >= 0 && at < (list.length ?? 0) ? { key: list.key, at, id: list.itemAt(at)?.id } : before;
     });
-  return { current: target === undefined ? { key: openId, at: opened } : { key: target, at: target }, moveBy };
+  const at = step && positionOf(step);
+  return { current: at === undefined ? { key: openId, at: opened } : { key: at, at }, moveBy, cancel: () => setWanted(undefined) };
 }
