@@ -73,7 +73,7 @@ export function toTeam(row: TeamRow): z.infer<typeof teamSchema> {
   return toRecord(teamSchema, row, {});
 }
 
-/** Returns the error for a `team_id` of a body that the workspace does not have. */
+/** Returns the error for a body whose `team_id` names no team of the workspace. */
 export function unknownTeam(): ApiError {
   return invalid([{ loc: ["body", "team_id"], ...valueError("the workspace has no team with this id") }]);
 }

@@ -21,7 +21,11 @@ export function noteSignIn(): void {
   signIns++;
 }
 
-/** Returns a function that takes the status of the response to a request that is sent now. The status 401 reports that its session has ended. */
+/**
+ * Call it when a request is sent.
+ * @returns a function that takes the status of the response. After a 401 it reports that the session has ended, unless the user has
+ *   signed in again since.
+ */
 export function watchStatus(): (status: number) => void {
   const before = signIns;
   return (status) => {

@@ -24,7 +24,7 @@ export function Inbox() {
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy, cancel } = useSteps(list, openId, open);
-  // What the user chooses takes the place of a step that is not done yet.
+  // What the user opens or closes cancels a step that still waits for its row.
   const choose = (id: string | undefined) => {
     cancel();
     open(id);
@@ -66,7 +66,7 @@ export function Inbox() {
           onClose={() => choose(undefined)}
           onResolved={(before) => {
             onResolved(openId, before);
-            // The user may have left the conversation while it was stored.
+            // The user may have left the conversation while its resolution was stored.
             if (latest.current.openId === openId) latest.current.moveBy(1);
           }}
         />
@@ -129,12 +129,13 @@ function useUndo(open: (id: string) => void) {
   return { undo, offerUndo, onResolved };
 }
 
-/** A step to another conversation of a list. */
+/** A step to another conversation, which is not open yet. */
 interface Step {
-  /** The list's key. */
+  /** The key of the list. */
   key: string;
+  /** The row of the conversation when the step was made. */
   at: number;
-  /** Undefined until the row is read. From then on its position does not matter, since the list may change before it is shown. */
+  /** The id of the conversation; undefined until its row is read. The row may change before the conversation is open. */
   id: string | undefined;
 }
 
@@ -150,10 +151,12 @@ function useSteps(list: ListWindow<ListedConversation>, openId: string | undefin
   const left = last.current && last.current.id === openId && last.current.key === list.key ? last.current.at : undefined;
   const id = step && (step.id ?? list.itemAt(step.at)?.id);
   useEffect(() => {
-    if (id === undefined) return;
-    setWanted((before) => (before !== step ? before : id === openId ? undefined : { ...step!, id }));
-    if (id !== openId) open(id);
+    if (!step || id === undefined) return;
+    const next = id === openId ? undefined : { ...step, id };
+    setWanted((before) => (before === step ? next : before));
+    if (next) open(id);
   }, [id, openId]);
+  // The user may come back to the list, and does not expect the step any more.
   useEffect(() => () => setWanted(undefined), [list.key]);
   const positionOf = ({ id: stepId, at }: Step): number => {
     const now = list.indexOf(stepId);
