@@ -60,7 +60,7 @@ test("on a phone each page is reached from the bar or its menu, and nothing is w
     await page.getByRole("heading", { level: 1, name }).waitFor();
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
     const widest = () => page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.querySelector("main")!.scrollWidth));
-    expect(await widest(), name).toBe(320);
+    await expect.poll(widest, { message: name }).toBe(320);
   }
   await bar.getByRole("button", { name: "More" }).click();
   await bar.getByRole("button", { name: "Sign out" }).click();
@@ -91,9 +91,9 @@ test("the theme is chosen, and kept in this browser", async () => {
   expect(dark).not.toBe(light);
   await page.reload();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
-  expect(await background()).toBe(dark);
+  await expect.poll(background).toBe(dark);
   await page.getByRole("combobox", { name: "Theme" }).selectOption("System theme");
-  expect(await background()).toBe(light);
+  await expect.poll(background).toBe(light);
 });
 
 test("colours that the system forces show what is selected, and the launcher of the chat", async () => {
@@ -106,7 +106,7 @@ test("colours that the system forces show what is selected, and the launcher of 
       .getByRole("link", { name })
       .evaluate((link) => getComputedStyle(link).outlineStyle);
   await expect.poll(() => outline("Inbox")).toBe("solid");
-  expect(await outline("Leads")).toBe("none");
+  await expect.poll(() => outline("Leads")).toBe("none");
   const { page: visitor } = await openPage({ forcedColors: "active" });
   await visitor.goto(await serveSite({ "/": embedding() }));
   const launcher = visitor.getByRole("button", { name: "Open chat" });
@@ -137,7 +137,7 @@ test("text from right to left begins at the right, in messages and in fields", a
   const { left, right } = await gaps();
   expect(right).toBeLessThan(left);
   const field = page.locator(".composer textarea");
-  expect(await field.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe("plaintext");
+  await expect.poll(() => field.evaluate((element) => getComputedStyle(element).unicodeBidi)).toBe("plaintext");
 });
 
 test.each(["light", "dark"] as const)(

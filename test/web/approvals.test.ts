@@ -42,11 +42,13 @@ test("a tool call is approved in the inbox, and the answer appears", async () =>
   const { page, card, log, workspace, errors } = await openRequest();
   await card.getByText("refund_order").waitFor();
   await card.getByText("4711").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.keyboard.press("a");
   await log.getByText("48.00 EUR").waitFor();
   await card.waitFor({ state: "detached" });
-  expect(await decisionsOf(workspace)).toMatchObject([{ status: "approved", decided_by: { name: "Grace Hopper" }, outcome: "answered" }]);
+  await expect
+    .poll(() => decisionsOf(workspace))
+    .toMatchObject([{ status: "approved", decided_by: { name: "Grace Hopper" }, outcome: "answered" }]);
   expect(errors).toEqual([]);
 });
 
@@ -55,10 +57,10 @@ test("a tool call is declined with a reason", async () => {
   await page.keyboard.press("x");
   const dialog = page.getByRole("dialog", { name: "Decline refund_order" });
   await dialog.getByLabel("Reason").fill("The order is too old.");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Decline" }).click();
   await card.waitFor({ state: "detached" });
-  expect(await decisionsOf(workspace)).toMatchObject([{ status: "declined", reason: "The order is too old." }]);
+  await expect.poll(() => decisionsOf(workspace)).toMatchObject([{ status: "declined", reason: "The order is too old." }]);
 });
 
 test("the arguments of a tool call are changed within its schema", async () => {
@@ -71,5 +73,5 @@ test("the arguments of a tool call are changed within its schema", async () => {
   await dialog.getByLabel("Arguments").fill('{"order": "4711", "amount": 30}');
   await dialog.getByRole("button", { name: "Approve" }).click();
   await card.waitFor({ state: "detached" });
-  expect(await decisionsOf(workspace)).toMatchObject([{ status: "approved", arguments: { order: "4711", amount: 30 } }]);
+  await expect.poll(() => decisionsOf(workspace)).toMatchObject([{ status: "approved", arguments: { order: "4711", amount: 30 } }]);
 });

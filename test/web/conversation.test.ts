@@ -19,7 +19,7 @@ test("two people on one conversation see each other, and are asked before both r
   await ada.getByLabel("Reply to the visitor").fill("Me");
   await ada.getByRole("button", { name: "Send", exact: true }).click();
   await ada.getByRole("dialog", { name: "Somebody else is replying" }).getByRole("button", { name: "Cancel" }).click();
-  expect(await ada.getByLabel("Reply to the visitor").inputValue()).toBe("Me");
+  await expect.poll(() => ada.getByLabel("Reply to the visitor").inputValue()).toBe("Me");
 });
 
 test("what visitors write is text, whatever it looks like", async () => {
@@ -46,9 +46,9 @@ test("a text that is nested or emphasized without end is shown without formattin
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.locator("blockquote strong", { hasText: "people" }).waitFor();
-  expect(await page.locator("blockquote").count()).toBe(10);
-  expect(await page.getByRole("log").getByText("end").count()).toBe(5);
-  expect(await page.getByRole("log").locator("em").count()).toBe(0);
+  await expect.poll(() => page.locator("blockquote").count()).toBe(10);
+  await expect.poll(() => page.getByRole("log").getByText("end").count()).toBe(5);
+  await expect.poll(() => page.getByRole("log").locator("em").count()).toBe(0);
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ test("a long conversation opens at its latest message, and stays there while the
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("log").getByText("Reply 39.").waitFor();
-  expect(await belowTheFold(page)).toBe(0);
+  await expect.poll(() => belowTheFold(page)).toBe(0);
   await page.getByLabel("Reply to the visitor").fill("First line\n".repeat(10));
   await expect.poll(() => belowTheFold(page)).toBe(0);
   await page.getByRole("log").evaluate((log) => log.scrollTo(0, 0));
@@ -106,5 +106,5 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
   await page.getByRole("dialog").getByText("The question is that of a curated answer: the similarity of 1 reaches").waitFor();
   await page.keyboard.press("Escape");
   await page.setViewportSize({ width: 375, height: 720 });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
 });

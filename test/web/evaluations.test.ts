@@ -66,48 +66,49 @@ test("a conversation is added with what is expected and what a tool answers, and
   await end.getByLabel("The agent").selectOption("Hands over: Asked for a person");
   await end.getByLabel("What is true of it").fill("It tells what is in the basket.\nIt says sorry.");
   await dialog.getByLabel("Name").fill("Baskets");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Save and run" }).click();
   await page.getByText("1 of 1 asked: 0 right, 1 wrong").waitFor();
   const turn = page.getByRole("article").filter({ hasText: "Called" });
   await turn.getByText("basket {}").first().waitFor();
-  expect(await turn.getByRole("listitem").allTextContents()).toEqual([
-    "MetAnswers",
-    "MetSays “2 items”",
-    "Not metSays “3 items”",
-    "MetCalls basket {}",
-  ]);
+  await expect
+    .poll(() => turn.getByRole("listitem").allTextContents())
+    .toEqual(["MetAnswers", "MetSays “2 items”", "Not metSays “3 items”", "MetCalls basket {}"]);
   const atEnd = page.getByRole("region", { name: "At the end" });
-  expect(await atEnd.getByRole("listitem").allTextContents()).toEqual([
-    "MetHands over: Asked for a person",
-    "MetIt tells what is in the basket.The agent does so.",
-    "Not metIt says sorry.It does not say so.",
-  ]);
-  expect(await findBarriers(page)).toEqual([]);
+  await expect
+    .poll(() => atEnd.getByRole("listitem").allTextContents())
+    .toEqual([
+      "MetHands over: Asked for a person",
+      "MetIt tells what is in the basket.The agent does so.",
+      "Not metIt says sorry.It does not say so.",
+    ]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   const id = idOf(page);
-  expect(await read(id)).toMatchObject({
-    name: "Baskets",
-    cases: [
-      {
-        turns: [
-          {
-            visitor: "What is in my basket? [basket]",
-            expect: { refusal: false, said: ["2 items", "3 items"], tools_called: [{ name: "basket", arguments: {} }] },
-          },
-          { visitor: "I want to talk to a person." },
-        ],
-        expect: { handoff_reason: "customer_request", criteria: ["It tells what is in the basket.", "It says sorry."] },
-        tools: { basket: { total: "2 items" } },
-        verdict: "wrong",
-      },
-    ],
-  });
+  await expect
+    .poll(() => read(id))
+    .toMatchObject({
+      name: "Baskets",
+      cases: [
+        {
+          turns: [
+            {
+              visitor: "What is in my basket? [basket]",
+              expect: { refusal: false, said: ["2 items", "3 items"], tools_called: [{ name: "basket", arguments: {} }] },
+            },
+            { visitor: "I want to talk to a person." },
+          ],
+          expect: { handoff_reason: "customer_request", criteria: ["It tells what is in the basket.", "It says sorry."] },
+          tools: { basket: { total: "2 items" } },
+          verdict: "wrong",
+        },
+      ],
+    });
 
   // A case that is changed replaces the one before.
   await page.getByRole("button", { name: "Change" }).click();
   const changed = page.getByRole("dialog", { name: "Change the conversation" });
-  expect(await changed.getByLabel("It says", { exact: true }).first().inputValue()).toBe("2 items\n3 items");
-  expect(await changed.getByLabel("Answer").inputValue()).toBe('{\n  "total": "2 items"\n}');
+  await expect.poll(() => changed.getByLabel("It says", { exact: true }).first().inputValue()).toBe("2 items\n3 items");
+  await expect.poll(() => changed.getByLabel("Answer").inputValue()).toBe('{\n  "total": "2 items"\n}');
   await changed.getByLabel("It says", { exact: true }).first().fill("4 items");
   await changed.getByLabel("Answer").fill('{"total": "4 items"}');
   await changed.getByLabel("What is true of it").last().fill("");
@@ -115,7 +116,9 @@ test("a conversation is added with what is expected and what a tool answers, and
   await changed.getByRole("group", { name: "At the end" }).getByLabel("The agent").selectOption("Answers or hands over");
   await changed.getByRole("button", { name: "Save and run" }).click();
   await page.getByText("1 right, 0 wrong").waitFor();
-  expect(await read(id)).toMatchObject({ cases_count: 1, cases: [{ tools: { basket: { total: "4 items" } }, verdict: "right" }] });
+  await expect
+    .poll(() => read(id))
+    .toMatchObject({ cases_count: 1, cases: [{ tools: { basket: { total: "4 items" } }, verdict: "right" }] });
   expect(errors).toEqual([]);
 });
 
@@ -157,9 +160,9 @@ test("without a language model, a conversation has fixed messages and no judge, 
   await page.getByRole("button", { name: "Add a conversation" }).click();
   const dialog = page.getByRole("dialog", { name: "Add a conversation" });
   await dialog.getByText("A visitor with a goal is played by a language model, which this deployment does not have.").waitFor();
-  expect(await dialog.getByLabel("The visitor", { exact: true }).locator("option").count()).toBe(1);
-  expect(await dialog.getByLabel("What is true of it").last().isDisabled()).toBe(true);
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => dialog.getByLabel("The visitor", { exact: true }).locator("option").count()).toBe(1);
+  await expect.poll(() => dialog.getByLabel("What is true of it").last().isDisabled()).toBe(true);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
 });
 
 test("what is wrong with a conversation is said at its fields", async () => {
@@ -176,18 +179,18 @@ test("what is wrong with a conversation is said at its fields", async () => {
   await first.getByLabel("It says", { exact: true }).fill("b".repeat(501));
   await first.getByText("What is expected of the answer").click();
   await save.click();
-  expect(await problemOf(first, "It says")).toBe("Entry 1: Write at most 500 characters.");
+  await expect.poll(() => problemOf(first, "It says")).toBe("Entry 1: Write at most 500 characters.");
   await expect.poll(() => first.getByLabel("It says", { exact: true }).evaluate((field) => field === document.activeElement)).toBe(true);
   await first.getByLabel("It says", { exact: true }).fill("");
   await first.getByLabel("It calls").fill("basket {order: 1}");
   await save.click();
-  expect(await problemOf(first, "It calls")).toBe("This is not JSON.");
+  await expect.poll(() => problemOf(first, "It calls")).toBe("This is not JSON.");
   await first.getByLabel("It calls").fill("basket");
   await dialog.getByRole("button", { name: "Add answer" }).click();
   await dialog.getByLabel("Tool", { exact: true }).fill("search_knowledge");
   await dialog.getByLabel("Answer").fill("None");
   await save.click();
-  expect(await problemOf(dialog, "Answer")).toBe("This tool works as in a conversation: leave it out.");
+  await expect.poll(() => problemOf(dialog, "Answer")).toBe("This tool works as in a conversation: leave it out.");
 });
 
 /** Two runs of which the later one has lost a right case, and has won another. */
@@ -224,14 +227,14 @@ test("a run on the draft is compared with an earlier one: what changed, the figu
   const [left, right] = await Promise.all(["Before", "Now"].map((name) => won.getByRole("region", { name }).boundingBox()));
   expect([left!.y, left!.x < right!.x]).toEqual([right!.y, true]);
   const row = page.getByRole("row", { name: /^Share that is right/ });
-  expect(await row.getByRole("cell").allTextContents()).toEqual(["67%", "67%"]);
+  await expect.poll(() => row.getByRole("cell").allTextContents()).toEqual(["67%", "67%"]);
   const same = page.getByRole("region", { name: "The same result" });
   await same.locator("summary").press("Enter");
   await same.getByRole("region", { name: "Now" }).getByText("Met").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   const [, later, earlier] = /evaluations\/([\w-]+)\/([\w-]+)$/.exec(page.url())!;
   expect(earlier).toBe(before);
-  expect(await read(later!)).toMatchObject({ version: 0, name: "Delivery" });
+  await expect.poll(() => read(later!)).toMatchObject({ version: 0, name: "Delivery" });
   // The address names the agent, whichever is selected.
   await workspace.call("POST", "/agents", { name: "Another agent" });
   await page.reload();
@@ -243,13 +246,13 @@ test("a run on the draft is compared with an earlier one: what changed, the figu
     .waitFor();
   await page.goBack();
   await won.getByText("Yes, within five days.").waitFor();
-  expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe(workspace.agentId);
+  await expect.poll(() => page.getByLabel("Agent", { exact: true }).inputValue()).toBe(workspace.agentId);
   await page.getByRole("region", { name: "Before" }).first().getByRole("link", { name: "Delivery" }).click();
   await page.getByText("Published version").first().waitFor();
   await page.getByLabel("Version", { exact: true }).selectOption("Version 1");
   await page.getByRole("button", { name: "Run again" }).click();
   await page.getByRole("region", { name: "Now" }).first().getByText("version 1").waitFor();
-  expect(await read(idOf(page))).toMatchObject({ version: 1 });
+  await expect.poll(() => read(idOf(page))).toMatchObject({ version: 1 });
   expect(errors).toEqual([]);
 });
 
@@ -267,21 +270,21 @@ test.each(["light", "dark"] as const)(
     await won.getByText("Yes, within five days.").waitFor();
     const [above, below] = await Promise.all(["Before", "Now"].map((name) => won.getByRole("region", { name }).boundingBox()));
     expect(below!.y).toBeGreaterThanOrEqual(above!.y + above!.height);
-    expect(await widthOf(page)).toBe(375);
-    expect(await findBarriers(page)).toEqual([]);
+    await expect.poll(() => widthOf(page)).toBe(375);
+    await expect.poll(() => findBarriers(page)).toEqual([]);
     await page.goto(`${service.url}/console/#/knowledge/evaluations/${before}`);
     const cases = page.getByRole("list", { name: "Conversations" });
     await cases.locator("summary").last().press("Enter");
     await cases.getByText("All messages were written.").last().waitFor();
-    expect(await widthOf(page)).toBe(375);
-    expect(await findBarriers(page)).toEqual([]);
+    await expect.poll(() => widthOf(page)).toBe(375);
+    await expect.poll(() => findBarriers(page)).toEqual([]);
     await cases.getByRole("button", { name: "Change" }).last().press("Enter");
     const dialog = page.getByRole("dialog", { name: "Change the conversation" });
     await dialog.getByRole("button", { name: "Add answer" }).press("Enter");
     await dialog.getByLabel("Tool", { exact: true }).fill("basket");
     await dialog.locator("summary").first().press("Enter");
-    expect(await findBarriers(page)).toEqual([]);
-    expect(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await expect.poll(() => findBarriers(page)).toEqual([]);
+    await expect.poll(() => dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   },
 );
 
@@ -292,7 +295,7 @@ test("a conversation of the inbox becomes a case with one key, and the message l
   await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
   await page.keyboard.press("c");
   await page.getByText("Added to “From the inbox” as a case.").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("list", { name: "Conversations" }).getByText("Do you deliver to Norway?").first().waitFor();
   await page.getByText("1 right, 0 wrong").waitFor();
@@ -307,7 +310,7 @@ test("a conversation of the inbox becomes a case with one key, and the message l
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("button", { name: "Make this a case" }).click();
   await page.getByText("Added to “Shop” as a case.").waitFor();
-  expect(await read(latest)).toMatchObject({ cases_count: 2 });
+  await expect.poll(() => read(latest)).toMatchObject({ cases_count: 2 });
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Make it a case of an evaluation").waitFor();
   expect(errors).toEqual([]);
@@ -322,13 +325,14 @@ test("a key that may not change knowledge makes no case and runs nothing, and on
   await signIn(page, await keyOf(["agents:read", "knowledge:read", "conversations:read"]));
   await page.goto(`${service.url}/console/#/knowledge/evaluations/${id}`);
   await page.getByText("All messages were written.").waitFor();
-  for (const name of ["Add a conversation", "Run again", "Change"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
+  for (const name of ["Add a conversation", "Run again", "Change"])
+    await expect.poll(() => page.getByRole("button", { name }).count()).toBe(0);
   await page.goto(`${service.url}/console/#/inbox/${conversation}`);
   await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
-  expect(await page.getByRole("button", { name: "Make this a case" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: "Make this a case" }).count()).toBe(0);
   const { page: other } = await openPage();
   await signIn(other, await keyOf(["agents:read", "knowledge:read", "knowledge:write"]));
   await other.goto(`${service.url}/console/#/knowledge/evaluations/${id}`);
   await other.getByRole("button", { name: "Run again" }).waitFor();
-  expect(await other.getByLabel("Version", { exact: true }).count()).toBe(0);
+  await expect.poll(() => other.getByLabel("Version", { exact: true }).count()).toBe(0);
 });

@@ -27,7 +27,7 @@ test("each file that cannot be uploaded is named with the reason, and the others
   await sources.getByText("empty.txt: The file is empty.").waitFor();
   await sources.getByText("logo.txt: Send a PDF, DOCX, HTML, Markdown, text or CSV file.").waitFor();
   await sources.getByRole("link", { name: "prices" }).waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   // A file that is dropped may have no name.
   await sources.evaluate(
     (element, bytes) => {
@@ -40,7 +40,7 @@ test("each file that cannot be uploaded is named with the reason, and the others
   );
   await sources.getByText("film.pdf: It is larger than 20 MB.").waitFor();
   await sources.getByText("A file without a name: Give it a name.").waitFor();
-  expect(await sources.getByText("empty.txt").count()).toBe(0);
+  await expect.poll(() => sources.getByText("empty.txt").count()).toBe(0);
 });
 
 test("what is wrong with a new source is said at its fields", async () => {
@@ -50,13 +50,13 @@ test("what is wrong with a new source is said at its fields", async () => {
   const form = page.getByRole("dialog", { name: "Add source" });
   await form.getByLabel("Address").fill("https://ada:secret@www.example.com/");
   await form.getByRole("button", { name: "Add source" }).click();
-  expect(await problemOf(form, "Address")).toMatch(/\w.*\.$/);
+  await expect.poll(() => problemOf(form, "Address")).toMatch(/\w.*\.$/);
   await form.getByLabel("Kind").selectOption("A text");
   await form.getByLabel("Name").fill(" ");
   await form.getByLabel("Text", { exact: true }).fill(" ");
   await form.getByRole("button", { name: "Add source" }).click();
-  expect(await problemOf(form, "Name")).toBe("Fill this in.");
-  expect(await problemOf(form, "Text")).toBe("Fill this in.");
+  await expect.poll(() => problemOf(form, "Name")).toBe("Fill this in.");
+  await expect.poll(() => problemOf(form, "Text")).toBe("Fill this in.");
 });
 
 test("what is wrong with an agent is said at its fields", async () => {
@@ -67,21 +67,21 @@ test("what is wrong with an agent is said at its fields", async () => {
   const dialog = page.getByRole("dialog", { name: "Create agent" });
   await dialog.getByLabel("Name").fill(" ");
   await dialog.getByRole("button", { name: "Create agent" }).click();
-  expect(await problemOf(dialog, "Name")).toBe("Fill this in.");
+  await expect.poll(() => problemOf(dialog, "Name")).toBe("Fill this in.");
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   const cardOf = (title: string) => page.locator("form", { has: page.getByRole("heading", { name: title, exact: true }) });
   const form = cardOf("Agent");
   await form.getByLabel("Slug").fill("taken");
   await form.getByRole("button", { name: "Save" }).click();
-  expect(await problemOf(form, "Slug")).toContain("Another agent of the workspace has this slug.");
+  await expect.poll(() => problemOf(form, "Slug")).toContain("Another agent of the workspace has this slug.");
   await form.getByLabel("Slug").fill("Not A Slug");
   await form.getByLabel("Language").fill("e");
   await form.getByLabel("Websites that may show it").fill("https://www.example.com\nhttps://*.example.com");
   await form.getByRole("button", { name: "Save" }).click();
-  expect(await problemOf(form, "Language")).toBe("Write at least 2 characters.");
-  expect(await problemOf(form, "Websites that may show it")).toContain("Entry 2: Use an origin such as https://www.example.com");
-  expect(await problemOf(form, "Slug")).toContain("Use small letters, digits and single hyphens between them.");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => problemOf(form, "Language")).toBe("Write at least 2 characters.");
+  await expect.poll(() => problemOf(form, "Websites that may show it")).toContain("Entry 2: Use an origin such as https://www.example.com");
+  await expect.poll(() => problemOf(form, "Slug")).toContain("Use small letters, digits and single hyphens between them.");
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   const visitors = cardOf("Visitors");
   await visitors.getByLabel("Name").selectOption("Required");
   await visitors.getByRole("button", { name: "Save" }).click();
@@ -96,7 +96,7 @@ test("what is wrong with the questions of an evaluation is said with their lines
   const run = form.getByRole("button", { name: "Run" });
   await form.getByLabel("Questions").fill("Do you deliver?\n\nAnd where? => source: Nowhere");
   await run.click();
-  expect(await problemOf(form, "Questions")).toBe("Line 3: the agent has no source “Nowhere”.");
+  await expect.poll(() => problemOf(form, "Questions")).toBe("Line 3: the agent has no source “Nowhere”.");
   await form.getByLabel("Questions").fill(`Do you deliver?\n\n${"a".repeat(2001)}\nAnd where? => ${"b".repeat(501)}`);
   await run.click();
   await expect
@@ -116,7 +116,7 @@ test("what is wrong with a case of the playground is said at its fields", async 
   const form = page.getByRole("dialog", { name: "Save as a case" });
   await form.getByLabel("Question").fill(" ");
   await form.getByRole("button", { name: "Save and run" }).click();
-  expect(await problemOf(form, "Question")).toBe("Fill this in.");
+  await expect.poll(() => problemOf(form, "Question")).toBe("Fill this in.");
   await form.getByLabel("Question").fill("Do you deliver?");
   await form.getByRole("button", { name: "Save and run" }).click();
   await form.waitFor({ state: "detached" });
@@ -134,11 +134,11 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   const instructions = page.getByLabel("Instructions");
   await instructions.fill("Be kind.");
   await page.getByRole("link", { name: "Knowledge" }).click();
-  expect(await instructions.inputValue()).toBe("Be kind.");
+  await expect.poll(() => instructions.inputValue()).toBe("Be kind.");
   await page.getByRole("link", { name: "Knowledge" }).click();
   await page.getByRole("region", { name: "Sources" }).waitFor();
   expect(questions).toEqual(Array(2).fill("Leave without saving? What you changed is lost."));
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
 
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
@@ -160,7 +160,7 @@ test("a dialog that was filled, or that shows a secret once, asks before it clos
     await page.keyboard.press("Escape");
     await question.waitFor({ state: "detached" });
   }
-  expect(await dialog.getByLabel("Name").inputValue()).toBe("Shop backend");
+  await expect.poll(() => dialog.getByLabel("Name").inputValue()).toBe("Shop backend");
   await dialog.getByLabel("agents:read").check();
   await dialog.getByRole("button", { name: "Create key" }).click();
   const secret = page.getByRole("dialog", { name: "API key" });
@@ -168,7 +168,7 @@ test("a dialog that was filled, or that shows a secret once, asks before it clos
   await page.keyboard.press("Escape");
   await question.getByText("Have you stored it?").waitFor();
   await question.getByRole("button", { name: "Stay" }).click();
-  expect(await secret.locator("pre").innerText()).toMatch(/^sk_/);
+  await expect.poll(() => secret.locator("pre").innerText()).toMatch(/^sk_/);
   await secret.getByRole("button", { name: "I have stored it" }).click();
   await secret.waitFor({ state: "detached" });
 });
@@ -192,7 +192,7 @@ test("an error is shown above the dialog that caused it, and leaves when the act
   await page.unroute("**/api/v1/privacy/visitors*");
   await erase.click();
   await page.getByText(promised.replace("Erase", "Erased"), { exact: true }).waitFor();
-  expect(await page.getByText("It broke.").count()).toBe(0);
+  await expect.poll(() => page.getByText("It broke.").count()).toBe(0);
 });
 
 test("what is missing or taken is said at its field, and a key that reads no agents is told so", async () => {
@@ -221,7 +221,7 @@ test("what is missing or taken is said at its field, and a key that reads no age
   await form.getByLabel("Slug").fill(slug);
   await form.getByRole("button", { name: "Create workspace" }).click();
   await form.getByRole("alert").waitFor();
-  expect(await form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => form.getByLabel("Slug").getAttribute("aria-invalid")).toBe("true");
   const blind = await createWorkspace(["knowledge:read"]);
   const { page: other } = await openPage();
   await signIn(other, blind.key);

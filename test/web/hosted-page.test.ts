@@ -37,7 +37,7 @@ test("the newest message stays in sight while answers and notices come in, until
     }, distance);
     await expect.poll(isAtEnd).toBe(true);
   }
-  expect(await chat.button("New messages").count()).toBe(0);
+  await expect.poll(() => chat.button("New messages").count()).toBe(0);
   await chat.log.evaluate((log) => log.scrollTo(0, 0));
   await chat.button("New messages").click();
   await chat.button("New messages").waitFor({ state: "detached" });
@@ -48,10 +48,10 @@ test("the hosted page speaks the browser's language, or that of its address", as
   const { page } = await openPage({ locale: "de-CH" });
   await page.goto(`${service.url}/chat/${service.agentId}`);
   await page.getByRole("textbox", { name: "Ihre Nachricht" }).waitFor();
-  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  await expect.poll(() => page.locator("html").getAttribute("lang")).toBe("de");
   await page.goto(`${service.url}/chat/${service.agentId}?lang=ar`);
   await page.locator("[lang=ar][dir=rtl] textarea").waitFor();
-  expect(await page.locator("html").getAttribute("dir")).toBe("rtl");
+  await expect.poll(() => page.locator("html").getAttribute("dir")).toBe("rtl");
 });
 
 test("a welcome of the agent's own stays, and the default one is in the language of the chat", async () => {

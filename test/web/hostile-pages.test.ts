@@ -24,7 +24,7 @@ test("no style of the page reaches the chat, and nothing of the page stands abov
   const { chat } = await converse(embedding({ head: style, body: `<div class="cover"></div>` }));
   const box = (await chat.window.boundingBox())!;
   expect([Math.round(box.x), Math.round(box.width)]).toEqual([1280 - 20 - 400, 400]);
-  expect(await chat.field.evaluate((element) => getComputedStyle(element).fontSize)).toBe("14px");
+  await expect.poll(() => chat.field.evaluate((element) => getComputedStyle(element).fontSize)).toBe("14px");
 });
 
 test("it needs no more of a strict Content-Security-Policy than the guide says, under COEP and Trusted Types", async () => {
@@ -78,7 +78,7 @@ test("two agents on one page cover neither each other's launcher nor their windo
       await element.getByRole("button", { name: "Open chat" }).click();
       const window = page.getByRole("dialog", { name: `Chat with ${name}` });
       await window.getByRole("textbox").click();
-      expect(await page.getByRole("dialog").count(), `${name}, window ${at}`).toBe(1);
+      await expect.poll(() => page.getByRole("dialog").count(), { message: `${name}, window ${at}` }).toBe(1);
       if (viewport.width > 480) await launchers.first().click({ trial: true });
       await window.getByRole("button", { name: "Close chat" }).click();
     }
@@ -96,9 +96,9 @@ test("it fits 320 pixels, a zoom of 200 percent, and right-to-left languages", a
     await page.locator(".launcher").click();
     const field = page.locator("textarea");
     const directionOf = () => field.evaluate((element) => getComputedStyle(element).direction);
-    expect(await directionOf()).toBe(direction);
+    await expect.poll(directionOf).toBe(direction);
     await field.fill(question("markdown"));
-    expect(await directionOf()).toBe("ltr");
+    await expect.poll(directionOf).toBe("ltr");
     await field.press("Enter");
     await page.locator(".thumbs").waitFor();
     const inside = await page.locator(".window").evaluate((window) => {
@@ -139,5 +139,5 @@ test("an agent that does not exist, or that the page may not use, shows nothing 
   const site = await serveSite({ "/": embedding({ agentId }) });
   await page.goto(site);
   await expect.poll(() => errors.join("\n")).toContain(`Pages of ${site} may not use the agent`);
-  expect(await page.getByRole("button").count()).toBe(0);
+  await expect.poll(() => page.getByRole("button").count()).toBe(0);
 });

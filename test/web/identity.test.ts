@@ -41,11 +41,11 @@ test("a page that identifies with a function is asked for a new token when one h
   await open(`let calls = 0; SupportAgent("identify", () => sign(calls++ === 0 ? "-5m" : "5m"));`);
   await chat.ask("Is somebody there?");
   await chat.window.getByText("Waiting for a person").waitFor();
-  expect(await conversations()).toMatchObject(verified);
+  await expect.poll(conversations).toMatchObject(verified);
   expect(rejections).toEqual([]);
   await chat.button("Leave contact details").click();
-  expect(await page.getByLabel("Name").inputValue()).toBe("Zoë Lovelace");
-  expect(await page.getByLabel("Email").inputValue()).toBe("zoe@example.com");
+  await expect.poll(() => page.getByLabel("Name").inputValue()).toBe("Zoë Lovelace");
+  await expect.poll(() => page.getByLabel("Email").inputValue()).toBe("zoe@example.com");
 });
 
 test("a visitor whose token is refused is told why, and can go on once the page has a new one", async () => {
@@ -58,7 +58,7 @@ test("a visitor whose token is refused is told why, and can go on once the page 
   await page.evaluate(`sign("5m").then((token) => SupportAgent("identify", token))`);
   await chat.button("Try again").click();
   await chat.window.getByText("Waiting for a person").waitFor();
-  expect(await conversations()).toMatchObject(verified);
+  await expect.poll(conversations).toMatchObject(verified);
 });
 
 test("a visitor whose page cannot get a token does not become an anonymous one", async () => {

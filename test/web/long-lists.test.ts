@@ -36,12 +36,14 @@ test("of ten thousand conversations those in sight are in the page, and are read
   page.on("request", (request) => request.url().includes("/conversations?") && lists.push(request.url()));
   await scrollTo(page, 1);
   await rowOf(page, BUSY.conversations - 1).waitFor();
-  expect(
-    await page
-      .getByRole("listitem")
-      .filter({ has: page.locator(".row") })
-      .count(),
-  ).toBeLessThan(40);
+  await expect
+    .poll(() =>
+      page
+        .getByRole("listitem")
+        .filter({ has: page.locator(".row") })
+        .count(),
+    )
+    .toBeLessThan(40);
   expect(lists.length).toBeLessThan(5);
   await scrollTo(page, 0.5);
   await rowOf(page, MIDDLE).waitFor();
@@ -58,7 +60,7 @@ test("keys go from one conversation to the next, past what was read, and the lis
   await page.getByRole("log").getByText("Order 0:").waitFor();
   for (let step = 0; step < 105; step++) await page.keyboard.press("j");
   await page.getByRole("log").getByText("Order 105:").waitFor();
-  expect(await rowOf(page, 105).getAttribute("aria-current")).toBe("true");
+  await expect.poll(() => rowOf(page, 105).getAttribute("aria-current")).toBe("true");
   await scrollTo(page, 1);
   await rowOf(page, BUSY.conversations - 1).waitFor();
   await page.keyboard.press("k");
@@ -94,17 +96,17 @@ test("the focus stays on a row that moves up, and in the list when its row scrol
   await page.locator(button).focus();
   await send("POST", `/api/v1/conversations/${id}/notes`, busy.key, { content: "A note." });
   await page.locator(`li[data-id="${id}"][aria-posinset="1"]`).waitFor();
-  expect(await hasFocus(button)).toBe(true);
+  await expect.poll(() => hasFocus(button)).toBe(true);
   await scrollTo(page, 1);
   await page.locator(button).waitFor({ state: "detached" });
-  expect(await hasFocus(".conversation-list .scroll")).toBe(true);
+  await expect.poll(() => hasFocus(".conversation-list .scroll")).toBe(true);
 });
 
 test("a search finds what a hundred conversations have, and shows why", async () => {
   const page = await openInbox();
   await page.getByLabel("Search conversations").fill("urgent");
   await page.locator(".row mark").first().waitFor();
-  expect(await page.locator(".row").first().locator("xpath=..").getAttribute("aria-setsize")).toBe("100");
+  await expect.poll(() => page.locator(".row").first().locator("xpath=..").getAttribute("aria-setsize")).toBe("100");
   await scrollTo(page, 1);
   await rowOf(page, BUSY.conversations - 100).waitFor();
 });

@@ -41,7 +41,7 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   await form.getByLabel("Role").selectOption("custom");
   await form.getByRole("button", { name: "Invite" }).click();
   await form.getByText("Choose at least one.").waitFor();
-  expect(await findBarriers(owner)).toEqual([]);
+  await expect.poll(() => findBarriers(owner)).toEqual([]);
   await form.getByLabel("Role").selectOption("agent");
   await form.getByRole("button", { name: "Invite" }).click();
   const link = owner.getByRole("dialog", { name: "Invitation of Ada Byron" });
@@ -54,7 +54,7 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   const { page: ada } = await openPage({ viewport: NARROW });
   await ada.goto(url);
   await ada.getByText("as a member of its team, with the address ada@example.com").waitFor();
-  expect(await ada.getByLabel("Your name").inputValue()).toBe("Ada Byron");
+  await expect.poll(() => ada.getByLabel("Your name").inputValue()).toBe("Ada Byron");
   await ada.getByLabel("Your name").fill("Ada Lovelace");
   await ada.getByRole("button", { name: "Sign in" }).click();
   await ada.getByRole("navigation", { name: "Console" }).waitFor();
@@ -80,12 +80,12 @@ test("a member is invited, joins, replies with an own name, and is signed out at
   await table.getByRole("button", { name: "Ada Lovelace" }).click();
   const dialog = owner.getByRole("dialog", { name: "Ada Lovelace" });
   await dialog.getByText("with an invitation").waitFor();
-  expect(await findBarriers(owner)).toEqual([]);
+  await expect.poll(() => findBarriers(owner)).toEqual([]);
   await dialog.getByRole("button", { name: "Remove from the team …" }).click();
   await owner.getByRole("dialog", { name: "Remove Ada Lovelace" }).getByRole("button", { name: "Remove", exact: true }).click();
   await ada.getByRole("dialog", { name: "Your session has ended" }).waitFor();
   await owner.getByText("No members yet").waitFor();
-  expect(await workspace.call("GET", `/conversations/${id}`)).toMatchObject({ assignee: null });
+  await expect.poll(() => workspace.call("GET", `/conversations/${id}`)).toMatchObject({ assignee: null });
 });
 
 test("the page of a removed member asks for a sign-in when its socket closes, before it sends a request", async () => {
@@ -131,21 +131,21 @@ test("an admin manages everybody but owners, who end the admin's session", async
 
   const table = await openSettings(page, "members");
   await table.getByText("Olga Owner").waitFor();
-  expect(await table.getByRole("button").allTextContents()).toEqual(["Grace Hopper (you)"]);
+  await expect.poll(() => table.getByRole("button").allTextContents()).toEqual(["Grace Hopper (you)"]);
   await page.getByRole("button", { name: "Invite" }).click();
   const roles = page.getByRole("dialog", { name: "Invite to the team" }).getByLabel("Role");
-  expect(await roles.getByRole("option").allTextContents()).toEqual(["Admin", "Agent", "Viewer", "Custom"]);
+  await expect.poll(() => roles.getByRole("option").allTextContents()).toEqual(["Admin", "Agent", "Viewer", "Custom"]);
   await page.keyboard.press("Escape");
   await page.getByLabel("Your name").fill("Grace Brewster Hopper");
   await page.getByRole("button", { name: "Save" }).click();
   await table.getByText("Olga Owner").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
 
   await table.getByRole("button").click();
   const dialog = page.getByRole("dialog", { name: /^Grace/ });
   await dialog.getByText("This session").waitFor();
-  expect(await dialog.getByRole("button", { name: /^End/ }).count()).toBe(0);
-  expect(await workspace.call("GET", `/members/${id}`)).toMatchObject({ name: "Grace Brewster Hopper" });
+  await expect.poll(() => dialog.getByRole("button", { name: /^End/ }).count()).toBe(0);
+  await expect.poll(() => workspace.call("GET", `/members/${id}`)).toMatchObject({ name: "Grace Brewster Hopper" });
 
   const { page: owner } = await openPage();
   await signIn(owner, workspace.key);
@@ -178,7 +178,7 @@ test("the audit log says who changed what, is filtered, and is exported", async 
   await page.getByLabel("Action").selectOption("key.revoked");
   await page.getByText("No entry matches these filters.").waitFor();
   await page.getByLabel("Action").selectOption("");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Export CSV" }).click();
   expect((await download).suggestedFilename()).toBe("audit.csv");

@@ -28,7 +28,7 @@ test("the operator is asked before a plan changes, and an event is sent again on
   await page.getByLabel("Plan", { exact: true }).selectOption("pro");
   await question.getByRole("button", { name: "Change to pro" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
-  expect(await planOf()).toBe("pro");
+  await expect.poll(planOf).toBe("pro");
   const { id } = await workspace.call<{ id: string }>("POST", "/webhooks", { url: "https://example.invalid/hook", events: ["*"] });
   await workspace.call("POST", `/webhooks/${id}/test`);
   const { page: team } = await openPage();
@@ -41,5 +41,5 @@ test("the operator is asked before a plan changes, and an event is sent again on
   await team.getByText("Request", { exact: true }).click();
   await team.getByText('"type": "webhook.test"').waitFor();
   await team.getByText("A test is not sent again").waitFor();
-  expect(await team.getByRole("button", { name: "Send again" }).count()).toBe(0);
+  await expect.poll(() => team.getByRole("button", { name: "Send again" }).count()).toBe(0);
 });

@@ -31,5 +31,5 @@ test("a function that fails does not end the chat", async () => {
   await chat.log.locator("article.assistant").nth(0).waitFor();
   await chat.ask("How are you?");
   await chat.log.locator("article.assistant").nth(1).waitFor();
-  expect(await chat.log.locator("article.user").count()).toBe(2);
+  await expect.poll(() => chat.log.locator("article.user").count()).toBe(2);
 });

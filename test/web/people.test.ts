@@ -20,7 +20,7 @@ test("a lead that comes in while later ones are shown pushes none out of the lis
   for (const number of [4, 2, 0]) await page.getByRole("cell", { name: `Visitor ${number}.` }).waitFor();
   await leave(5);
   await page.getByRole("cell", { name: "Visitor 5." }).waitFor();
-  expect(await page.getByRole("row").count()).toBe(1 + 6);
+  await expect.poll(() => page.getByRole("row").count()).toBe(1 + 6);
   await page.getByRole("cell", { name: "Visitor 2." }).waitFor();
 });
 
@@ -63,6 +63,6 @@ test("the latest visitors are listed once each, and one click finds what is stor
   await page.goto(`${service.url}/console/#/people`);
   const row = page.getByRole("region", { name: "Latest visitors" }).getByRole("row", { name: /Ada Lovelace/ });
   await row.getByRole("button", { name: "Look up" }).click();
-  expect(await row.count()).toBe(1);
+  await expect.poll(() => row.count()).toBe(1);
   await page.getByRole("region", { name: "Found" }).getByRole("heading", { name: "api:ada" }).waitFor();
 });

@@ -57,13 +57,15 @@ test("a question of the playground becomes a case of an evaluation, with the que
     `/agents/${workspace.agentId}/evaluations`,
   );
   expect(total).toBe(1);
-  expect(await workspace.call("GET", `/agents/${workspace.agentId}/evaluations/${data[0]!.id}`)).toMatchObject({
-    name: "Delivery",
-    cases: [
-      { question: "Do you deliver to Norway?", previous: [], expect: { answer_contains: "FIVE days", source_id: answerId } },
-      { question: "And to Iceland?", previous: ["Do you deliver to Norway?"], expect: { refusal: true } },
-    ],
-  });
+  await expect
+    .poll(() => workspace.call("GET", `/agents/${workspace.agentId}/evaluations/${data[0]!.id}`))
+    .toMatchObject({
+      name: "Delivery",
+      cases: [
+        { question: "Do you deliver to Norway?", previous: [], expect: { answer_contains: "FIVE days", source_id: answerId } },
+        { question: "And to Iceland?", previous: ["Do you deliver to Norway?"], expect: { refusal: true } },
+      ],
+    });
 });
 
 test("a question that is sent while the agents are being read is asked once they are there", async () => {
@@ -81,7 +83,7 @@ test("a question that is sent while the agents are being read is asked once they
   await page.getByText("The question is sent as soon as the agent is ready.").waitFor();
   answered.resolve();
   await page.getByText("Would be handed to the team").waitFor();
-  expect(await page.getByLabel("Question").inputValue()).toBe("");
+  await expect.poll(() => page.getByLabel("Question").inputValue()).toBe("");
 });
 
 test("two settings are compared by their answers, and the better ones are saved to the agent", async () => {
@@ -90,7 +92,7 @@ test("two settings are compared by their answers, and the better ones are saved 
   await ask("Do you deliver to Norway?");
   await page.getByText("Would be handed to the team").waitFor();
   await page.getByRole("button", { name: "Compare settings" }).click();
-  expect(await page.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
+  await expect.poll(() => page.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
   await page.getByLabel("Confidence threshold").fill("0");
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   const own = page.getByRole("region", { name: "As it is" });
@@ -101,11 +103,11 @@ test("two settings are compared by their answers, and the better ones are saved 
   await other.getByRole("button", { name: "Why this answer" }).click();
   await page.getByRole("dialog").getByText("Tried with other settings: confidence threshold").waitFor();
   await page.keyboard.press("Escape");
-  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 1 });
+  await expect.poll(() => workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 1 });
   await page.getByRole("button", { name: "Save to the agent" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
-  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 0 });
+  await expect.poll(() => workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ confidence_threshold: 0 });
   await ask("Do you deliver to Norway?");
   await own.last().getByText("Here is how").waitFor();
 });
@@ -123,7 +125,7 @@ test("where one of two answers fails the other one stands, and it is asked again
   await page.unroute("**/messages");
   await other.getByRole("button", { name: "Ask again" }).click();
   await other.getByText("Here is how").waitFor();
-  expect(await other.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => other.getByRole("alert").count()).toBe(0);
   const { total } = await workspace.call<{ total: number }>("GET", "/conversations");
   expect(total).toBe(2);
 });
@@ -133,7 +135,7 @@ test("a key that may not change agents compares nothing, and the inbox says what
   const { page, ask } = await openPlayground(workspace);
   await ask("Do you deliver to Norway?");
   await page.getByText("Would be handed to the team").waitFor();
-  expect(await page.getByRole("button", { name: "Compare settings" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("button", { name: "Compare settings" }).count()).toBe(0);
   const { data } = await workspace.call<{ data: { id: string }[] }>("GET", "/conversations");
   await page.goto(`${service.url}/console/#/inbox/${data[0]!.id}`);
   await page.getByRole("log").getByText("Would be handed to the team").waitFor();
@@ -153,10 +155,10 @@ test.each(["light", "dark"] as const)(
     await other.getByText("Here is how").waitFor();
     const [first, second] = await Promise.all([own.boundingBox(), other.boundingBox()]);
     expect(second!.y).toBeGreaterThanOrEqual(first!.y + first!.height);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
-    expect(await findBarriers(page)).toEqual([]);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await expect.poll(() => findBarriers(page)).toEqual([]);
     await own.getByRole("button", { name: "Save as a case" }).click();
     await page.getByRole("dialog").getByLabel("And contains").waitFor();
-    expect(await findBarriers(page)).toEqual([]);
+    await expect.poll(() => findBarriers(page)).toEqual([]);
   },
 );

@@ -22,7 +22,7 @@ test.each([
   await page.getByRole("button", { name: "Save" }).press("Enter");
   const pattern = page.getByLabel("Pattern 1", { exact: true });
   await page.getByText("RE2 cannot match it").first().waitFor();
-  expect(await pattern.evaluate((field) => field === document.activeElement)).toBe(true);
+  await expect.poll(() => pattern.evaluate((field) => field === document.activeElement)).toBe(true);
   await pattern.fill("KD-[0-9]+");
   await page.getByLabel("Text to try").fill("KD-17 or 4111111111111111");
   await stored.getByText("[redacted: customer number] or [redacted: card]").waitFor();
@@ -34,8 +34,8 @@ test.each([
   await expect.poll(() => workspace.call("GET", "/privacy/redaction")).toMatchObject({ counts: { card: 1 } });
   await page.reload();
   await page.getByText("customer number: 1").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   const folder = process.env["SCREENSHOTS"];
   if (folder) await page.screenshot({ path: `${folder}/redaction-${name.replaceAll(/\W+/g, "-")}.png`, fullPage: true });
   expect(errors.filter((error) => !error.startsWith("Failed to load resource"))).toEqual([]);

@@ -6,7 +6,7 @@ test("a key without the scope of a page reads which one it needs, and does not s
   const workspace = await createWorkspace(["conversations:read"]);
   const { page } = await openPage();
   await signIn(page, workspace.key);
-  expect(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts()).toEqual(["Inbox"]);
+  await expect.poll(() => page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts()).toEqual(["Inbox"]);
   await page.goto(`${service.url}/console/#/webhooks`);
   await page.getByText("webhooks:read").waitFor();
 });
@@ -17,7 +17,7 @@ test("a key without the scope of a part of a page reads which one it needs, and 
   await signIn(page, workspace.key);
   const tabs = page.getByRole("navigation", { name: "Knowledge" });
   await tabs.getByRole("link", { name: "Drafts" }).waitFor();
-  expect(await tabs.getByRole("link", { name: "Gaps" }).count()).toBe(0);
+  await expect.poll(() => tabs.getByRole("link", { name: "Gaps" }).count()).toBe(0);
   await page.goto(`${service.url}/console/#/knowledge/gaps`);
   await page.getByText("analytics:read").waitFor();
 });

@@ -29,21 +29,21 @@ test("a sign-in link asks before it replaces a session, and names both workspace
   };
   await open();
   await page.getByText(`It replaces your session in Acme (${ownSlug})`).waitFor();
-  expect(await page.getByRole("navigation", { name: "Console" }).count()).toBe(0);
-  expect(await sessionSlug()).toBe(ownSlug);
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => page.getByRole("navigation", { name: "Console" }).count()).toBe(0);
+  await expect.poll(sessionSlug).toBe(ownSlug);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Keep my session" }).click();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
-  expect(await sessionSlug()).toBe(ownSlug);
+  await expect.poll(sessionSlug).toBe(ownSlug);
   await open();
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
-  expect(await sessionSlug()).toBe(otherSlug);
+  await expect.poll(sessionSlug).toBe(otherSlug);
   // A link that has been used leaves the session as it is, and says why.
   await page.goto("about:blank");
   await page.goto(url);
   await page.getByText("This link has been used").waitFor();
-  expect(await sessionSlug()).toBe(otherSlug);
+  await expect.poll(sessionSlug).toBe(otherSlug);
 });
 
 test("a sign-in link asks in a browser without a session too", async () => {
@@ -51,7 +51,7 @@ test("a sign-in link asks in a browser without a session too", async () => {
   const { page } = await openPage();
   await page.goto(`${await linkTo(workspace)}&name=Grace`);
   await page.getByText("a link that signs you in to Acme").waitFor();
-  expect(await page.getByLabel("Your name").inputValue()).toBe("Grace");
+  await expect.poll(() => page.getByLabel("Your name").inputValue()).toBe("Grace");
   await page.getByRole("button", { name: "Use an API key instead" }).click();
   await page.getByLabel("API key or operator token").waitFor();
 });
@@ -63,7 +63,7 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
   for (const opened of [page, late]) {
     await opened.goto(url);
     await opened.getByLabel("Your name").fill("Grace Hopper");
-    expect(await opened.getByLabel("API key or operator token").count()).toBe(0);
+    await expect.poll(() => opened.getByLabel("API key or operator token").count()).toBe(0);
   }
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Console" }).getByText("Grace Hopper").first().waitFor();
@@ -104,7 +104,7 @@ test("what was written is kept when the session ends, and after a reload", async
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.reload();
   await page.getByLabel("Reply to the visitor").waitFor();
-  expect(await page.getByLabel("Reply to the visitor").inputValue()).toBe("From nine on.");
+  await expect.poll(() => page.getByLabel("Reply to the visitor").inputValue()).toBe("From nine on.");
 });
 
 test("a response to a request of the former session does not end the next one", async () => {
@@ -125,5 +125,5 @@ test("a response to a request of the former session does not end the next one", 
   await dialog.waitFor({ state: "hidden" });
   await route.fulfill({ status: 401, json: { error: { code: "invalid_api_key", message: "This key is not valid." } } });
   await page.getByText("This key is not valid.").waitFor();
-  expect(await dialog.count()).toBe(0);
+  await expect.poll(() => dialog.count()).toBe(0);
 });

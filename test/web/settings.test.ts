@@ -25,8 +25,8 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await suggestions.fill("One?\nTwo?\n\nThree?\nFour?\nFive?");
   await page.getByRole("alert").filter({ hasText: "at most four suggestions: remove one." }).waitFor();
   await page.getByRole("button", { name: "Save" }).nth(2).click();
-  expect(await suggestions.inputValue()).toContain("Five?");
-  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ appearance: { suggestions: [] } });
+  await expect.poll(() => suggestions.inputValue()).toContain("Five?");
+  await expect.poll(() => workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({ appearance: { suggestions: [] } });
   await suggestions.fill("One?\nTwo?");
   await preview.getByText("Two?").waitFor();
   const { promise: chosen, resolve: choose } = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   const savedForm = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(3).click();
   await savedForm;
-  expect(await page.getByLabel("Description").inputValue()).toBe("Not saved yet");
+  await expect.poll(() => page.getByLabel("Description").inputValue()).toBe("Not saved yet");
   await page.goto(`${service.url}/console/#/settings/keys`);
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog", { name: "Create key" });
@@ -58,12 +58,14 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByRole("cell", { name: "Shop backend" }).waitFor();
   const agents = await fetch(`${service.url}/api/v1/agents/${workspace.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
   expect(agents.status).toBe(200);
-  expect(await workspace.call("GET", `/agents/${workspace.agentId}`)).toMatchObject({
-    instructions: "Be brief.",
-    appearance: { greeting: "Hello there", launcher: "label", suggestions: ["One?", "Two?"] },
-    contact_form: { fields: [{ name: "email", required: true }] },
-    hosted_page: { enabled: true, indexed: true },
-  });
+  await expect
+    .poll(() => workspace.call("GET", `/agents/${workspace.agentId}`))
+    .toMatchObject({
+      instructions: "Be brief.",
+      appearance: { greeting: "Hello there", launcher: "label", suggestions: ["One?", "Two?"] },
+      contact_form: { fields: [{ name: "email", required: true }] },
+      hosted_page: { enabled: true, indexed: true },
+    });
 });
 
 test("the languages of the chat are chosen in the settings, with texts in the team's own words, and a visitor reads them", async () => {
@@ -79,15 +81,15 @@ test("the languages of the chat are chosen in the settings, with texts in the te
   await form.getByRole("button", { name: "Replace" }).click();
   const text = form.getByLabel("German: Message placeholder", { exact: true });
   await text.waitFor();
-  expect(await text.inputValue()).toBe("Nachricht schreiben …");
+  await expect.poll(() => text.inputValue()).toBe("Nachricht schreiben …");
   await text.fill("Was wollen Sie wissen?");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await form.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
   const { languages } = await workspace.call<{ languages: object }>("GET", `/agents/${workspace.agentId}`);
   expect(JSON.stringify(languages)).toBe('{"fr":{},"de":{"message_placeholder":"Was wollen Sie wissen?"}}');
   await page.reload();
-  expect(await text.inputValue()).toBe("Was wollen Sie wissen?");
+  await expect.poll(() => text.inputValue()).toBe("Was wollen Sie wissen?");
   const { page: chat } = await openPage({ locale: "de" });
   await chat.goto(`${service.url}/chat/${workspace.agentId}`);
   await chat.getByPlaceholder("Was wollen Sie wissen?").waitFor();

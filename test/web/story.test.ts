@@ -51,7 +51,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await chat.ask("Is somebody there?");
   await call("POST", `/conversations/${id}/messages`, { content: "This is **Grace**. I will look into it." });
   await chat.log.getByText("I will look into it.").waitFor();
-  expect(await chat.log.locator("strong").last().textContent()).toBe("Grace");
+  await expect.poll(() => chat.log.locator("strong").last().textContent()).toBe("Grace");
 
   await page.keyboard.press("Escape");
   await chat.window.waitFor({ state: "hidden" });
@@ -62,7 +62,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await page.getByLabel("Would you like to add something?").fill("Quick.");
   await chat.button("Submit").click();
   await chat.window.getByText("Thank you for your rating.").waitFor();
-  expect(await read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
+  await expect.poll(() => read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
   const sent = ["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received", "resolved"];
   expect([...new Set(events)]).toEqual(sent);
 });
@@ -214,7 +214,7 @@ test("a conversation is there again after a reload, and earlier ones are in the 
   const past = page.getByRole("listitem").getByRole("button");
   await past.nth(1).click();
   await chat.log.getByText(question("markdown"), { exact: true }).waitFor();
-  expect(await chat.log.getByText(`And ${question("markdown")}`).count()).toBe(0);
+  await expect.poll(() => chat.log.getByText(`And ${question("markdown")}`).count()).toBe(0);
   expect(errors).toEqual([]);
 });
 
@@ -245,7 +245,7 @@ test("on a phone the window covers the page, and the page is as it was afterward
   await page.goto(await serveSite({ "/": embedding() }));
   const chat = chatOn(page);
   await chat.open();
-  expect(await chat.window.boundingBox()).toEqual({ x: 0, y: 0, width: 375, height: 667 });
+  await expect.poll(() => chat.window.boundingBox()).toEqual({ x: 0, y: 0, width: 375, height: 667 });
   await chat.button("How are webhooks signed?").tap();
   await chat.answered();
   await chat.button("Close chat").tap();

@@ -23,11 +23,11 @@ test("a suggested reply is written with its sources, accepted with Enter, edited
   await suggestion.getByText("Confidence").waitFor();
   await suggestion.getByRole("listitem").filter({ hasText: "Handbook" }).first().waitFor();
   await shoot(page, "suggestion-1440");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.keyboard.press("Enter");
   await suggestion.waitFor({ state: "detached" });
   const field = page.getByLabel("Reply to the visitor");
-  expect(await field.inputValue()).toContain("Open *Billing*");
+  await expect.poll(() => field.inputValue()).toContain("Open *Billing*");
   await field.fill("It costs 10 €.");
   await page.keyboard.press("Control+Enter");
   await log.getByText("It costs 10 €.").waitFor();
@@ -46,8 +46,8 @@ test("a suggestion says that nothing was found, and is left with Esc", async () 
   const suggestion = page.getByRole("region", { name: "Suggested reply" });
   await suggestion.locator(".field-error").waitFor();
   await shoot(page, "suggestion-375");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await suggestion.waitFor({ state: "detached" });
-  expect(await page.getByLabel("Reply to the visitor").evaluate((element) => element === document.activeElement)).toBe(true);
+  await expect.poll(() => page.getByLabel("Reply to the visitor").evaluate((element) => element === document.activeElement)).toBe(true);
 });

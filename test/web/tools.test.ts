@@ -36,7 +36,7 @@ test("a tool is added, tried, changed and deleted in the settings, and the value
   const header = added.getByRole("group", { name: "Header" });
   await header.getByLabel("Name").fill("Authorization");
   await header.getByLabel("Value").fill("Bearer the-secret");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await added.getByRole("button", { name: "Add tool" }).click();
   await added.waitFor({ state: "detached" });
   await section.getByText(`GET ${site}/orders/{order}`).waitFor();
@@ -50,11 +50,11 @@ test("a tool is added, tried, changed and deleted in the settings, and the value
     requires_approval: false,
     timeout_seconds: 10,
   };
-  expect(await stored()).toMatchObject([tool]);
+  await expect.poll(stored).toMatchObject([tool]);
 
   await section.getByRole("button", { name: "Test order_status" }).click();
   const tried = page.getByRole("dialog", { name: "Test order_status" });
-  expect(await tried.getByLabel("Arguments").inputValue()).toBe('{"order":""}');
+  await expect.poll(() => tried.getByLabel("Arguments").inputValue()).toBe('{"order":""}');
   await tried.getByLabel("Arguments").fill("4711");
   await tried.getByRole("button", { name: "Call" }).click();
   await tried.getByText("Write a JSON object").waitFor();
@@ -66,7 +66,7 @@ test("a tool is added, tried, changed and deleted in the settings, and the value
 
   await section.getByRole("button", { name: "Edit order_status" }).click();
   const edited = page.getByRole("dialog", { name: "Edit order_status" });
-  expect(await edited.getByLabel("Value").inputValue()).toBe("");
+  await expect.poll(() => edited.getByLabel("Value").inputValue()).toBe("");
   expect(await page.content()).not.toContain("the-secret");
   await edited.getByLabel("Description").fill("Says where a parcel is.");
   await edited.getByLabel("Available").selectOption("For verified visitors only");
@@ -76,7 +76,7 @@ test("a tool is added, tried, changed and deleted in the settings, and the value
   await edited.getByRole("button", { name: "Save" }).click();
   await edited.waitFor({ state: "detached" });
   const changed = { ...tool, description: "Says where a parcel is.", requires_verified_visitor: true };
-  expect(await stored()).toMatchObject([changed, { name: "parcel_status" }]);
+  await expect.poll(stored).toMatchObject([changed, { name: "parcel_status" }]);
 
   await section.getByRole("button", { name: "Delete order_status" }).click();
   await page.getByRole("dialog", { name: "Delete order_status" }).getByRole("button", { name: "Delete" }).click();
@@ -103,20 +103,22 @@ test("what is wrong with a tool is said at its fields", async () => {
   await form.getByLabel("URL").fill("https://127.0.0.1:8/orders/{order}");
   await form.getByLabel("Fields that are always in the body").fill('{"order": 1}');
   await save.click();
-  expect(await problemOf(form, "URL")).toContain("{order} is not a required parameter");
-  expect(await problemOf(form, "Fields that are always in the body")).toContain("is a parameter too");
-  expect(
-    await form
-      .getByLabel("Name", { exact: true })
-      .first()
-      .evaluate((field) => field === document.activeElement),
-  ).toBe(true);
-  expect(await form.getByText("Use lower-case letters, digits and _").count()).toBe(1);
+  await expect.poll(() => problemOf(form, "URL")).toContain("{order} is not a required parameter");
+  await expect.poll(() => problemOf(form, "Fields that are always in the body")).toContain("is a parameter too");
+  await expect
+    .poll(() =>
+      form
+        .getByLabel("Name", { exact: true })
+        .first()
+        .evaluate((field) => field === document.activeElement),
+    )
+    .toBe(true);
+  await expect.poll(() => form.getByText("Use lower-case letters, digits and _").count()).toBe(1);
 
   // The parameters have a pattern, which only JSON can show.
   await form.getByLabel("Parameters as JSON Schema").fill("{");
   await save.click();
-  expect(await problemOf(form, "Parameters as JSON Schema")).toBe("This is not JSON.");
+  await expect.poll(() => problemOf(form, "Parameters as JSON Schema")).toBe("This is not JSON.");
   await form.getByLabel("Parameters as JSON Schema").fill('{"type": "object", "properties": {"order": {"type": "strings"}}}');
   await save.click();
   await expect.poll(() => problemOf(form, "Parameters as JSON Schema")).toContain("properties.order.type: Use one of string");
@@ -126,13 +128,13 @@ test("what is wrong with a tool is said at its fields", async () => {
   await form.getByLabel("Name", { exact: true }).first().fill("order_status");
   await form.getByLabel("URL").fill("https://other.example.com/orders");
   await save.click();
-  expect(await problemOf(form, "Value")).toContain("No value is stored for this header");
+  await expect.poll(() => problemOf(form, "Value")).toContain("No value is stored for this header");
   await form.getByLabel("Value").fill("Bearer another");
   await save.click();
   await form.waitFor({ state: "detached" });
-  expect(await stored()).toMatchObject([
-    { name: "order_status", url: "https://other.example.com/orders", headers: { Authorization: null } },
-  ]);
+  await expect
+    .poll(stored)
+    .toMatchObject([{ name: "order_status", url: "https://other.example.com/orders", headers: { Authorization: null } }]);
 });
 
 test("an MCP server is added with the tools that the agent may call", async () => {
@@ -154,5 +156,5 @@ test("an MCP server is added with the tools that the agent may call", async () =
   await form.waitFor({ state: "detached" });
   await section.getByText("1 tool").click();
   await section.getByRole("button", { name: "Test support_search" }).waitFor();
-  expect(await stored()).toMatchObject([{ type: "mcp", name: "support", allowed_tools: ["search"], headers: { Authorization: null } }]);
+  await expect.poll(stored).toMatchObject([{ type: "mcp", name: "support", allowed_tools: ["search"], headers: { Authorization: null } }]);
 });

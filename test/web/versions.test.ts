@@ -44,16 +44,16 @@ test("a draft changes whether and when the agent hands off", async () => {
   await workspace.call("PATCH", `/agents/${workspace.agentId}`, { handoff_words: ["refund", "lawyer"] });
   const { page, draft } = await openVersions(workspace, { viewport: { width: 375, height: 720 }, colorScheme: "dark" });
   const words = draft.getByLabel("Words that always hand off");
-  expect(await words.inputValue()).toBe("refund\nlawyer");
+  await expect.poll(() => words.inputValue()).toBe("refund\nlawyer");
   await words.fill("lawyer\n\n  gift card ");
   await draft.getByRole("button", { name: "Save draft" }).click();
   await draft.getByText("What the draft changes: Words that always hand off", { exact: true }).waitFor();
   const read = () => workspace.call("GET", `/agents/${workspace.agentId}/versions/draft`);
-  expect(await read()).toMatchObject({ settings: { handoff: "on", handoff_words: ["lawyer", "gift card"] } });
+  await expect.poll(read).toMatchObject({ settings: { handoff: "on", handoff_words: ["lawyer", "gift card"] } });
   await draft.getByLabel("Hand-off", { exact: true }).selectOption("off");
   await draft.getByLabel("Hand-off", { exact: true }).scrollIntoViewIfNeeded();
   await shoot(page, "draft-handoff-375-dark");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await draft.getByRole("button", { name: "Save draft" }).click();
   await expect.poll(read).toMatchObject({ settings: { handoff: "off", handoff_words: ["lawyer", "gift card"] } });
   await words.fill(Array.from({ length: 200 }, (_, at) => `word ${at}`).join("\n"));
@@ -69,7 +69,7 @@ test("a draft is changed, tried, and published with a note, and an earlier versi
   await draft.getByText("No changes yet").waitFor();
   await draft.getByRole("button", { name: "Publish" }).click();
   await draft.getByText("Change it first.").waitFor();
-  expect(await draft.getByRole("button", { name: "Discard" }).isDisabled()).toBe(true);
+  await expect.poll(() => draft.getByRole("button", { name: "Discard" }).isDisabled()).toBe(true);
 
   await draft.getByLabel("Confidence threshold").fill("0.75");
   await draft.getByRole("button", { name: "Save draft" }).click();
@@ -84,34 +84,34 @@ test("a draft is changed, tried, and published with a note, and an earlier versi
   await page.getByRole("button", { name: "Ask", exact: true }).click();
   await page.getByRole("region", { name: "As it is" }).getByText("(threshold 0.5)").waitFor();
   await page.getByRole("region", { name: "Draft" }).getByText("(threshold 0.75)").waitFor();
-  expect(await agent()).toMatchObject({ version: 2, instructions: LONG, confidence_threshold: 0.5 });
+  await expect.poll(agent).toMatchObject({ version: 2, instructions: LONG, confidence_threshold: 0.5 });
 
   await page.getByRole("link", { name: "Change or publish the draft" }).click();
   await draft.getByRole("button", { name: "Publish" }).click();
   const dialog = page.getByRole("dialog", { name: "Publish the draft" });
   await dialog.getByRole("region", { name: "After" }).getByText("Good day.").waitFor();
-  expect(await dialog.locator("del").first().textContent()).toBe("date.");
-  expect(await dialog.locator("ins").first().textContent()).toBe("day or a price.");
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => dialog.locator("del").first().textContent()).toBe("date.");
+  await expect.poll(() => dialog.locator("ins").first().textContent()).toBe("day or a price.");
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await dialog.getByLabel("Note").fill("Promises less");
   await dialog.getByRole("button", { name: "Publish" }).click();
   await page.getByText("Version 3 answers all conversations.").waitFor();
   await draft.getByText("No changes yet").waitFor();
-  expect(await agent()).toMatchObject({ version: 3, confidence_threshold: 0.75, welcome_message: "Good day.", rollout: null });
+  await expect.poll(agent).toMatchObject({ version: 3, confidence_threshold: 0.75, welcome_message: "Good day.", rollout: null });
 
   const published = entryOf(page, 3);
   await published.getByText("Promises less").waitFor();
   await published.getByText("Key “Team”").waitFor();
   await published.getByText("Changed since version 2: Instructions, Welcome message, Confidence threshold").click();
   await published.getByText("From 0.5 to 0.75").waitFor();
-  expect(await published.getByRole("button", { name: "Restore" }).count()).toBe(0);
+  await expect.poll(() => published.getByRole("button", { name: "Restore" }).count()).toBe(0);
   await entryOf(page, 1).getByText("The first version").waitFor();
 
   await page.getByRole("button", { name: "Restore version 2" }).click();
   await page.getByRole("dialog", { name: "Restore version 2" }).getByRole("button", { name: "Restore" }).click();
   await entryOf(page, 4).getByText("Restores version 2").waitFor();
   await expect.poll(() => draft.getByLabel("Confidence threshold").inputValue()).toBe("0.5");
-  expect(await agent()).toMatchObject({ version: 4, instructions: LONG, confidence_threshold: 0.5 });
+  await expect.poll(agent).toMatchObject({ version: 4, instructions: LONG, confidence_threshold: 0.5 });
 });
 
 test("a draft is discarded, and its fields show the published version again", async () => {
@@ -120,7 +120,7 @@ test("a draft is discarded, and its fields show the published version again", as
   await draft.getByLabel("Instructions").fill("Be brief.");
   await draft.getByLabel("Confidence threshold").fill("2");
   await draft.getByRole("button", { name: "Save draft" }).click();
-  expect(await draft.getByLabel("Confidence threshold").evaluate((field) => field.matches(":invalid:focus"))).toBe(true);
+  await expect.poll(() => draft.getByLabel("Confidence threshold").evaluate((field) => field.matches(":invalid:focus"))).toBe(true);
   await draft.getByLabel("Confidence threshold").fill("0.9");
   await draft.getByRole("button", { name: "Save draft" }).click();
   await draft.getByText("What the draft changes").waitFor();
@@ -129,8 +129,8 @@ test("a draft is discarded, and its fields show the published version again", as
   await dialog.getByText("Instructions, Confidence threshold").waitFor();
   await dialog.getByRole("button", { name: "Discard" }).click();
   await draft.getByText("No changes yet").waitFor();
-  expect(await draft.getByLabel("Instructions").inputValue()).toBe("");
-  expect(await draft.getByLabel("Confidence threshold").inputValue()).toBe("0.5");
+  await expect.poll(() => draft.getByLabel("Instructions").inputValue()).toBe("");
+  await expect.poll(() => draft.getByLabel("Confidence threshold").inputValue()).toBe("0.5");
 });
 
 test("a version is rolled out to a share of new conversations, compared, and kept or dropped", async () => {
@@ -148,12 +148,12 @@ test("a version is rolled out to a share of new conversations, compared, and kep
   await page.reload();
   const conversations = rollout.getByRole("row", { name: /^Conversations/ });
   await conversations.waitFor();
-  expect(await conversations.getByRole("cell").allTextContents()).toEqual(["–", "1"]);
+  await expect.poll(() => conversations.getByRole("cell").allTextContents()).toEqual(["–", "1"]);
   await rollout.getByLabel("Percent of new conversations").fill("12.5");
   await rollout.getByRole("button", { name: "Change the share" }).click();
   await rollout.getByText("Version 2 answers 13% of new conversations").waitFor();
   expect((await agent()).rollout).toEqual({ version: 2, share: 0.125 });
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
 
   await page.getByRole("link", { name: "Settings of the agent" }).click();
   await page.getByText("on this page ends the rollout").waitFor();
@@ -161,14 +161,14 @@ test("a version is rolled out to a share of new conversations, compared, and kep
   await rollout.getByRole("button", { name: "Drop version 2" }).click();
   await page.getByRole("dialog", { name: "Drop version 2" }).getByRole("button", { name: "Drop" }).click();
   await page.getByText("Version 1 answers all conversations.").waitFor();
-  expect(await agent()).toMatchObject({ version: 1, rollout: null });
+  await expect.poll(agent).toMatchObject({ version: 1, rollout: null });
 
   await publish(workspace, { confidence_threshold: 0.9 }, { rollout: 0.2 });
   await page.reload();
   await rollout.getByRole("button", { name: "Keep version 3" }).click();
   await page.getByRole("dialog", { name: "Keep version 3" }).getByRole("button", { name: "Keep" }).click();
   await page.getByText("Version 3 answers all conversations.").waitFor();
-  expect(await agent()).toMatchObject({ version: 3, confidence_threshold: 0.9, rollout: null });
+  await expect.poll(agent).toMatchObject({ version: 3, confidence_threshold: 0.9, rollout: null });
 });
 
 test("changes of tools and languages are told in words", async () => {
@@ -194,7 +194,7 @@ test("a key that may not change agents is told which scope versions need", async
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   await page.getByText("Changing it needs the scope").waitFor();
-  expect(await page.getByRole("link", { name: "Versions and draft" }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("link", { name: "Versions and draft" }).count()).toBe(0);
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}/versions`);
   await page.getByText("This page needs the scope agents:write").waitFor();
 });
@@ -207,16 +207,16 @@ test.each(["light", "dark"] as const)("versions fit a phone and are used by the 
   await page.getByRole("row", { name: /^Conversations/ }).waitFor();
   await entryOf(page, 3).locator("summary").press("Enter");
   await entryOf(page, 3).locator("ins").waitFor();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
   const comparison = page.getByRole("region", { name: "Comparison" });
-  expect(await comparison.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => comparison.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await draft.getByLabel("Model").fill("large");
   await draft.getByLabel("Model").press("Enter");
   await draft.getByText("What the draft changes: Model", { exact: true }).waitFor();
   await draft.getByRole("button", { name: "Publish" }).press("Enter");
   await page.getByRole("dialog").getByText("This ends the rollout of version 3.").waitFor();
-  expect(await findBarriers(page)).toEqual([]);
+  await expect.poll(() => findBarriers(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await expect
     .poll(() => draft.getByRole("button", { name: "Publish" }).evaluate((button) => button === document.activeElement))
