@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { openPage, service } from "./browser.ts";
 import { createWorkspace, signIn } from "./workspace.ts";
@@ -20,6 +20,47 @@ test("two people on one conversation see each other, and are asked before both r
   await ada.getByRole("button", { name: "Send", exact: true }).click();
   await ada.getByRole("dialog", { name: "Somebody else is replying" }).getByRole("button", { name: "Cancel" }).click();
   await expect.poll(() => ada.getByLabel("Reply to the visitor").inputValue()).toBe("Me");
+});
+
+test("a reply that is being sent survives a reload, and is gone from the field once it is stored", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const held = new Promise<void>((resolve) => void page.route("**/api/v1/conversations/*/messages", () => resolve(), { times: 1 }));
+  const field = page.getByLabel("Reply to the visitor");
+  const send = async (text: string) => {
+    await field.fill(text);
+    await page.keyboard.press("Control+Enter");
+    await expect.poll(() => field.inputValue()).toBe("");
+  };
+  await send("From nine on.");
+  await held;
+  await page.reload();
+  await expect.poll(() => field.inputValue()).toBe("From nine on.");
+  await send("From ten on.");
+  await page.getByRole("log").getByText("From ten on.").waitFor();
+  await expect.poll(() => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("console.draft/")))).toEqual([]);
+  await page.reload();
+  await page.getByRole("log").getByText("From ten on.").waitFor();
+  await expect.poll(() => field.inputValue()).toBe("");
+});
+
+test("a reply that could not be stored comes back before what has been written since then", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const held = new Promise<Route>((resolve) => void page.route("**/api/v1/conversations/*/messages", resolve, { times: 1 }));
+  await page.getByLabel("Reply to the visitor").fill("From nine on.");
+  await page.keyboard.press("Control+Enter");
+  const route = await held;
+  await page.getByRole("button", { name: "Note", exact: true }).click();
+  await page.getByLabel("Note for the team").fill("Not on holidays?");
+  await route.fulfill({ status: 503, json: { error: { code: "overloaded", message: "Try again." } } });
+  await expect.poll(() => page.getByLabel("Note for the team").inputValue()).toBe("From nine on.\n\nNot on holidays?");
 });
 
 test("what visitors write is text, whatever it looks like", async () => {

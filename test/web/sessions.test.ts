@@ -100,10 +100,10 @@ test("what was written is kept when the session ends, and after a reload", async
   const { key } = await operate<{ key: string }>("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["*"] });
   await dialog.getByLabel("API key or operator token").fill(key);
   await dialog.getByRole("button", { name: "Sign in" }).click();
-  await dialog.waitFor({ state: "hidden" });
+  // Another key begins at the inbox.
+  await page.waitForURL("**/#/inbox");
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.reload();
-  await page.getByLabel("Reply to the visitor").waitFor();
   await expect.poll(() => page.getByLabel("Reply to the visitor").inputValue()).toBe("From nine on.");
 });
 

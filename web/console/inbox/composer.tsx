@@ -14,7 +14,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { useModule } from "../ui/lazy.tsx";
 import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
-import { keepDraft, readDraft } from "./drafts.ts";
+import { beginSending, type Draft, endSending, keepDraft, readDraft } from "./drafts.ts";
 import { fileTools, loadFileTools } from "./file-tools.ts";
 
 loadFileTools().catch(() => undefined);
@@ -44,7 +44,7 @@ export function Composer(props: Props) {
   const { conversation } = props;
   const { id } = conversation;
   const field = useRef<HTMLTextAreaElement>(null);
-  const { draft, write, startedAt } = useDraft(id);
+  const { draft, write, begin, end, startedAt } = useDraft(id);
   const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
   const tools = fileTools.value;
   const uploads = useMemo(() => tools && createUploads(tools), [id, tools]);
@@ -69,17 +69,18 @@ export function Composer(props: Props) {
     const attachments = (!isNote && uploads?.ready) || [];
     const content = text || textOfFiles(attachments);
     if (content === "" || (!isNote && uploads?.isBusy)) return;
-    write({ text: "", isNote });
+    begin();
     if (!isNote) uploads?.take();
     const one = props.begin({ content, isNote, attachments });
     lastSent = attempt(() => send(id, { content, isNote, resolve, attachments }));
-    if (await lastSent) {
+    const isStored = await lastSent;
+    end(draft, isStored);
+    if (isStored) {
       props.reload();
       // The reply, which cannot be undone, has taken the conversation.
       if (resolve) props.onResolved("human_active");
     } else {
       lastSent = Promise.resolve(true);
-      write({ text, isNote });
       uploads?.restore(attachments);
     }
     props.end(one);
@@ -150,13 +151,29 @@ function handleKey(event: TargetedKeyboardEvent<HTMLTextAreaElement>, submit: (r
 function useDraft(conversationId: string) {
   const [draft, setDraft] = useState(() => readDraft(conversationId));
   const startedAt = useRef<string | undefined>(undefined);
-  const write = (next: typeof draft) => {
+  const write = (next: Draft) => {
     setDraft(next);
     keepDraft(conversationId, next);
     startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
     showPresence(conversationId, next.text !== "" && !next.isNote);
   };
-  return { draft, write, startedAt };
+  /** Empties the field for a text that is sent. */
+  const begin = () => {
+    beginSending(conversationId, draft.text);
+    setDraft({ ...draft, text: "" });
+    startedAt.current = undefined;
+    showPresence(conversationId, false);
+  };
+  /** Puts a text that was not stored back, before what has been written since then. */
+  const end = (sent: Draft, isStored: boolean) => {
+    endSending(conversationId, sent.text);
+    if (isStored) return;
+    const since = readDraft(conversationId);
+    // A note that has been begun since then must not become part of a reply.
+    const isNote = sent.isNote || (since.isNote && since.text !== "");
+    write({ text: [sent.text, since.text].filter(Boolean).join("\n\n"), isNote });
+  };
+  return { draft, write, begin, end, startedAt };
 }
 
 /** Asks whether a reply is sent although a colleague replies too. */

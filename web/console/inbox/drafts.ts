@@ -10,10 +10,15 @@ export interface Draft {
   isNote: boolean;
 }
 
+/** The texts that are being sent, by conversation. They stay stored until then, so that a reload in between does not lose them. */
+const sending = new Map<string, string>();
+
+/** Returns the unsent text of a conversation, without one that is being sent. */
 export function readDraft(conversationId: string): Draft {
   try {
     const { text, isNote } = JSON.parse(localStorage.getItem(PREFIX + conversationId) ?? "{}") as Partial<Draft>;
-    return { text: text ?? "", isNote: isNote ?? false };
+    const isSending = text === sending.get(conversationId);
+    return { text: isSending ? "" : (text ?? ""), isNote: isNote ?? false };
   } catch {
     return { text: "", isNote: false };
   }
@@ -25,7 +30,18 @@ export function keepDraft(conversationId: string, { text, isNote }: Draft): void
 }
 
 export function hasDraft(conversationId: string): boolean {
-  return localStorage.getItem(PREFIX + conversationId) !== null;
+  return readDraft(conversationId).text !== "";
+}
+
+export function beginSending(conversationId: string, text: string): void {
+  sending.set(conversationId, text);
+}
+
+/** Forgets a text that was sent, unless another one has been written or sent since then. */
+export function endSending(conversationId: string, text: string): void {
+  if (sending.get(conversationId) !== text) return;
+  if (!hasDraft(conversationId)) localStorage.removeItem(PREFIX + conversationId);
+  sending.delete(conversationId);
 }
 
 /** Deletes drafts that are older than a month. */
