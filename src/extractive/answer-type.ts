@@ -31,7 +31,7 @@ const HAS: Readonly<Record<Exclude<AnswerType, "any" | "definition">, RegExp>> =
   amount:
     /[£$€¥]\s?\d|\d\s?(?:€|£|\$|%)|\d\s?(?:euros?|dollars?|pounds?|usd|eur|gbp|cents?|kr|chf)\b|\b(?:free|nothing|no (?:\w+ )?(?:fee|charge)s?)\b/i,
   time: /\d(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few)[ -](?:working |business |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|s|min|h)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:immediately|at once|same day|next (?:working )?day|from \d+ to \d+)\b/i,
-  number: /\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|unlimited)\b/i,
+  number: /\b\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|unlimited)\b/i,
   place: / > |\b(?:under|at the|in the)\b|\/[a-z]|\.[a-z]{2,}\b/i,
   requirement: /\b(?:bring|needs?|needed|must|requires?|required|have to|has to)\b/i,
   contact: /\d{3}|@|\.[a-z]{2,}\b/i,

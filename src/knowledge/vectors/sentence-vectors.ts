@@ -69,6 +69,8 @@ export class SentenceVectors {
   private isScheduled = false;
   /** Whether nearly all chunks have their vectors; undefined after a change. To count them reads the rows of a large agent. */
   private isNearlyComplete: boolean | undefined;
+  /** How often all knowledge was deleted. The chunks that are added after that have the same ids as deleted ones. */
+  private erasures = 0;
 
   /** @param encoder loads the encoder; undefined for a deployment that uses other embeddings, or none. */
   constructor(
@@ -102,6 +104,7 @@ export class SentenceVectors {
     if (!this.encoder || !this.isScheduled) return false;
     try {
       const encoder = await this.encoder();
+      const { erasures } = this;
       let computed = 0;
       for (let next = this.nextQuestion(); next && computed < VECTORS_PER_RUN; next = this.nextQuestion()) {
         this.putQuestion(next.row, isEncoded(next.question) ? quantised(encoder.encode(next.question, MAX_QUESTION_TOKENS)) : null);
@@ -111,6 +114,7 @@ export class SentenceVectors {
       const room = Math.min(VECTORS_PER_RUN, MAX_VECTORS - this.count());
       for (let chunk = this.nextChunk(); chunk && computed < room; chunk = this.nextChunk()) {
         const vectors = await encodeSegments(encoder, chunk);
+        if (this.erasures !== erasures) break;
         this.put(chunk.id, vectors);
         computed += vectors.length / DIMENSIONS;
       }
@@ -189,6 +193,7 @@ export class SentenceVectors {
 
   /** Resets what is in memory, after all storage was deleted, with the alarm. */
   forget(): void {
+    this.erasures++;
     this.isScheduled = false;
     this.isNearlyComplete = undefined;
     this.dropSketches();
@@ -212,7 +217,7 @@ export class SentenceVectors {
     return this.storage.sql.exec<PendingQuestion>(query).toArray()[0];
   }
 
-  /** The first chunk without vectors; undefined for knowledge in other languages. Chunks get theirs in the order of their ids, which are never used again. */
+  /** The first chunk without vectors; undefined for knowledge in other languages. Chunks get theirs in the order of their ids. */
   private nextChunk(): PendingChunk | undefined {
     if (!this.encoder || this.store.isEmpty) return undefined;
     if (!this.store.languages.includes(ENCODED_LANGUAGE)) return undefined;

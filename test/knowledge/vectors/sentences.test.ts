@@ -121,6 +121,27 @@ describe("the encoder of the service", () => {
     expect(await alarmOf()).not.toBeNull();
   });
 
+  test("all knowledge gets its vectors if it is erased and added again while they are computed", async () => {
+    const index = newIndex();
+    await load(index, TEXTS);
+    const wait = scheduler.wait.bind(scheduler);
+    let waits = 0;
+    let isAddedAgain = false;
+    vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
+      waits++;
+      do await wait(ms);
+      while (waits > 2 && !isAddedAgain);
+    });
+    const run = runAlarm(index);
+    await vi.waitUntil(() => waits > 2);
+    await index.erase();
+    await load(index, TEXTS);
+    isAddedAgain = true;
+    await run;
+    await runAlarm(index);
+    expect(await countMissing(index)).toBe(0);
+  });
+
   test("a filter finds the nearest passage of its sources", async () => {
     const index = await newEncodedIndex();
     const only = { sources: ["pool"], answers: [] };
