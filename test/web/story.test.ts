@@ -38,6 +38,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await page.getByLabel("What was missing or wrong?").fill("An example");
   await chat.button("Submit").click();
   await chat.window.getByText("Thank you for your feedback.").waitFor();
+  await expect.poll(() => events).toContain("rated");
 
   await chat.button("Talk to a person").click();
   await chat.window.getByText("Waiting for a person").waitFor();
@@ -64,7 +65,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await chat.window.getByText("Thank you for your rating.").waitFor();
   await expect.poll(() => read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
   const sent = ["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received", "resolved"];
-  expect([...new Set(events)]).toEqual(sent);
+  await expect.poll(() => [...new Set(events)]).toEqual(sent);
 });
 
 /** A page whose visitor has a conversation that waits for a person since the page was loaded, and how often it is read. */
