@@ -53,7 +53,7 @@ test("a visitor whose token is refused is told why, and can go on once the page 
   await open(`sign("-5m").then((token) => SupportAgent("identify", token));`);
   await chat.ask("Is somebody there?");
   await chat.window.getByText("We could not confirm that you are signed in.").waitFor();
-  expect(rejections).toMatchObject([{ reason: "The identity_token has expired. Have your server sign a new one." }]);
+  await expect.poll(() => rejections).toMatchObject([{ reason: "The identity_token has expired. Have your server sign a new one." }]);
   expect(await conversations()).toEqual([]);
   await page.evaluate(`sign("5m").then((token) => SupportAgent("identify", token))`);
   await chat.button("Try again").click();
@@ -66,6 +66,6 @@ test("a visitor whose page cannot get a token does not become an anonymous one",
   await open(`SupportAgent("identify", async () => { throw new Error("The shop is down."); });`);
   await chat.ask("Is somebody there?");
   await chat.window.getByText("We could not confirm that you are signed in.").waitFor();
-  expect(rejections).toMatchObject([{ reason: "The function of identify failed. Error: The shop is down." }]);
+  await expect.poll(() => rejections).toMatchObject([{ reason: "The function of identify failed. Error: The shop is down." }]);
   expect(await conversations()).toEqual([]);
 });

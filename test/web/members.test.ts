@@ -113,7 +113,7 @@ test("the page of a removed member asks for a sign-in when its socket closes, be
   await page.route("**/*", (route) => void asked.push(route.request().url()));
   await workspace.call("DELETE", `/members/${id}`);
   await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
-  expect(closed).toEqual(["The session has ended."]);
+  await expect.poll(() => closed).toEqual(["The session has ended."]);
   expect(asked.filter((url) => url.endsWith("/api/v1/me"))).toEqual([]);
 });
 
