@@ -44,7 +44,7 @@ export function Composer(props: Props) {
   const { conversation } = props;
   const { id } = conversation;
   const field = useRef<HTMLTextAreaElement>(null);
-  const { draft, write, begin, end, startedAt } = useDraft(id);
+  const { draft, write, take, settle, startedAt } = useDraft(id);
   const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
   const tools = fileTools.value;
   const uploads = useMemo(() => tools && createUploads(tools), [id, tools]);
@@ -69,12 +69,12 @@ export function Composer(props: Props) {
     const attachments = (!isNote && uploads?.ready) || [];
     const content = text || textOfFiles(attachments);
     if (content === "" || (!isNote && uploads?.isBusy)) return;
-    begin();
+    take();
     if (!isNote) uploads?.take();
     const one = props.begin({ content, isNote, attachments });
     lastSent = attempt(() => send(id, { content, isNote, resolve, attachments }));
     const isStored = await lastSent;
-    end(draft, isStored);
+    settle(draft, isStored);
     if (isStored) {
       props.reload();
       // The reply, which cannot be undone, has taken the conversation.
@@ -157,15 +157,15 @@ function useDraft(conversationId: string) {
     startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
     showPresence(conversationId, next.text !== "" && !next.isNote);
   };
-  /** Empties the field for a text that is sent. */
-  const begin = () => {
+  /** Empties the field, whose text is sent. */
+  const take = () => {
     beginSending(conversationId, draft.text);
     setDraft({ ...draft, text: "" });
     startedAt.current = undefined;
     showPresence(conversationId, false);
   };
-  /** Puts a text that was not stored back, before what has been written since then. */
-  const end = (sent: Draft, isStored: boolean) => {
+  /** Puts a text back that could not be stored, before what has been written since then. */
+  const settle = (sent: Draft, isStored: boolean) => {
     endSending(conversationId, sent.text);
     if (isStored) return;
     const since = readDraft(conversationId);
@@ -173,7 +173,7 @@ function useDraft(conversationId: string) {
     const isNote = sent.isNote || (since.isNote && since.text !== "");
     write({ text: [sent.text, since.text].filter(Boolean).join("\n\n"), isNote });
   };
-  return { draft, write, begin, end, startedAt };
+  return { draft, write, take, settle, startedAt };
 }
 
 /** Asks whether a reply is sent although a colleague replies too. */
