@@ -1,6 +1,6 @@
 import { reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterAll, vi } from "vitest";
+import { afterAll, afterEach, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
 import { resetBusyDatabases } from "../src/platform/group-commit.ts";
 import "./queue-handler.ts";
@@ -11,7 +11,6 @@ import { createTables } from "./tables.ts";
 await Promise.all([env.DB, env.DB_1, env.SPARE].map((database) => database.prepare("SELECT 1").run()));
 await reset();
 for (const database of [env.DB, env.DB_1]) await createTables(database);
-resetIdClock();
 resetBusyDatabases();
 
 // The service's log is not printed: sending its lines to the process that runs the tests takes a third of their time. Tests spy on it.
@@ -21,6 +20,9 @@ for (const name of ["log", "error"] as const) {
     if (!String(values[0]).startsWith('{"event":')) print(...values);
   };
 }
+
+// A test that makes an id of a later time must not make the next one's ids later.
+afterEach(resetIdClock);
 
 const bindings: Record<string, unknown> = { ...env };
 afterAll(() => {
