@@ -77,12 +77,12 @@ test("an application connects by the address alone: the person signs in, allows 
   await page.getByRole("heading", { name: "Connect <b>Assistant</b>?" }).waitFor();
   await page.getByText("a program on this computer (127.0.0.1)").waitFor();
   await shoot(page, "consent-1440-light");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.setViewportSize({ width: 375, height: 812 });
   await page.emulateMedia({ colorScheme: "dark" });
   await shoot(page, "consent-375-dark");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
-  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
 
   for (const name of ["Reply to customers", "Add answers", "Ask an agent"]) await page.getByLabel(name).uncheck();
   await page.getByRole("button", { name: "Allow" }).click();
@@ -103,7 +103,7 @@ test("an application connects by the address alone: the person signs in, allows 
   const connected = page.getByRole("region", { name: "Connected applications" });
   await connected.getByText("127.0.0.1").waitFor();
   await shoot(page, "applications-1440-light");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await connected.getByRole("button", { name: "Disconnect <b>Assistant</b>" }).click();
   await connected.getByText("None.").waitFor();
   await expect(client.listTools()).rejects.toThrow();

@@ -42,7 +42,7 @@ test("a tool call is approved in the inbox, and the answer appears", async () =>
   const { page, card, log, workspace, errors } = await openRequest();
   await card.getByText("refund_order").waitFor();
   await card.getByText("4711").waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("a");
   await log.getByText("48.00 EUR").waitFor();
   await card.waitFor({ state: "detached" });
@@ -57,7 +57,7 @@ test("a tool call is declined with a reason", async () => {
   await page.keyboard.press("x");
   const dialog = page.getByRole("dialog", { name: "Decline refund_order" });
   await dialog.getByLabel("Reason").fill("The order is too old.");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Decline" }).click();
   await card.waitFor({ state: "detached" });
   await expect.poll(() => decisionsOf(workspace)).toMatchObject([{ status: "declined", reason: "The order is too old." }]);

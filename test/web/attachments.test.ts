@@ -48,7 +48,7 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
   await expect.poll(() => pending.getByRole("img").count()).toBe(3);
   await chat.button("Remove page.html").click();
   await chat.button("Remove pasted.png").click();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await chat.ask(question("markdown"));
   await chat.answered();
   await expect.poll(() => pending.count()).toBe(1);
@@ -72,7 +72,7 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
   await page.reload();
   await page.getByRole("button", { name: /Open chat/ }).click();
   await chat.log.getByRole("link", { name: "invoice.pdf" }).waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   expect(errors.filter((error) => !error.includes("422"))).toEqual([]);
 });
 
@@ -90,7 +90,7 @@ test.each([375, 1440])("the team sends and sees files in the console, at %i pixe
     .setInputFiles([image("one.png"), { name: "log.txt", mimeType: "text/plain", buffer: Buffer.from("Hello") }]);
   await transfer(field, "paste", "two.png");
   await expect.poll(() => page.getByRole("list", { name: "Files" }).getByRole("img").count()).toBe(2);
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Send", exact: true }).click();
   const log = page.getByRole("log");
   await log.getByRole("link", { name: "log.txt" }).waitFor();
@@ -98,8 +98,8 @@ test.each([375, 1440])("the team sends and sees files in the console, at %i pixe
   await expect.poll(() => filesIn(workspace, id)).toEqual(["one.png", "log.txt", "two.png"]);
   // Notes carry no files.
   await page.getByRole("button", { name: "Note", exact: true }).click();
-  await expect.poll(() => page.getByRole("button", { name: "Add files" }).count()).toBe(0);
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await page.getByRole("button", { name: "Add files" }).count()).toBe(0);
+  expect(await findBarriers(page)).toEqual([]);
 });
 
 test("a bar shows how much of a file is sent, and a refused file says why", async () => {
@@ -125,7 +125,7 @@ test("a bar shows how much of a file is sent, and a refused file says why", asyn
   await input.setInputFiles({ name: "long.txt", mimeType: "text/plain", buffer: Buffer.alloc(1_000_000, "text ") });
   const bar = page.getByRole("progressbar", { name: "long.txt" });
   await bar.waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await bar.waitFor({ state: "detached" });
   const shares = JSON.parse(await page.evaluate(() => window.name)) as number[];
   expect(shares.some((share) => share > 0 && share < 1)).toBe(true);

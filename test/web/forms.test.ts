@@ -27,7 +27,7 @@ test("each file that cannot be uploaded is named with the reason, and the others
   await sources.getByText("empty.txt: The file is empty.").waitFor();
   await sources.getByText("logo.txt: Send a PDF, DOCX, HTML, Markdown, text or CSV file.").waitFor();
   await sources.getByRole("link", { name: "prices" }).waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   // A file that is dropped may have no name.
   await sources.evaluate(
     (element, bytes) => {
@@ -40,7 +40,7 @@ test("each file that cannot be uploaded is named with the reason, and the others
   );
   await sources.getByText("film.pdf: It is larger than 20 MB.").waitFor();
   await sources.getByText("A file without a name: Give it a name.").waitFor();
-  await expect.poll(() => sources.getByText("empty.txt").count()).toBe(0);
+  expect(await sources.getByText("empty.txt").count()).toBe(0);
 });
 
 test("what is wrong with a new source is said at its fields", async () => {
@@ -81,7 +81,7 @@ test("what is wrong with an agent is said at its fields", async () => {
   await expect.poll(() => problemOf(form, "Language")).toBe("Write at least 2 characters.");
   await expect.poll(() => problemOf(form, "Websites that may show it")).toContain("Entry 2: Use an origin such as https://www.example.com");
   await expect.poll(() => problemOf(form, "Slug")).toContain("Use small letters, digits and single hyphens between them.");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   const visitors = cardOf("Visitors");
   await visitors.getByLabel("Name").selectOption("Required");
   await visitors.getByRole("button", { name: "Save" }).click();
@@ -138,7 +138,7 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   await page.getByRole("link", { name: "Knowledge" }).click();
   await page.getByRole("region", { name: "Sources" }).waitFor();
   expect(questions).toEqual(Array(2).fill("Leave without saving? What you changed is lost."));
-  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
 
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
@@ -192,7 +192,7 @@ test("an error is shown above the dialog that caused it, and leaves when the act
   await page.unroute("**/api/v1/privacy/visitors*");
   await erase.click();
   await page.getByText(promised.replace("Erase", "Erased"), { exact: true }).waitFor();
-  await expect.poll(() => page.getByText("It broke.").count()).toBe(0);
+  expect(await page.getByText("It broke.").count()).toBe(0);
 });
 
 test("what is missing or taken is said at its field, and a key that reads no agents is told so", async () => {

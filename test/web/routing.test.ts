@@ -18,7 +18,7 @@ test("a team and a rule are made in the settings, and the inbox shows and change
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/settings/routing`);
   await page.getByText("No teams yet").waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.getByRole("button", { name: "Add team" }).click();
   const team = page.getByRole("dialog", { name: "Team" });
   await team.getByLabel("Name").fill("Billing");
@@ -27,7 +27,7 @@ test("a team and a rule are made in the settings, and the inbox shows and change
   await team.getByLabel("Conversations for each member").fill("1");
   await team.getByLabel("Minutes without a reply").fill("15");
   await shoot(page, "routing-team");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await team.getByRole("button", { name: "Save" }).click();
   await page.getByText("Ada Byron, Grace Hopper").waitFor();
 
@@ -45,7 +45,7 @@ test("a team and a rule are made in the settings, and the inbox shows and change
     await rule.getByLabel("Assigned to").selectOption("The members of the team, in turn");
     if (words) await rule.getByLabel("Priority").selectOption("Urgent");
     await shoot(page, "routing-rule");
-    await expect.poll(() => findBarriers(page)).toEqual([]);
+    expect(await findBarriers(page)).toEqual([]);
     await rule.getByRole("button", { name: "Save" }).click();
     await page.getByText(name).waitFor();
   }
@@ -58,7 +58,7 @@ test("a team and a rule are made in the settings, and the inbox shows and change
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     await shoot(page, `routing-settings-${width}-${colorScheme}`);
-    await expect.poll(() => findBarriers(page), { message: `${width} ${colorScheme}` }).toEqual([]);
+    expect(await findBarriers(page), `${width} ${colorScheme}`).toEqual([]);
   }
 
   const urgent = await workspace.ask("I want a refund.", "Charles Babbage");
@@ -82,7 +82,7 @@ test("a team and a rule are made in the settings, and the inbox shows and change
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     await shoot(page, `routing-inbox-${width}-${colorScheme}`);
-    await expect.poll(() => findBarriers(page), { message: `${width} ${colorScheme}` }).toEqual([]);
+    expect(await findBarriers(page), `${width} ${colorScheme}`).toEqual([]);
   }
   await details.getByLabel("Team").selectOption("None");
   await expect.poll(() => workspace.call("GET", `/conversations/${urgent}`)).toMatchObject({ team_id: null });

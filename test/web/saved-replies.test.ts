@@ -24,11 +24,11 @@ test("a saved reply is written in the settings, and inserted in the inbox with t
   await dialog.getByLabel("Team").selectOption("Billing");
   await dialog.getByText("Variables", { exact: true }).click();
   await shoot(page, "saved-replies-form");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByRole("listitem").filter({ hasText: "Refund sent" }).getByText("Billing").waitFor();
   await shoot(page, "saved-replies-settings");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
 
   await page.goto(`${service.url}/console/#/inbox/${id}`);
   await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
@@ -39,7 +39,7 @@ test("a saved reply is written in the settings, and inserted in the inbox with t
   // That of the team Sales is not offered.
   await expect.poll(() => list.getByRole("option").count()).toBe(2);
   await shoot(page, "saved-replies-list");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await list.waitFor({ state: "detached" });
   await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
@@ -69,7 +69,7 @@ test("a variable without a value is a gap that is filled before the reply is sen
   const gap = page.getByText("Replace {{visitor.name}} before you send it.");
   await gap.waitFor();
   await shoot(page, "saved-replies-gap");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("End");
   await page.keyboard.press("Control+Enter");
   // The gap is selected.

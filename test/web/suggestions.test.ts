@@ -23,7 +23,7 @@ test("a suggested reply is written with its sources, accepted with Enter, edited
   await suggestion.getByText("Confidence").waitFor();
   await suggestion.getByRole("listitem").filter({ hasText: "Handbook" }).first().waitFor();
   await shoot(page, "suggestion-1440");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("Enter");
   await suggestion.waitFor({ state: "detached" });
   const field = page.getByLabel("Reply to the visitor");
@@ -46,7 +46,7 @@ test("a suggestion says that nothing was found, and is left with Esc", async () 
   const suggestion = page.getByRole("region", { name: "Suggested reply" });
   await suggestion.locator(".field-error").waitFor();
   await shoot(page, "suggestion-375");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await suggestion.waitFor({ state: "detached" });
   await expect.poll(() => page.getByLabel("Reply to the visitor").evaluate((element) => element === document.activeElement)).toBe(true);

@@ -53,7 +53,7 @@ test("a draft changes whether and when the agent hands off", async () => {
   await draft.getByLabel("Hand-off", { exact: true }).selectOption("off");
   await draft.getByLabel("Hand-off", { exact: true }).scrollIntoViewIfNeeded();
   await shoot(page, "draft-handoff-375-dark");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await draft.getByRole("button", { name: "Save draft" }).click();
   await expect.poll(read).toMatchObject({ settings: { handoff: "off", handoff_words: ["lawyer", "gift card"] } });
   await words.fill(Array.from({ length: 200 }, (_, at) => `word ${at}`).join("\n"));
@@ -92,7 +92,7 @@ test("a draft is changed, tried, and published with a note, and an earlier versi
   await dialog.getByRole("region", { name: "After" }).getByText("Good day.").waitFor();
   await expect.poll(() => dialog.locator("del").first().textContent()).toBe("date.");
   await expect.poll(() => dialog.locator("ins").first().textContent()).toBe("day or a price.");
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await dialog.getByLabel("Note").fill("Promises less");
   await dialog.getByRole("button", { name: "Publish" }).click();
   await page.getByText("Version 3 answers all conversations.").waitFor();
@@ -104,7 +104,7 @@ test("a draft is changed, tried, and published with a note, and an earlier versi
   await published.getByText("Key “Team”").waitFor();
   await published.getByText("Changed since version 2: Instructions, Welcome message, Confidence threshold").click();
   await published.getByText("From 0.5 to 0.75").waitFor();
-  await expect.poll(() => published.getByRole("button", { name: "Restore" }).count()).toBe(0);
+  expect(await published.getByRole("button", { name: "Restore" }).count()).toBe(0);
   await entryOf(page, 1).getByText("The first version").waitFor();
 
   await page.getByRole("button", { name: "Restore version 2" }).click();
@@ -153,7 +153,7 @@ test("a version is rolled out to a share of new conversations, compared, and kep
   await rollout.getByRole("button", { name: "Change the share" }).click();
   await rollout.getByText("Version 2 answers 13% of new conversations").waitFor();
   expect((await agent()).rollout).toEqual({ version: 2, share: 0.125 });
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
 
   await page.getByRole("link", { name: "Settings of the agent" }).click();
   await page.getByText("on this page ends the rollout").waitFor();
@@ -194,7 +194,7 @@ test("a key that may not change agents is told which scope versions need", async
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}`);
   await page.getByText("Changing it needs the scope").waitFor();
-  await expect.poll(() => page.getByRole("link", { name: "Versions and draft" }).count()).toBe(0);
+  expect(await page.getByRole("link", { name: "Versions and draft" }).count()).toBe(0);
   await page.goto(`${service.url}/console/#/settings/agents/${workspace.agentId}/versions`);
   await page.getByText("This page needs the scope agents:write").waitFor();
 });
@@ -207,16 +207,16 @@ test.each(["light", "dark"] as const)("versions fit a phone and are used by the 
   await page.getByRole("row", { name: /^Conversations/ }).waitFor();
   await entryOf(page, 3).locator("summary").press("Enter");
   await entryOf(page, 3).locator("ins").waitFor();
-  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
   const comparison = page.getByRole("region", { name: "Comparison" });
-  await expect.poll(() => comparison.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await comparison.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  expect(await findBarriers(page)).toEqual([]);
   await draft.getByLabel("Model").fill("large");
   await draft.getByLabel("Model").press("Enter");
   await draft.getByText("What the draft changes: Model", { exact: true }).waitFor();
   await draft.getByRole("button", { name: "Publish" }).press("Enter");
   await page.getByRole("dialog").getByText("This ends the rollout of version 3.").waitFor();
-  await expect.poll(() => findBarriers(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await expect
     .poll(() => draft.getByRole("button", { name: "Publish" }).evaluate((button) => button === document.activeElement))
