@@ -21,7 +21,7 @@ for (const name of ["log", "error"] as const) {
   };
 }
 
-// A test that makes an id of a later time must not make the next one's ids later.
+// After a test has made an id of a later time, the ids of the next test must not have that time.
 afterEach(resetIdClock);
 
 const bindings: Record<string, unknown> = { ...env };

@@ -22,9 +22,9 @@ export function noteSignIn(): void {
 }
 
 /**
- * Call it when a request is sent.
- * @returns a function that takes the status of the response. After a 401 it reports that the session has ended, unless the user has
- *   signed in again since.
+ * Must be called when a request is sent.
+ * @returns a function that takes the status of the response. If the status is 401, it reports that the session has ended, unless the
+ *   user has signed in again since the request was sent.
  */
 export function watchStatus(): (status: number) => void {
   const before = signIns;

@@ -69,7 +69,7 @@ export class SentenceVectors {
   private isScheduled = false;
   /** Whether nearly all chunks have their vectors; undefined after a change. To count them reads the rows of a large agent. */
   private isNearlyComplete: boolean | undefined;
-  /** How often all knowledge was deleted. The chunks that are added after that have the same ids as deleted ones. */
+  /** The number of times that all knowledge was deleted. Chunks that are added afterwards get the ids of deleted ones again. */
   private erasures = 0;
 
   /** @param encoder loads the encoder; undefined for a deployment that uses other embeddings, or none. */

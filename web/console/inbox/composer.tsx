@@ -151,20 +151,21 @@ function handleKey(event: TargetedKeyboardEvent<HTMLTextAreaElement>, submit: (r
 function useDraft(conversationId: string) {
   const [draft, setDraft] = useState(() => readDraft(conversationId));
   const startedAt = useRef<string | undefined>(undefined);
-  const write = (next: Draft) => {
+  const show = (next: Draft) => {
     setDraft(next);
-    keepDraft(conversationId, next);
     startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
     showPresence(conversationId, next.text !== "" && !next.isNote);
   };
-  /** Empties the field, whose text is sent. */
+  const write = (next: Draft) => {
+    keepDraft(conversationId, next);
+    show(next);
+  };
+  /** Empties the field when its text is sent. */
   const take = () => {
     beginSending(conversationId, draft.text);
-    setDraft({ ...draft, text: "" });
-    startedAt.current = undefined;
-    showPresence(conversationId, false);
+    show({ ...draft, text: "" });
   };
-  /** Puts a text back that could not be stored, before what has been written since then. */
+  /** If the text that was sent could not be stored, puts it back before what has been written since then. */
   const settle = (sent: Draft, isStored: boolean) => {
     endSending(conversationId, sent.text);
     if (isStored) return;

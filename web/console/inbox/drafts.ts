@@ -10,15 +10,14 @@ export interface Draft {
   isNote: boolean;
 }
 
-/** The texts that are being sent, by conversation. They stay stored until then, so that a reload in between does not lose them. */
+/** The texts that are being sent, by conversation. Each stays stored until it is sent, so that a reload in between does not lose it. */
 const sending = new Map<string, string>();
 
-/** Returns the unsent text of a conversation, without one that is being sent. */
+/** Returns the stored text of a conversation, or an empty one if that text is being sent. */
 export function readDraft(conversationId: string): Draft {
   try {
-    const { text, isNote } = JSON.parse(localStorage.getItem(PREFIX + conversationId) ?? "{}") as Partial<Draft>;
-    const isSending = text === sending.get(conversationId);
-    return { text: isSending ? "" : (text ?? ""), isNote: isNote ?? false };
+    const { text = "", isNote = false } = JSON.parse(localStorage.getItem(PREFIX + conversationId) ?? "{}") as Partial<Draft>;
+    return { text: text === sending.get(conversationId) ? "" : text, isNote };
   } catch {
     return { text: "", isNote: false };
   }
@@ -37,7 +36,7 @@ export function beginSending(conversationId: string, text: string): void {
   sending.set(conversationId, text);
 }
 
-/** Forgets a text that was sent, unless another one has been written or sent since then. */
+/** Forgets a text after the request that sent it, unless another text has been written or sent since then. */
 export function endSending(conversationId: string, text: string): void {
   if (sending.get(conversationId) !== text) return;
   if (!hasDraft(conversationId)) localStorage.removeItem(PREFIX + conversationId);

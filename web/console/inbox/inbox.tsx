@@ -24,7 +24,7 @@ export function Inbox() {
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy, cancel } = useSteps(list, openId, open);
-  // What the user opens or closes cancels a step that still waits for its row.
+  // When the user opens or closes a conversation, a step whose row is still being read is cancelled.
   const choose = (id: string | undefined) => {
     cancel();
     open(id);
@@ -131,9 +131,9 @@ function useUndo(open: (id: string) => void) {
 
 /** A step to another conversation, which is not open yet. */
 interface Step {
-  /** The key of the list. */
+  /** The key of the list in which the step was made. */
   key: string;
-  /** The row of the conversation when the step was made. */
+  /** The row in which the conversation was when the step was made. */
   at: number;
   /** The id of the conversation; undefined until its row is read. The row may change before the conversation is open. */
   id: string | undefined;
@@ -142,7 +142,8 @@ interface Step {
 /** Opens the next or previous conversation of the list, even if it has to be read first. */
 function useSteps(list: ListWindow<ListedConversation>, openId: string | undefined, open: (id: string) => void) {
   const [wanted, setWanted] = useState<Step | undefined>();
-  const isPending = (step: Step | undefined) => step?.key === list.key && (step.id !== undefined || step.at < (list.length ?? 0));
+  const isPending = (step: Step | undefined): step is Step =>
+    step?.key === list.key && (step.id !== undefined || step.at < (list.length ?? 0));
   const step = isPending(wanted) ? wanted : undefined;
   const opened = list.indexOf(openId);
   // The last position of the open conversation, for when it leaves the list.
@@ -156,7 +157,7 @@ function useSteps(list: ListWindow<ListedConversation>, openId: string | undefin
     setWanted((before) => (before === step ? next : before));
     if (next) open(id);
   }, [id, openId]);
-  // The user may come back to the list, and does not expect the step any more.
+  // A step is forgotten when another list is shown: a user who returns to the first list later does not expect it any more.
   useEffect(() => () => setWanted(undefined), [list.key]);
   const positionOf = ({ id: stepId, at }: Step): number => {
     const now = list.indexOf(stepId);
@@ -171,7 +172,7 @@ function useSteps(list: ListWindow<ListedConversation>, openId: string | undefin
   // The user may press keys faster than conversations are shown.
   const moveBy = (by: number) =>
     setWanted((before) => {
-      const at = isPending(before) ? positionOf(before!) + by : nextOf(by);
+      const at = isPending(before) ? positionOf(before) + by : nextOf(by);
       return at >= 0 && at < (list.length ?? 0) ? { key: list.key, at, id: list.itemAt(at)?.id } : before;
     });
   const at = step && positionOf(step);
