@@ -11,9 +11,12 @@ import { buildBare, useTemporaryFolder, withWorker } from "./service.ts";
 /*
  * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/extractive/ranking.ts on the trades of
  * bench/trades and on collections of questions, and writes them to src/extractive/semantic-fit.ts with the figures reached. With
- * `--lexical`, it fits those for answers without the similarities of the encoder, in lexical-fit.ts. All
- * figures are of questions that the fit has not seen: each trade in turn is left out, and each third of a collection.
+ * `--lexical`, it fits those for answers without the similarities of the encoder, in lexical-fit.ts; with `--read`, the confidence of
+ * answers that the reader has chosen, in read-fit.ts. All figures are of questions that the fit has not seen: each trade in turn is left
+ * out, and each third of a collection.
  */
+
+type Kind = "semantic" | "lexical" | "read";
 
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
@@ -45,7 +48,7 @@ interface Question {
   fold: string;
   set: string;
   path: string;
-  asked: { question: string; previousQuestions: string[]; isSemantic: boolean };
+  asked: { question: string; previousQuestions: string[]; isSemantic: boolean; isRead: boolean };
   isAnswerable: boolean;
   isRight(candidate: Candidate): boolean;
 }
@@ -66,15 +69,17 @@ async function main(): Promise<void> {
     options: {
       data: { type: "string", multiple: true, default: [] },
       lexical: { type: "boolean", default: false },
+      read: { type: "boolean", default: false },
       dry: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
     },
   });
+  const fitted: Kind = values.lexical ? "lexical" : values.read ? "read" : "semantic";
   useTemporaryFolder();
   process.env["WRANGLER_LOG"] = "error";
   await withWorker({ ...(await buildBare("signals")), hasEncoder: true }, {}, async ({ port }) => {
     const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
-    const questions = (await Promise.all(sets.map((set) => teach(port, set, !values.lexical)))).flat();
+    const questions = (await Promise.all(sets.map((set) => teach(port, set, fitted)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
       const candidates = await ask<Candidate[]>(port, question);
       return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
@@ -82,24 +87,28 @@ async function main(): Promise<void> {
     const { judged, lines, ranking, confidence } = await fit(port, ranked);
     if (values.list) for (const each of judged) console.log(describe(each));
     console.log(lines.join("\n"));
-    const name = values.lexical ? "lexical" : "semantic";
-    if (!values.dry) await writeFile(`src/extractive/${name}-fit.ts`, source(name, ranking, confidence, lines));
+    if (!values.dry) await writeFile(`src/extractive/${fitted}-fit.ts`, source(fitted, ranking, confidence, lines));
   });
 }
 
-async function teach(port: number, { name, group, texts, questions }: QuestionSet, isSemantic: boolean): Promise<Question[]> {
+async function teach(port: number, { name, group, texts, questions }: QuestionSet, fitted: Kind): Promise<Question[]> {
   if (texts.length === 0) throw new Error(`${name} holds no passages.`);
   const path = `/${encodeURIComponent(name)}`;
   const teach = (body: unknown) => send<boolean>(port, { method: "PUT", path, headers: { Connection: "close" }, body });
   let isMissing = await teach(texts.map(({ name, text }) => ({ id: name, title: name, text })));
-  while (isSemantic && isMissing) isMissing = await teach([]);
+  while (fitted !== "lexical" && isMissing) isMissing = await teach([]);
   return questions
     .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
     .map((each) => ({
       fold: group === name ? `${name}${conversationOf(each.id) % COLLECTION_FOLDS}` : name,
       set: group,
       path,
-      asked: { question: each.messages.at(-1)!, previousQuestions: each.messages.slice(0, -1), isSemantic },
+      asked: {
+        question: each.messages.at(-1)!,
+        previousQuestions: each.messages.slice(0, -1),
+        isSemantic: fitted !== "lexical",
+        isRead: fitted === "read",
+      },
       isAnswerable: each.kind !== "miss",
       isRight: ({ sourceId, text }) => each.isRight({ text, sources: [sourceId] }),
     }));
@@ -132,9 +141,8 @@ async function fit(port: number, questions: readonly Ranked[]) {
 
 async function judge(port: number, question: Ranked, ranking: Features): Promise<Judged> {
   const scores = question.candidates.map(({ features }) => score(ranking, features));
-  const best = scores.indexOf(Math.max(...scores));
-  const features = scores.length === 0 ? null : await ask<Features | null>(port, question, scores);
-  return { ...question, best, features, confidence: 0 };
+  if (scores.length === 0) return { ...question, best: -1, features: null, confidence: 0 };
+  return { ...question, ...(await ask<{ best: number; features: Features | null }>(port, question, scores)), confidence: 0 };
 }
 
 function score(weights: Features, features: Features): number {
@@ -225,23 +233,33 @@ function describe({ fold, asked, isAnswerable: can, right, best, candidates, con
   return [fold, confidence.toFixed(2), outcome, asked.question, text].join(" | ");
 }
 
-function source(name: string, answer: Features, confidence: Features, lines: readonly string[]): string {
-  const table = (weights: Features): string =>
+function source(fitted: Kind, answer: Features, confidence: Features, lines: readonly string[]): string {
+  const table = (weights: Features, indent: string): string =>
     Object.entries(weights)
-      .map(([feature, weight]) => `    ${feature}: ${Number(weight.toFixed(3))},`)
+      .map(([feature, weight]) => `${indent}${feature}: ${Number(weight.toFixed(3))},`)
       .join("\n");
-  return `/*
- * Written by \`npm run fit:answers${name === "lexical" ? " -- --lexical" : ""}\`. Of questions that the fit has not seen:
+  const comment = `/*
+ * Written by \`npm run fit:answers${fitted === "semantic" ? "" : ` -- --${fitted}`}\`. Of questions that the fit has not seen:
 ${lines.map((line) => ` * ${line}`).join("\n")}
- */
+ */`;
+  if (fitted === "read") {
+    return `${comment}
+import type { ReadFeatures, Weights } from "./ranking.ts";
+
+export const READ_FIT: Weights<ReadFeatures> = {
+${table(confidence, "  ")}
+};
+`;
+  }
+  return `${comment}
 import type { Fit } from "./ranking.ts";
 
-export const ${name.toUpperCase()}_FIT: Fit = {
+export const ${fitted.toUpperCase()}_FIT: Fit = {
   answer: {
-${table(answer)}
+${table(answer, "    ")}
   },
   confidence: {
-${table(confidence)}
+${table(confidence, "    ")}
   },
 };
 `;

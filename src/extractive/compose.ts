@@ -1,4 +1,4 @@
-import type { Segment } from "./segments.ts";
+import { firstOfBlock, leadInOf, type Segment } from "./segments.ts";
 
 /** The longest answer that is readable in a chat window. A list of steps may be longer, since half of it would not help. */
 const MAX_WORDS = 120;
@@ -37,11 +37,10 @@ function sentences(segments: readonly Segment[], at: number): number[] {
 /** Returns the whole list of an item if it is not too long, or a table's row or a code block alone; each with its lead-in. */
 function withLeadIn(segments: readonly Segment[], at: number): number[] {
   const segment = segments[at]!;
-  const first = firstOfBlock(segments, at);
-  const before = segments[first - 1];
-  const leadIn = before?.kind === "sentence" && before.text.endsWith(":") ? [first - 1] : [];
+  const introduction = leadInOf(segments, at);
+  const leadIn = introduction === undefined ? [] : [introduction];
   if (segment.kind === "row") return [...leadIn, at];
-  const whole = blockFrom(segments, first);
+  const whole = blockFrom(segments, firstOfBlock(segments, at));
   return wordCount(segments, whole) <= maxWords(segment) ? [...leadIn, ...whole] : [...leadIn, at];
 }
 
@@ -64,10 +63,6 @@ function maxWords({ isOrdered }: Segment): number {
 
 function wordCount(segments: readonly Segment[], indexes: readonly number[]): number {
   return indexes.reduce((sum, index) => sum + segments[index]!.text.split(/\s+/).length, 0);
-}
-
-function firstOfBlock(segments: readonly Segment[], at: number): number {
-  return segments.findIndex(({ block }) => block === segments[at]!.block);
 }
 
 function blockFrom(segments: readonly Segment[], first: number): number[] {

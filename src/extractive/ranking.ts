@@ -1,17 +1,19 @@
 import { tokens } from "../text/terms.ts";
 import { LEXICAL_FIT } from "./lexical-fit.ts";
+import { READ_FIT } from "./read-fit.ts";
 import { SEMANTIC_FIT } from "./semantic-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
 import { isUnknown, QueryMatcher } from "./query-matcher.ts";
+import type { Excerpt, Reading } from "../models/encoder/answer-reader.ts";
 import type { Passage, QueryTerm, Retrieval } from "../models/retrieval.ts";
-import { MAX_PASSAGES_READ, type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
+import { headingAbove, leadInOf, MAX_PASSAGES_READ, type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
- * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, and a
- * logistic one judges the best of them. Both are fitted by `npm run fit:answers`, once with the similarities of the encoder
- * (semantic-fit.ts) and once without them (lexical-fit.ts). Their features are shares, ranks and
- * margins, so that they mean the same in small and large knowledge and in any trade.
+ * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, the
+ * service's reader chooses among the best of them, and a logistic model judges the chosen one. `npm run fit:answers` fits these models,
+ * once with the similarities of the encoder (semantic-fit.ts), once without them (lexical-fit.ts), and the last one also with the reader
+ * (read-fit.ts). Their features are shares, ranks and margins, so that they mean the same in small and large knowledge and in any trade.
  */
 
 /** The features of a segment by which candidates are ranked. Each is about 0..1. */
@@ -87,13 +89,21 @@ export interface ConfidenceFeatures {
   nearerWithoutMissing: number;
 }
 
+/** The features of a candidate that the reader has chosen. */
+export interface ReadFeatures extends ConfidenceFeatures {
+  /** The log-odds that one of the segments that were read answers the question. */
+  readingOdds: number;
+  /** The share of the best one in the probability of all segments that were read. */
+  readingShare: number;
+}
+
 /** The weights of both models. */
 export interface Fit {
   answer: Weights<SegmentFeatures>;
   confidence: Weights<ConfidenceFeatures>;
 }
 
-type Weights<Features> = Readonly<Record<keyof Features, number>>;
+export type Weights<Features> = Readonly<Record<keyof Features, number>>;
 
 /** A segment that may be the answer. */
 interface Candidate {
@@ -112,6 +122,12 @@ export interface Candidates {
   passages: readonly Passage[];
   /** Whether the passages were found by the service's encoder too, so that their similarities are known. */
   isSemantic: boolean;
+}
+
+/** Candidates with the scores of the linear model, and what the reader said of the best ones. */
+export interface RankedCandidates extends Candidates {
+  scores: readonly number[];
+  reading: Reading | undefined;
 }
 
 /** The best segment and the probability, 0..1, that it answers the question. */
@@ -178,14 +194,36 @@ function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
   return content.length > 1 && content.every(isUnknown);
 }
 
+/** Returns the scores of candidates, higher for better ones. Their differences are log-odds. */
+export function scoresOf({ candidates, isSemantic }: Candidates): number[] {
+  const weights = isSemantic ? SEMANTIC_FIT.answer : LEXICAL_FIT.answer;
+  return candidates.map(({ features }) => weightedSum(weights, features));
+}
+
+/** Returns candidates as the reader reads them. */
+export function excerptsOf({ candidates, passages }: Candidates, scores: readonly number[]): Excerpt[] {
+  return candidates.map(({ passage, segments, at }, index) => ({
+    passage: passages.indexOf(passage),
+    at,
+    heading: headingAbove(passage, segments, at),
+    leadIn: segments[leadInOf(segments, at) ?? -1]?.text ?? "",
+    text: segments[at]!.text,
+    score: scores[index]!,
+  }));
+}
+
 /** Returns the most probable answer; undefined if there is no candidate. */
-export function bestCandidate(found: Candidates): BestCandidate | undefined {
-  const { answer, confidence: weights } = found.isSemantic ? SEMANTIC_FIT : LEXICAL_FIT;
-  const scores = found.candidates.map(({ features }) => weightedSum(answer, features));
-  const features = confidenceFeatures(found, scores);
+export function bestCandidate(found: RankedCandidates): BestCandidate | undefined {
+  const features = confidenceFeatures(found);
   if (features === undefined) return undefined;
-  const confidence = 1 / (1 + Math.exp(-weightedSum(weights, features)));
-  return { best: found.candidates[indexOfMax(scores)]!, confidence };
+  const { confidence } = found.isSemantic ? SEMANTIC_FIT : LEXICAL_FIT;
+  const logOdds = "readingOdds" in features ? weightedSum(READ_FIT, features) : weightedSum(confidence, features);
+  return { best: found.candidates[indexOfBest(found)]!, confidence: 1 / (1 + Math.exp(-logOdds)) };
+}
+
+/** Returns the index of the best candidate: the reader's choice, or without a reader the one with the best score. */
+export function indexOfBest({ scores, reading }: RankedCandidates): number {
+  return indexOfMax(reading ? scores.map((_, index) => reading.excerpts.get(index) ?? Number.NEGATIVE_INFINITY) : scores);
 }
 
 function weightedSum<Features extends object>(weights: Weights<Features>, features: Features): number {
@@ -292,10 +330,10 @@ function wordsOnly(text: string): string {
 /** The weight of two rare words, which no passage contains by chance. */
 const FULL_WEIGHT = 2;
 
-/** Returns the confidence features of the candidate with the best score; undefined if there is none. */
-export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
-  const { candidates, query, isFollowUp, passages } = found;
-  const best = candidates[indexOfMax(scores)];
+/** Returns the confidence features of the best candidate; undefined if there is none. */
+export function confidenceFeatures(found: RankedCandidates): ConfidenceFeatures | ReadFeatures | undefined {
+  const { candidates, query, isFollowUp, passages, scores, reading } = found;
+  const best = candidates[indexOfBest(found)];
   if (best === undefined) return undefined;
   const probabilities = softmax(scores);
   const others = passages.slice(1).reduce((sum, { score }) => sum + score, 0) / (MAX_PASSAGES_READ - 1);
@@ -321,7 +359,15 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
     similarity: features.similarity,
     similarityOfPassage: features.similarityOfPassage,
     nearerWithoutMissing: nearerWithout(passage, query.missingIn(terms)),
+    ...(reading && readingFeatures(reading)),
   };
+}
+
+function readingFeatures({ none, excerpts }: Reading): Omit<ReadFeatures, keyof ConfidenceFeatures> {
+  const logits = [...excerpts.values()];
+  const most = Math.max(...logits);
+  const total = logits.reduce((sum, logit) => sum + Math.exp(logit - most), 0);
+  return { readingOdds: most + Math.log(total) - none, readingShare: 1 / total };
 }
 
 /** Returns the largest gain in the similarity of a passage's nearest segment when one of these terms is left out of the question. */

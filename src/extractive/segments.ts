@@ -2,7 +2,7 @@ import { LruCache } from "../platform/lru-cache.ts";
 import { blocks, LIST_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
-import { type Passage, passageText, type QueryTerm } from "../models/retrieval.ts";
+import { HEADING_SEPARATOR, type Passage, passageText, type QueryTerm } from "../models/retrieval.ts";
 
 /** The smallest part of a passage that can be quoted by itself or with its lead-in. */
 export interface Segment {
@@ -87,6 +87,24 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
     }
   }
   return segments;
+}
+
+/** Returns the heading above a segment: in its passage, or that of the passage. In a list of questions and answers, it is the question. */
+export function headingAbove({ title, heading }: Pick<Passage, "title" | "heading">, segments: readonly Segment[], at: number): string {
+  const inside = segments.slice(0, at).findLast(({ kind, text }) => kind === "heading" || text.endsWith("?"));
+  return inside?.text ?? heading?.split(HEADING_SEPARATOR).at(-1) ?? title;
+}
+
+/** Returns the index of the sentence that introduces the list, table or code block of a segment; undefined if there is none. */
+export function leadInOf(segments: readonly Segment[], at: number): number | undefined {
+  if (segments[at]!.kind === "sentence") return undefined;
+  const before = firstOfBlock(segments, at) - 1;
+  return segments[before]?.kind === "sentence" && segments[before].text.endsWith(":") ? before : undefined;
+}
+
+/** Returns the index of the first segment of a segment's block. */
+export function firstOfBlock(segments: readonly Segment[], at: number): number {
+  return segments.findIndex(({ block }) => block === segments[at]!.block);
 }
 
 const SEGMENT_KINDS = { text: "sentence", list: "item", code: "code", table: "row", heading: "heading" } as const;

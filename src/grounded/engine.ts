@@ -2,6 +2,8 @@ import { ExtractiveEngine } from "../extractive/engine.ts";
 import type { ChatModel } from "../models/chat-model.ts";
 import { openAiModel, workersAiModel } from "../models/chat-servers.ts";
 import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_MODELS } from "../models/limits.ts";
+import { answerReader } from "../models/encoder/load.ts";
+import { hasOwnEncoder } from "../models/retrieval-models.ts";
 import type { Model, ModelReply, ModelRequest, WritingTask } from "../models/model.ts";
 import { aiGateway, languageServer } from "../platform/config.ts";
 import { Evidence } from "./evidence.ts";
@@ -26,7 +28,7 @@ export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {})
     const modelByName = (name: string | null) => openAiModel(server, name ?? server.model, send);
     return new LanguageModelEngine(modelByName, limits ?? (isLocal ? LOCAL_MODEL_LIMITS : MODEL_LIMITS), server.seesImages);
   }
-  if (!ai) return new ExtractiveEngine();
+  if (!ai) return new ExtractiveEngine(hasOwnEncoder(env) ? () => answerReader(env) : undefined);
   const modelByName = (name: string | null) => workersAiModel(ai, name ?? WORKERS_AI_MODELS.language, aiGateway(env));
   return new LanguageModelEngine(modelByName, limits ?? MODEL_LIMITS);
 }

@@ -1,8 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { indexOf } from "./index.ts";
-import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
-import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
+import { HEADING_SEPARATOR, type Passage, type Retrieval, type SearchQuery } from "../models/retrieval.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { KnowledgeOperation } from "./sources.ts";

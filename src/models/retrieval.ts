@@ -27,11 +27,15 @@ export interface Retrieval {
   language: string;
 }
 
+/** The separator between the headings above a passage. */
+export const HEADING_SEPARATOR = " > ";
+
 /** A chunk of the agent's knowledge that a search found. */
 export interface Passage {
   sourceId: string;
   type: "page" | "text";
   title: string;
+  /** The headings above it, outermost first. */
   heading: string | null;
   url: string | null;
   content: string;

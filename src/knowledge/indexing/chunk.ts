@@ -1,3 +1,4 @@
+import { HEADING_SEPARATOR } from "../../models/retrieval.ts";
 import { type Block, blockSlices, LIST_ITEM } from "../../text/blocks.ts";
 import { truncateBytes, utf8Length } from "../../platform/text.ts";
 import { sentenceSpans } from "../../text/sentences.ts";
@@ -11,8 +12,6 @@ export interface Chunk {
 
 /** The most bytes of UTF-8 that a chunk's content has, however long its words are. */
 const MAX_CHUNK_BYTES = 8_192;
-/** The separator between the headings of a chunk. */
-export const HEADING_SEPARATOR = " > ";
 /** The length of a paragraph or two, which is enough context for an answer and has one subject. */
 const TARGET_WORDS = 350;
 /** The length up to which a list, table or code block is not split. */

@@ -1,10 +1,10 @@
-import { ENCODER_DIMENSIONS as DIMENSIONS, type SentenceEncoder } from "../../models/encoder/encoder.ts";
-import { readPassage } from "../../extractive/segments.ts";
+import type { SentenceEncoder } from "../../models/encoder/encoder.ts";
+import { DIMENSIONS } from "../../models/encoder/network.ts";
+import { headingAbove, readPassage } from "../../extractive/segments.ts";
 import { LruCache } from "../../platform/lru-cache.ts";
 import { detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
-import { HEADING_SEPARATOR } from "../indexing/chunk.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import { sketchOf, Sketches } from "./sketches.ts";
 
@@ -268,11 +268,10 @@ async function encodeSegments(encoder: SentenceEncoder, chunk: PendingChunk): Pr
   const segments = readPassage(chunk).segments.slice(0, MAX_SEGMENTS);
   // A chunk without segments, such as a picture, gets one vector of zeros: empty bytes would be stored as NULL.
   const vectors = new Int8Array(Math.max(1, segments.length) * DIMENSIONS);
-  let heading = chunk.heading?.split(HEADING_SEPARATOR).at(-1) ?? chunk.title;
   for (const [at, { kind, text }] of segments.entries()) {
-    // In a list of questions and answers, a question is the heading of what follows.
-    if (kind === "heading" || text.endsWith("?")) heading = text;
-    else vectors.set(quantised(encoder.encode(`${heading}: ${text}`, MAX_SEGMENT_TOKENS)), at * DIMENSIONS);
+    if (kind === "heading" || text.endsWith("?")) continue;
+    const vector = encoder.encode(`${headingAbove(chunk, segments, at)}: ${text}`, MAX_SEGMENT_TOKENS);
+    vectors.set(quantised(vector), at * DIMENSIONS);
     await scheduler.wait(PAUSE_MS);
   }
   return vectors;

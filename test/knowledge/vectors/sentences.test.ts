@@ -4,7 +4,7 @@ import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { STRONG_MATCH } from "../../../src/knowledge/retrieval/curated-answers.ts";
 import { SentenceVectors } from "../../../src/knowledge/vectors/sentence-vectors.ts";
 import { dump, found, type Index, load, newIndex, search } from "../agent-index.ts";
-import { bind, runAlarm } from "./setup.ts";
+import { bind, countMissing, encodeAll, runAlarm } from "./setup.ts";
 
 const TEXTS = {
   plans: "# Flex\n\nThe Flex membership may be frozen for up to three months a year.\n\n# Basic\n\nBasic is paid monthly.",
@@ -24,18 +24,6 @@ async function newEncodedIndex(texts: Record<string, string> = TEXTS): Promise<I
   await load(index, texts);
   await encodeAll(index);
   return index;
-}
-
-async function encodeAll(index: Index): Promise<void> {
-  while ((await countMissing(index)) > 0) await runAlarm(index);
-}
-
-function countMissing(index: Index): Promise<number> {
-  return runInDurableObject(index, (_, { storage: { sql } }) => {
-    const query = `SELECT (SELECT count(*) FROM chunks WHERE id NOT IN (SELECT chunk_id FROM sentence_vectors))
-      + (SELECT count(*) FROM answers WHERE id NOT IN (SELECT answer_row FROM question_vectors)) AS count`;
-    return sql.exec<{ count: number }>(query).one().count;
-  });
 }
 
 describe("the encoder of the service", () => {

@@ -89,3 +89,17 @@ export function countVisible({ vectors, agentId }: VectorSetup): number {
 export function alarmAt(index: Index): Promise<number | null> {
   return runInDurableObject(index, (_, { storage }) => storage.getAlarm());
 }
+
+/** Computes the vectors of all sentences and curated questions by the service's encoder. */
+export async function encodeAll(index: Index): Promise<void> {
+  while ((await countMissing(index)) > 0) await runAlarm(index);
+}
+
+/** Counts the chunks and curated questions that have no vectors. */
+export function countMissing(index: Index): Promise<number> {
+  return runInDurableObject(index, (_, { storage: { sql } }) => {
+    const query = `SELECT (SELECT count(*) FROM chunks WHERE id NOT IN (SELECT chunk_id FROM sentence_vectors))
+      + (SELECT count(*) FROM answers WHERE id NOT IN (SELECT answer_row FROM question_vectors)) AS count`;
+    return sql.exec<{ count: number }>(query).one().count;
+  });
+}

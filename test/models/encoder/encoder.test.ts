@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { ENCODER_DIMENSIONS, MAX_TOKENS } from "../../../src/models/encoder/encoder.ts";
+import { DIMENSIONS, MAX_TOKENS } from "../../../src/models/encoder/network.ts";
 import { sentenceEncoder } from "../../../src/models/encoder/load.ts";
 import reference from "./vectors.bin";
 import sentences from "./sentences.txt?raw";
 
 /** A vector of the original model, scaled so that its largest number is 127 (encoder/reference.py). */
 function originalVector(at: number): Int8Array {
-  return new Int8Array(reference, at * ENCODER_DIMENSIONS, ENCODER_DIMENSIONS);
+  return new Int8Array(reference, at * DIMENSIONS, DIMENSIONS);
 }
 
 function cosine(one: ArrayLike<number>, other: ArrayLike<number>): number {

@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { send } from "../../bench/load.ts";
+import { forEach } from "../../bench/measure.ts";
+import { buildBare, useTemporaryFolder, withWorker } from "../../bench/service.ts";
+import { runMain, UserError } from "../../scripts/shared/cli.ts";
+
+/*
+ * `node encoder/reader/sequences.ts FILE`: writes what the reader reads of each message of the help centres in `centres`, for train.py: a
+ * line of JSON for each. The service finds and arranges the sentences, so that the reader is trained with what it reads later.
+ */
+
+const CENTRES = join(import.meta.dirname, "centres");
+/** Each epoch of the training reads other excerpts. */
+const VARIANTS = 4;
+/** In as many messages there is one that follows an unrelated message. */
+const UNRELATED_EVERY = 12;
+
+/** A sentence, list item or table row of a help centre, in lower-case words. */
+interface Unit {
+  heading: string;
+  /** The cells of a row; one text otherwise. */
+  parts: string[];
+}
+
+interface Centre {
+  name: string;
+  texts: { id: string; title: string; text: string }[];
+  units: Map<string, Unit>;
+  messages: Message[];
+}
+
+interface Message {
+  kind: string;
+  text: string;
+  /** The units that answer it; empty for a message that the texts do not answer. */
+  answers: Unit[];
+  previous: string | undefined;
+}
+
+interface Arranged {
+  tokens: number[];
+  excerpts: { title: string; text: string; rows: number[]; score: number }[];
+}
+
+const TAG = /\[([a-z]{1,3})\]\s*/;
+
+async function readCentre(name: string): Promise<Centre> {
+  const [texts, lines] = await Promise.all([".md", ".tsv"].map((end) => readFile(join(CENTRES, name + end), "utf8")));
+  const units = new Map<string, Unit>();
+  const sections = texts!.split(/^#+ /m).slice(1);
+  for (const section of sections) {
+    const [title = "", ...body] = section.trim().split("\n");
+    for (const line of body) addUnits(units, title.trim(), line);
+  }
+  return {
+    name,
+    units,
+    texts: sections.map((section) => {
+      const [title = "", ...body] = section.trim().split("\n");
+      return { id: title.trim(), title: title.trim(), text: body.join("\n").replaceAll(new RegExp(TAG, "g"), "").trim() };
+    }),
+    messages: lines!
+      .trim()
+      .split("\n")
+      .map((line) => toMessage(name, line, units)),
+  };
+}
+
+function addUnits(units: Map<string, Unit>, heading: string, line: string): void {
+  const [, ...parts] = line.split(TAG);
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const text = parts[at + 1]!;
+    units.set(parts[at]!, { heading, parts: line.trimStart().startsWith("|") ? text.split("|").map(words) : [words(text)] });
+  }
+}
+
+function toMessage(name: string, line: string, units: ReadonlyMap<string, Unit>): Message {
+  const [kind = "", text = "", tags = "", previous] = line.split("\t").map((part) => part.trim());
+  const answers = (tags === "-" ? [] : tags.split(" ")).map((tag) => {
+    const unit = units.get(tag);
+    if (!unit) throw new UserError(`${name}: «${text}» names [${tag}], which no sentence has.`);
+    return unit;
+  });
+  return { kind, text, answers, previous };
+}
+
+function words(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}€$£%]+/gu, " ")
+    .trim();
+}
+
+/** Whether an excerpt is a unit; the service may split a text into other sentences. */
+function isUnit({ heading, parts }: Unit, { title, text }: { title: string; text: string }): boolean {
+  const excerpt = words(text);
+  return heading === title && (parts.every((part) => excerpt.includes(part)) || (parts.length === 1 && parts[0]!.includes(excerpt)));
+}
+
+async function sequencesOf(port: number, { name, texts, messages }: Centre): Promise<string[]> {
+  const path = `/${encodeURIComponent(name)}`;
+  const request = <Answer>(method: string, body: unknown) => send<Answer>(port, { method, path, headers: { Connection: "close" }, body });
+  for (let isMissing = await request("PUT", texts); isMissing;) isMissing = await request("PUT", []);
+  return forEach([...messages.entries()], async ([index, { kind, text, answers, previous }]) => {
+    const variants: unknown[] = [];
+    for (let variant = 0; variant < VARIANTS; variant++) {
+      const isUnrelated = previous === undefined && variant > 0 && (index + variant) % UNRELATED_EVERY === 0;
+      const before = isUnrelated ? messages.at(index - 7)!.text : previous;
+      const asked = { question: text, previousQuestions: before === undefined ? [] : [before], variant };
+      const { tokens, excerpts } = await request<Arranged>("PATCH", asked);
+      variants.push({
+        tokens,
+        excerpts: excerpts.map((excerpt) => ({
+          first: excerpt.rows[0],
+          count: excerpt.rows.length,
+          score: excerpt.score,
+          isAnswer: answers.some((unit) => isUnit(unit, excerpt)),
+        })),
+      });
+    }
+    return JSON.stringify({ centre: name, kind, isAnswerable: answers.length > 0, variants });
+  });
+}
+
+await runMain(async () => {
+  const [file] = process.argv.slice(2);
+  if (file === undefined) throw new UserError("Usage: node encoder/reader/sequences.ts FILE");
+  const files = (await readdir(CENTRES)).filter((name) => name.endsWith(".tsv")).sort();
+  const centres = await Promise.all(files.map((name) => readCentre(name.slice(0, -".tsv".length))));
+  useTemporaryFolder();
+  process.env["WRANGLER_LOG"] = "error";
+  await withWorker({ ...(await buildBare("signals")), hasEncoder: true }, {}, async ({ port }) => {
+    const lines = (await forEach(centres, (centre) => sequencesOf(port, centre))).flat();
+    await writeFile(file, `${lines.join("\n")}\n`);
+    console.log(
+      `${lines.length} messages of ${centres.length} help centres, SHA-256 ${createHash("sha256").update(lines.join()).digest("hex")}`,
+    );
+  });
+});
