@@ -55,7 +55,8 @@ export class Corpus extends DurableObject<SignalsEnv> {
     const isKept = (index: number): boolean => variant === 0 || (index + 3 * variant) % 8 !== 0;
     const excerpts = excerptsOf(found, scoresOf(found)).filter((_, index) => isKept(index));
     const { tokens, rows } = (await answerReader(this.env)).arrange(question, retrieval.previousQuestion, excerpts);
-    return { tokens, excerpts: [...rows].map(([index, own]) => ({ ...excerpts[index]!, rows: own })) };
+    const read = [...rows].map(([index, own]) => ({ ...excerpts[index]!, rows: own }));
+    return { tokens, excerpts: read.map((excerpt) => ({ ...excerpt, title: found.passages[excerpt.passage]!.title })) };
   }
 
   async ask({ question, previousQuestions, isSemantic, isRead, scores }: Asked) {

@@ -93,10 +93,17 @@ function words(text: string): string {
     .trim();
 }
 
-/** Whether an excerpt is a unit; the service may split a text into other sentences. */
+/** A shorter text may be a part of another one by chance. */
+const MIN_PART_LENGTH = 12;
+
+/** Whether an excerpt is a unit; the service may split a text into other sentences, and writes the names of the columns into a row. */
 function isUnit({ heading, parts }: Unit, { title, text }: { title: string; text: string }): boolean {
   const excerpt = words(text);
-  return heading === title && (parts.every((part) => excerpt.includes(part)) || (parts.length === 1 && parts[0]!.includes(excerpt)));
+  const [first = "", ...cells] = parts;
+  if (heading !== title) return false;
+  if (cells.length > 0) return excerpt.startsWith(first) && cells.every((cell) => excerpt.includes(cell));
+  const holds = (whole: string, part: string): boolean => part.length > MIN_PART_LENGTH && whole.includes(part);
+  return excerpt === first || holds(excerpt, first) || holds(first, excerpt);
 }
 
 async function sequencesOf(port: number, { name, texts, messages }: Centre): Promise<string[]> {

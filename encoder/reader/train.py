@@ -124,7 +124,7 @@ def main(source, target):
     heads = {name: (numbers.randn(DIMENSIONS) * 0.02).astype(np.float32) for name in ("none", "excerpt")}
     weights = {**original_weights(), **heads, "biases": np.array([0, 0, 1], np.float32)}
     trained = {name: value for name, value in weights.items() if is_trained(name)}
-    frozen = {name: value for name, value in weights.items() if not is_trained(name)}
+    frozen = {name: jnp.asarray(value) for name, value in weights.items() if not is_trained(name)}
 
     steps = EPOCHS * (len(messages) // BATCH)
     schedule = optax.warmup_cosine_decay_schedule(0, RATE, int(steps * WARM_UP), steps, RATE / 50)
@@ -132,7 +132,7 @@ def main(source, target):
     state = optimiser.init(trained)
 
     @jax.jit
-    def step(trained, state, batch, key):
+    def step(trained, frozen, state, batch, key):
         value, gradient = jax.value_and_grad(lambda some: loss({**frozen, **some}, batch, key))(trained)
         changes, state = optimiser.update(gradient, state, trained)
         return optax.apply_updates(trained, changes), state, value
@@ -140,7 +140,7 @@ def main(source, target):
     start, values = time.time(), []
     for epoch in range(EPOCHS):
         for batch in batches(messages, epoch):
-            trained, state, value = step(trained, state, batch, jax.random.key(len(values)))
+            trained, state, value = step(trained, frozen, state, batch, jax.random.key(len(values)))
             values.append(float(value))
             if len(values) % 50 == 0:
                 print(f"step {len(values)} of {steps}: loss {np.mean(values[-50:]):.3f}, {time.time() - start:.0f} s", flush=True)

@@ -6,7 +6,7 @@ export const ENCODER_NAME = "all-MiniLM-L6-v2";
 
 /** Static assets of the deployment (scripts/web.ts), with their sizes. */
 const ENCODER_WEIGHTS = { path: "encoder/minilm-l6.bin", bytes: 23_292_512 };
-const READER_WEIGHTS = { path: "encoder/reader.bin", bytes: 9021408 };
+const READER_WEIGHTS = { path: "encoder/reader.bin", bytes: 9_021_408 };
 
 type Assets = Pick<Env, "ASSETS">;
 
