@@ -2,8 +2,8 @@ import { sum } from "./encoder.ts";
 import { DIMENSIONS, MAX_TOKENS, type Network } from "./network.ts";
 
 /*
- * The reader: a network that reads a question together with the segments that may answer it, all at once, and tells which of them answers
- * it or that none does. It is all-MiniLM-L6-v2, trained further for this with the help centres of `encoder/reader`.
+ * The reader is a network that reads a question together with all segments that may answer it. It tells which segment answers the
+ * question, or that none does. It is all-MiniLM-L6-v2, trained further with the help centres of `encoder/reader`.
  */
 
 /** A segment of a passage that may answer a question. */
@@ -16,7 +16,7 @@ export interface Excerpt {
   /** The sentence that introduces its list or table, or an empty text. */
   leadIn: string;
   text: string;
-  /** The log-odds by which it is better than others as far as is known before it is read. */
+  /** The score by which excerpts are ranked before they are read, higher for better ones. Differences of scores are log-odds. */
   score: number;
 }
 
@@ -83,7 +83,7 @@ export class AnswerReader {
     for (const part of this.choose(excerpts)) {
       const key = headingKey(part.excerpt);
       const above = key === heading ? [] : this.headingTokens(part.excerpt);
-      // A heading is written again after sentences between the lists below it.
+      // `choose` counts each heading once, but it is written again where excerpts of another heading or list stand in between.
       if (tokens.length + above.length + part.tokens.length + 2 > MAX_TOKENS) break;
       if (key !== heading) add(above);
       heading = key;

@@ -27,7 +27,7 @@ async function fetchWeights<Loaded>(
   { path, bytes }: typeof ENCODER_WEIGHTS,
   load: (file: { stream: ReadableStream<Uint8Array>; bytes: number }) => Promise<Loaded>,
 ): Promise<Loaded> {
-  // The host is not looked up.
+  // The binding ignores the host of the URL.
   const { ok, status, body } = await assets.fetch(`https://assets/${path}`);
   if (!ok || !body) throw new Error(`The weights of ${path} were answered with status ${status}`);
   return load({ stream: body, bytes });

@@ -55,7 +55,7 @@ const BUFFERS = {
   scratch: INNER,
 };
 
-/** What the networks of an isolate have in common. */
+/** The memory and code that all networks of an isolate share. */
 interface Shared {
   memory: WebAssembly.Memory;
   kernels: Kernels;
@@ -135,7 +135,7 @@ export class Network {
     this.addAndNormalise(output, tokens.length, "embedding");
   }
 
-  /** Multiplies with the weights of this name. */
+  /** Multiplies rows by the matrix of this name and adds its bias. */
   private linear(from: number, rows: number, columns: number, name: string, outputs: number, to: number): void {
     const [weights, scales, bias] = [this.offset(name), this.offset(`${name}Scales`), this.offset(`${name}Bias`)];
     this.shared.kernels.linear(from, rows, columns, weights, scales, bias, outputs, to, this.shared.buffers.scratch);
