@@ -12,12 +12,17 @@ import { buildBare, useTemporaryFolder, withWorker } from "./service.ts";
  * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/extractive/ranking.ts on the trades of
  * bench/trades and on collections of questions, and writes them to src/extractive/semantic-fit.ts with the figures reached. With
  * `--lexical`, it fits those for answers without the similarities of the encoder, in lexical-fit.ts; with `--read`, the confidence of
- * answers that the reader has chosen, in read-fit.ts. All figures are of questions that the fit has not seen: each trade in turn is left
- * out, and each third of a collection.
+ * answers that the reader has chosen, in read-fit.ts, on the help centres of bench/centres too. All figures are of questions that the
+ * fit has not seen: each trade in turn is left out, and each third of a collection.
  */
 
 type Kind = "semantic" | "lexical" | "read";
 
+/** Help centres with near misses that only a reader can tell from answers. The ranking is not fitted on them. */
+const CENTRES = new URL("centres/", import.meta.url);
+const CENTRES_SET = "centres";
+/** Each of their questions counts for as much of one, because they are more than all others and all of one kind. */
+const CENTRES_COUNT = 0.3;
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
@@ -78,7 +83,8 @@ async function main(): Promise<void> {
   useTemporaryFolder();
   process.env["WRANGLER_LOG"] = "error";
   await withWorker({ ...(await buildBare("signals")), hasEncoder: true }, {}, async ({ port }) => {
-    const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
+    const centres = fitted === "read" ? await readTrades(["en"], CENTRES) : [];
+    const sets = [...(await readTrades(["en"])), ...centres, ...(await Promise.all(values.data.map(readData)))];
     const questions = (await Promise.all(sets.map((set) => teach(port, set, fitted)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
       const candidates = await ask<Candidate[]>(port, question);
@@ -95,7 +101,7 @@ async function teach(port: number, { name, group, texts, questions }: QuestionSe
   if (texts.length === 0) throw new Error(`${name} holds no passages.`);
   const path = `/${encodeURIComponent(name)}`;
   const teach = (body: unknown) => send<boolean>(port, { method: "PUT", path, headers: { Connection: "close" }, body });
-  let isMissing = await teach(texts.map(({ name, text }) => ({ id: name, title: name, text })));
+  let isMissing = await teach(texts.map(({ id, name: title, text }) => ({ id, title, text })));
   while (fitted !== "lexical" && isMissing) isMissing = await teach([]);
   return questions
     .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
@@ -127,14 +133,19 @@ function ask<Answer>(port: number, { path, asked }: Question, scores?: readonly 
 /** Fits both models, and judges each question by a fit that has not seen its fold. */
 async function fit(port: number, questions: readonly Ranked[]) {
   const folds = [...new Set(questions.map(({ fold }) => fold))];
-  const rankings = new Map(folds.map((fold) => [fold, fitRanking(questions.filter((each) => each.fold !== fold))]));
-  const judged = await forEach(questions, async (question): Promise<Judged> => judge(port, question, rankings.get(question.fold)!));
+  const ranked = questions.filter(({ set }) => set !== CENTRES_SET);
+  const ranking = fitRanking(ranked);
+  const rankings = new Map(
+    [...new Set(ranked.map(({ fold }) => fold))].map((fold) => [fold, fitRanking(ranked.filter((each) => each.fold !== fold))]),
+  );
+  const judged = await forEach(questions, async (question): Promise<Judged> =>
+    judge(port, question, rankings.get(question.fold) ?? ranking),
+  );
   for (const fold of folds) {
     const weights = fitConfidence(judged.filter((each) => each.fold !== fold));
     for (const each of judged)
       if (each.fold === fold && each.features) each.confidence = probability(weights.values, signals(each.features));
   }
-  const ranking = fitRanking(questions);
   const confidence = fitConfidence(judged);
   return { judged, lines: figures(judged), ranking, confidence: confidence.named };
 }
@@ -197,7 +208,7 @@ function fitConfidence(judged: readonly Judged[]): { values: readonly number[]; 
     used.map((each) => ({
       signals: signals(each.features!),
       isRight: each.right[each.best]!,
-      count: each.isAnswerable ? 1 : unanswerableCount,
+      count: (each.set === CENTRES_SET ? CENTRES_COUNT : 1) * (each.isAnswerable ? 1 : unanswerableCount),
     })),
     names.slice(1).map((name) => CONFIDENCE_SIGNS[name] ?? "positive"),
     CONFIDENCE_RIDGE,

@@ -88,8 +88,11 @@ export async function untilReady({ call }: Tenant, agentId: string): Promise<Sou
   throw new Error("The sources are not ready in time.");
 }
 
-/** Adds text sources to an agent, and returns its sources when all are ready. */
+/** Adds text sources to an agent, and returns them in their order when all are ready. */
 export async function addTexts(tenant: Tenant, agentId: string, texts: readonly { name: string; text: string }[]): Promise<Source[]> {
-  await forEach(texts, (text) => tenant.call("POST", `/agents/${agentId}/sources`, { type: "text", ...text }));
-  return untilReady(tenant, agentId);
+  const add = ({ name, text }: { name: string; text: string }) =>
+    tenant.call<Source>("POST", `/agents/${agentId}/sources`, { type: "text", name, text });
+  const added = await forEach(texts, add);
+  const ready = new Map((await untilReady(tenant, agentId)).map((source) => [source.id, source]));
+  return added.map(({ id }) => ready.get(id)!);
 }

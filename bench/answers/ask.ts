@@ -57,22 +57,22 @@ export async function askAll(tenant: Tenant, set: QuestionSet): Promise<Outcome[
   const agentId = await tenant.createAgent({ name: set.name, language: set.language });
   const sources = await addTexts(tenant, agentId, set.texts);
   if (set.language === ENCODED_LANGUAGE) await waitForVectors(tenant, agentId, set);
-  const names = new Map(sources.map((source) => [source.id, source.name]));
+  const texts = new Map(sources.map(({ id }, at) => [id, set.texts[at]!.id]));
   await forEach(set.pairs, (pair) => tenant.call("POST", `/agents/${agentId}/answers`, pair));
   if (set.pairs.length > 0) await sleep(QUESTIONS_ENCODED_MS);
   const { name, group, language } = set;
   return forEach(set.questions, async (question) => {
     const hits = await search(tenant, agentId, question);
     const answer = await ask(tenant, agentId, question);
-    const nameOf = (from: { source_id: string }): string => names.get(from.source_id) ?? "";
+    const textOf = (from: { source_id: string }): string => texts.get(from.source_id) ?? "";
     return {
       id: question.id,
       set: name,
       group,
       language,
       kind: question.kind,
-      retrieval: retrieval(question, hits, nameOf),
-      result: result(question, answer, answer.citations.map(nameOf)),
+      retrieval: retrieval(question, hits, textOf),
+      result: result(question, answer, answer.citations.map(textOf)),
       confidence: answer.confidence,
       certainty: set.pairs.length > 0 ? (hits[0]?.score ?? 0) : answer.confidence,
     };
@@ -109,11 +109,11 @@ async function ask({ call }: Tenant, agentId: string, { messages }: Question): P
   return answer!;
 }
 
-function retrieval({ kind, isRight, relevant }: Question, hits: readonly Hit[], nameOf: (hit: Hit) => string): number | null {
+function retrieval({ kind, isRight, relevant }: Question, hits: readonly Hit[], textOf: (hit: Hit) => string): number | null {
   if (kind !== "answer" && kind !== "follow") return null;
-  if (relevant) return ndcg([...new Set(hits.map(nameOf))], relevant);
+  if (relevant) return ndcg([...new Set(hits.map(textOf))], relevant);
   const [first] = hits;
-  return first && isRight({ text: first.content, sources: [nameOf(first)] }) ? 1 : 0;
+  return first && isRight({ text: first.content, sources: [textOf(first)] }) ? 1 : 0;
 }
 
 function result({ kind, isRight }: Question, given: Answer, sources: readonly string[]): Outcome["result"] {

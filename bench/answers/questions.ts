@@ -1,4 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /*
  * The sets of questions: the trades of bench/trades (their README has the format), and files of measuring data, which contain
@@ -14,10 +16,16 @@ export interface Question {
   kind: Kind;
   /** The visitor's messages; the last one is the question. */
   messages: string[];
-  /** Whether a text answers the question, by the text and the names of the texts that it is from. */
+  /** Whether a text answers the question, by the text and the ids of the set's texts that it is from. */
   isRight: (given: { text: string; sources: readonly string[] }) => boolean;
-  /** The names of all texts that answer it, where they are known. */
+  /** The ids of all texts that answer it, where they are known. */
   relevant?: ReadonlySet<string>;
+}
+
+interface SetText {
+  id: string;
+  name: string;
+  text: string;
 }
 
 export interface QuestionSet {
@@ -25,7 +33,7 @@ export interface QuestionSet {
   /** Sets whose figures are also given together. */
   group: string;
   language: string;
-  texts: { name: string; text: string }[];
+  texts: SetText[];
   /** Curated answers. */
   pairs: { question: string; answer: string }[];
   questions: Question[];
@@ -52,14 +60,14 @@ async function readTrade(file: string, from: URL): Promise<QuestionSet> {
   const { replies } = JSON.parse(service) as { replies: Record<string, string> };
   return {
     name: name!,
-    group: "trades",
+    group: basename(fileURLToPath(from)),
     language,
     texts: texts
       .split(/^# /m)
       .slice(1)
       .map((section) => {
-        const end = section.indexOf("\n");
-        return { name: section.slice(0, end).trim(), text: section.slice(end).trim() };
+        const { name, text } = titled(section);
+        return { id: name, name, text };
       }),
     pairs: [],
     questions: lines
@@ -67,6 +75,12 @@ async function readTrade(file: string, from: URL): Promise<QuestionSet> {
       .split("\n")
       .map((line) => toQuestion(line, replies)),
   };
+}
+
+/** Divides a text into its first line, which is its name, and the others. */
+function titled(text: string): { name: string; text: string } {
+  const end = text.indexOf("\n");
+  return { name: text.slice(0, end).trim(), text: text.slice(end).trim() };
 }
 
 function toQuestion(line: string, replies: Readonly<Record<string, string>>): Question {
@@ -120,6 +134,9 @@ export async function readData(file: string): Promise<QuestionSet> {
   throw new Error(`${file} holds neither passages and tasks nor answers and queries.`);
 }
 
+/** A longer first line of a passage is not its title. */
+const MAX_TITLE_LENGTH = 120;
+
 /** A task that first needs a question back is neither answerable nor not, and is left out. */
 function ofCollection({ name, language = "en", passages, tasks }: Collection): QuestionSet {
   const questions = tasks
@@ -131,7 +148,9 @@ function ofCollection({ name, language = "en", passages, tasks }: Collection): Q
       isRight: ({ sources }) => sources.some((source) => relevant.includes(source)),
       relevant: new Set(relevant),
     }));
-  return { name, group: name, language, texts: passages.map(({ id, text }) => ({ name: id, text })), pairs: [], questions };
+  const areTitled = passages.every(({ text }) => text.includes("\n") && text.indexOf("\n") <= MAX_TITLE_LENGTH);
+  const texts = passages.map(({ id, text }) => ({ id, ...(areTitled ? titled(text) : { name, text }) }));
+  return { name, group: name, language, texts, pairs: [], questions };
 }
 
 function ofCurated({ name, answers, queries }: Curated): QuestionSet {

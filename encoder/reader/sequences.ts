@@ -1,18 +1,19 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { send } from "../../bench/load.ts";
 import { forEach } from "../../bench/measure.ts";
 import { buildBare, useTemporaryFolder, withWorker } from "../../bench/service.ts";
 import { runMain, UserError } from "../../scripts/shared/cli.ts";
 
 /*
- * `node encoder/reader/sequences.ts FILE`: writes what the reader reads of each message of the help centres in `centres`, for train.py: a
- * line of JSON for each. The service finds and arranges the sentences, so that the reader is trained with what it reads later.
+ * `node encoder/reader/sequences.ts FILE COLLECTION...`: writes what the reader reads of each message of the help centres in `centres` and
+ * of collections of others, for train.py: a line of JSON for each. The service finds and arranges the sentences, so that the reader is
+ * trained with what it reads later.
  */
 
 const CENTRES = join(import.meta.dirname, "centres");
-/** Each epoch of the training reads other excerpts. */
+/** Each epoch of the training reads other excerpts, or another question of a collection. */
 const VARIANTS = 4;
 /** In as many messages there is one that follows an unrelated message. */
 const UNRELATED_EVERY = 12;
@@ -22,17 +23,18 @@ interface Unit {
   heading: string;
   /** The cells of a row; one text otherwise. */
   parts: string[];
+  /** The words in it that answer, if not all of it does. */
+  span?: string;
 }
 
 interface Centre {
   name: string;
   texts: { id: string; title: string; text: string }[];
-  units: Map<string, Unit>;
-  messages: Message[];
+  /** Messages, each of which stands for all that take turns in the epochs. */
+  messages: Message[][];
 }
 
 interface Message {
-  kind: string;
   text: string;
   /** The units that answer it; empty for a message that the texts do not answer. */
   answers: Unit[];
@@ -56,7 +58,6 @@ async function readCentre(name: string): Promise<Centre> {
   }
   return {
     name,
-    units,
     texts: sections.map((section) => {
       const [title = "", ...body] = section.trim().split("\n");
       return { id: title.trim(), title: title.trim(), text: body.join("\n").replaceAll(new RegExp(TAG, "g"), "").trim() };
@@ -64,7 +65,7 @@ async function readCentre(name: string): Promise<Centre> {
     messages: lines!
       .trim()
       .split("\n")
-      .map((line) => toMessage(name, line, units)),
+      .map((line) => [toMessage(name, line, units)]),
   };
 }
 
@@ -77,13 +78,77 @@ function addUnits(units: Map<string, Unit>, heading: string, line: string): void
 }
 
 function toMessage(name: string, line: string, units: ReadonlyMap<string, Unit>): Message {
-  const [kind = "", text = "", tags = "", previous] = line.split("\t").map((part) => part.trim());
+  const [, text = "", tags = "", previous] = line.split("\t").map((part) => part.trim());
   const answers = (tags === "-" ? [] : tags.split(" ")).map((tag) => {
     const unit = units.get(tag);
     if (!unit) throw new UserError(`${name}: «${text}» names [${tag}], which no sentence has.`);
     return unit;
   });
-  return { kind, text, answers, previous };
+  return { text, answers, previous };
+}
+
+/** The parts that are read of a file in the format of SQuAD 2.0. */
+interface Squad {
+  data: { title: string; paragraphs: { context: string; qas: SquadQuestion[] }[] }[];
+}
+
+interface SquadQuestion {
+  question: string;
+  is_impossible?: boolean;
+  answers: { text: string; answer_start: number }[];
+}
+
+/** Returns the articles of a file, and their questions. Four questions stand for one message, because they are of one kind. */
+async function readSquad(file: string): Promise<Centre[]> {
+  const { data } = JSON.parse(await readFile(file, "utf8")) as Squad;
+  return data.map(({ title, paragraphs }) => {
+    const messages = paragraphs.flatMap(({ context, qas }) =>
+      qas.map((asked) => ({ text: asked.question.trim(), answers: squadAnswers(title, context, asked), previous: undefined })),
+    );
+    const groups = Math.floor(messages.length / VARIANTS);
+    return {
+      name: title,
+      texts: paragraphs.map(({ context }, at) => ({ id: `${title} ${at}`, title, text: context })),
+      messages: Array.from({ length: groups }, (_, at) => messages.filter((_each, index) => index % groups === at).slice(0, VARIANTS)),
+    };
+  });
+}
+
+function squadAnswers(heading: string, context: string, { is_impossible: isImpossible = false, answers }: SquadQuestion): Unit[] {
+  if (isImpossible) return [];
+  const sentences = new Intl.Segmenter("en", { granularity: "sentence" }).segment(context);
+  return answers.map(({ text, answer_start: start }) => ({
+    heading,
+    parts: [words(sentences.containing(start)!.segment)],
+    span: words(text),
+  }));
+}
+
+/** The parts that are read of a line in the format of CLAPNQ. */
+interface ClapnqQuestion {
+  input: string;
+  passages: { title: string; text: string }[];
+  output: { selected_sentences: string[] }[];
+}
+
+/** Returns the questions of a file over all of its passages. */
+async function readClapnq(file: string): Promise<Centre> {
+  const lines = (await readFile(file, "utf8")).trim().split("\n");
+  const questions = lines.map((line) => JSON.parse(line) as ClapnqQuestion);
+  return {
+    name: basename(file),
+    texts: questions.flatMap(({ passages }, at) => passages.map(({ title, text }) => ({ id: `${title} ${at}`, title, text }))),
+    messages: questions.map(({ input, passages, output }) => {
+      const sentences = output.flatMap((answer) => answer.selected_sentences);
+      return [
+        { text: input, answers: sentences.map((each) => ({ heading: passages[0]!.title, parts: [words(each)] })), previous: undefined },
+      ];
+    }),
+  };
+}
+
+function readCollection(file: string): Promise<Centre[]> {
+  return file.endsWith(".jsonl") ? readClapnq(file).then((centre) => [centre]) : readSquad(file);
 }
 
 function words(text: string): string {
@@ -97,10 +162,10 @@ function words(text: string): string {
 const MIN_PART_LENGTH = 12;
 
 /** Whether an excerpt is a unit; the service may split a text into other sentences, and writes the names of the columns into a row. */
-function isUnit({ heading, parts }: Unit, { title, text }: { title: string; text: string }): boolean {
+function isUnit({ heading, parts, span = "" }: Unit, { title, text }: { title: string; text: string }): boolean {
   const excerpt = words(text);
   const [first = "", ...cells] = parts;
-  if (heading !== title) return false;
+  if (heading !== title || !excerpt.includes(span)) return false;
   if (cells.length > 0) return excerpt.startsWith(first) && cells.every((cell) => excerpt.includes(cell));
   const holds = (whole: string, part: string): boolean => part.length > MIN_PART_LENGTH && whole.includes(part);
   return excerpt === first || holds(excerpt, first) || holds(first, excerpt);
@@ -110,12 +175,17 @@ async function sequencesOf(port: number, { name, texts, messages }: Centre): Pro
   const path = `/${encodeURIComponent(name)}`;
   const request = <Answer>(method: string, body: unknown) => send<Answer>(port, { method, path, headers: { Connection: "close" }, body });
   for (let isMissing = await request("PUT", texts); isMissing;) isMissing = await request("PUT", []);
-  return forEach([...messages.entries()], async ([index, { kind, text, answers, previous }]) => {
+  return forEach([...messages.entries()], async ([index, turns]) => {
     const variants: unknown[] = [];
     for (let variant = 0; variant < VARIANTS; variant++) {
+      const { text, answers, previous } = turns[variant % turns.length]!;
       const isUnrelated = previous === undefined && variant > 0 && (index + variant) % UNRELATED_EVERY === 0;
-      const before = isUnrelated ? messages.at(index - 7)!.text : previous;
-      const asked = { question: text, previousQuestions: before === undefined ? [] : [before], variant };
+      const before = isUnrelated ? messages.at(index - 7)![0]!.text : previous;
+      const asked = {
+        question: text,
+        previousQuestions: before === undefined ? [] : [before],
+        variant: Math.floor(variant / turns.length),
+      };
       const { tokens, excerpts } = await request<Arranged>("PATCH", asked);
       variants.push({
         tokens,
@@ -127,15 +197,17 @@ async function sequencesOf(port: number, { name, texts, messages }: Centre): Pro
         })),
       });
     }
-    return JSON.stringify({ centre: name, kind, isAnswerable: answers.length > 0, variants });
+    return JSON.stringify({ variants });
   });
 }
 
 await runMain(async () => {
-  const [file] = process.argv.slice(2);
-  if (file === undefined) throw new UserError("Usage: node encoder/reader/sequences.ts FILE");
+  const [file, ...collections] = process.argv.slice(2);
+  if (file === undefined) throw new UserError("Usage: node encoder/reader/sequences.ts FILE [COLLECTION ...]");
   const files = (await readdir(CENTRES)).filter((name) => name.endsWith(".tsv")).sort();
-  const centres = await Promise.all(files.map((name) => readCentre(name.slice(0, -".tsv".length))));
+  const own = await Promise.all(files.map((name) => readCentre(name.slice(0, -".tsv".length))));
+  const others = await Promise.all(collections.map(readCollection));
+  const centres = [...own, ...others.flat()];
   useTemporaryFolder();
   process.env["WRANGLER_LOG"] = "error";
   await withWorker({ ...(await buildBare("signals")), hasEncoder: true }, {}, async ({ port }) => {

@@ -40,14 +40,15 @@ const MAX_EXCERPTS_TOKENS = 144;
 interface Tokenized {
   index: number;
   excerpt: Excerpt;
-  tokens: readonly number[];
+  heading: readonly number[];
+  text: readonly number[];
 }
 
 /** What the network reads. */
 interface Sequence {
   tokens: number[];
   /** The rows of the tokens of each excerpt that fits, by the excerpt's index. */
-  rows: ReadonlyMap<number, number[]>;
+  rows: Map<number, number[]>;
 }
 
 export class AnswerReader {
@@ -72,50 +73,48 @@ export class AnswerReader {
     return { none: dot(none, state(0)) + noneBias!, excerpts: new Map(logits) };
   }
 
-  /** Writes the question, and the excerpts passage by passage below their headings, as one sequence of tokens. */
+  /** Writes the question and the best excerpts that fit as one sequence of tokens. */
   arrange(question: string, previousQuestion: string | null, excerpts: readonly Excerpt[]): Sequence {
-    const tokens = [this.start];
-    const add = (part: readonly number[]): void => void tokens.push(...part, this.end);
-    if (previousQuestion !== null) add(this.tokens(previousQuestion, MAX_PREVIOUS_TOKENS));
-    add(this.tokens(question, MAX_QUESTION_TOKENS));
-    let heading = "";
-    const rows = new Map<number, number[]>();
-    for (const part of this.choose(excerpts)) {
-      const key = headingKey(part.excerpt);
-      const above = key === heading ? [] : this.headingTokens(part.excerpt);
-      // `choose` counts each heading once, but it is written again where excerpts of another heading or list stand in between.
-      if (tokens.length + above.length + part.tokens.length + 2 > MAX_TOKENS) break;
-      if (key !== heading) add(above);
-      heading = key;
+    const questions = [
+      this.start,
+      ...(previousQuestion === null ? [] : [...this.tokens(previousQuestion, MAX_PREVIOUS_TOKENS), this.end]),
+      ...this.tokens(question, MAX_QUESTION_TOKENS),
+      this.end,
+    ];
+    let chosen: Tokenized[] = [];
+    let sequence: Sequence = { tokens: questions, rows: new Map() };
+    for (const [index, excerpt] of [...excerpts.entries()].sort(([, a], [, b]) => b.score - a.score)) {
+      chosen = [...chosen, this.tokenize(index, excerpt)];
+      const longer = this.write(questions, chosen);
+      if (longer.tokens.length > questions.length + MAX_EXCERPTS_TOKENS) break;
+      sequence = longer;
+    }
+    return sequence;
+  }
+
+  /** Writes the excerpts below their headings, in the order of their passages' best excerpts and of their places there. */
+  private write(questions: readonly number[], chosen: readonly Tokenized[]): Sequence {
+    const sequence: Sequence = { tokens: [...questions], rows: new Map() };
+    const { tokens, rows } = sequence;
+    const passages = [...new Set(chosen.map(({ excerpt }) => excerpt.passage))];
+    const ordered = [...chosen].sort(
+      ({ excerpt: a }, { excerpt: b }) => passages.indexOf(a.passage) - passages.indexOf(b.passage) || a.at - b.at,
+    );
+    for (const [at, { index, excerpt, heading, text }] of ordered.entries()) {
+      if (!isBelowSameHeading(ordered[at - 1]?.excerpt, excerpt)) tokens.push(...heading, this.end);
       const first = tokens.length;
-      add(part.tokens);
+      tokens.push(...text, this.end);
       rows.set(
-        part.index,
-        Array.from({ length: part.tokens.length + 1 }, (_, at) => first + at),
+        index,
+        Array.from({ length: text.length + 1 }, (_, row) => first + row),
       );
     }
-    return { tokens, rows };
+    return sequence;
   }
 
-  /** Returns the best excerpts that fit, passage by passage and in their order. */
-  private choose(excerpts: readonly Excerpt[]): Tokenized[] {
-    const chosen: Tokenized[] = [];
-    const headings = new Set<string>();
-    let used = 0;
-    for (const [index, excerpt] of [...excerpts.entries()].sort(([, a], [, b]) => b.score - a.score)) {
-      const tokens = this.tokens(excerpt.text, MAX_EXCERPT_TOKENS);
-      const key = headingKey(excerpt);
-      used += tokens.length + 1 + (headings.has(key) ? 0 : this.headingTokens(excerpt).length + 1);
-      if (used > MAX_EXCERPTS_TOKENS) break;
-      headings.add(key);
-      chosen.push({ index, excerpt, tokens });
-    }
-    const passages = [...new Set(chosen.map(({ excerpt }) => excerpt.passage))];
-    return chosen.sort(({ excerpt: a }, { excerpt: b }) => passages.indexOf(a.passage) - passages.indexOf(b.passage) || a.at - b.at);
-  }
-
-  private headingTokens({ heading, leadIn }: Excerpt): number[] {
-    return [...this.tokens(heading, MAX_HEADING_TOKENS), ...this.tokens(leadIn, MAX_LEAD_IN_TOKENS)];
+  private tokenize(index: number, excerpt: Excerpt): Tokenized {
+    const heading = [...this.tokens(excerpt.heading, MAX_HEADING_TOKENS), ...this.tokens(excerpt.leadIn, MAX_LEAD_IN_TOKENS)];
+    return { index, excerpt, heading, text: this.tokens(excerpt.text, MAX_EXCERPT_TOKENS) };
   }
 
   /** The tokens of a text without those of start and end. */
@@ -124,8 +123,8 @@ export class AnswerReader {
   }
 }
 
-function headingKey({ passage, heading, leadIn }: Excerpt): string {
-  return JSON.stringify([passage, heading, leadIn]);
+function isBelowSameHeading(before: Excerpt | undefined, { passage, heading, leadIn }: Excerpt): boolean {
+  return before?.passage === passage && before.heading === heading && before.leadIn === leadIn;
 }
 
 function withoutMarkup(text: string): string {
