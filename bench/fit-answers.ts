@@ -21,8 +21,8 @@ type Kind = "semantic" | "lexical" | "read";
 /** Help centres with near misses that only a reader can tell from answers. The ranking is not fitted on them. */
 const CENTRES = new URL("centres/", import.meta.url);
 const CENTRES_SET = "centres";
-/** Each of their questions counts for as much of one, because they are more than all others and all of one kind. */
-const CENTRES_COUNT = 0.3;
+/** Each of their questions counts as so much of one: they are more than all others, and of one kind. */
+const CENTRES_COUNT = 0.1;
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
