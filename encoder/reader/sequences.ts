@@ -7,9 +7,9 @@ import { buildBare, useTemporaryFolder, withWorker } from "../../bench/service.t
 import { runMain, UserError } from "../../scripts/shared/cli.ts";
 
 /*
- * `node encoder/reader/sequences.ts FILE COLLECTION...`: writes what the reader reads of each message of the help centres in `centres` and
- * of collections of others, for train.py: a line of JSON for each. The service finds and arranges the sentences, so that the reader is
- * trained with what it reads later.
+ * `node encoder/reader/sequences.ts FILE [COLLECTION ...]`: writes what the reader reads of each message, for train.py: a line of JSON for
+ * each. The messages are those of the help centres in `centres` and of public collections: a `.jsonl` file is in the format of CLAPNQ, any
+ * other file in that of SQuAD 2.0. The service finds and arranges the sentences, so that the reader is trained with what it reads later.
  */
 
 const CENTRES = join(import.meta.dirname, "centres");
@@ -30,7 +30,7 @@ interface Unit {
 interface Centre {
   name: string;
   texts: { id: string; title: string; text: string }[];
-  /** Messages, each of which stands for all that take turns in the epochs. */
+  /** Each entry is a line of the output. Its messages take turns in the epochs. */
   messages: Message[][];
 }
 

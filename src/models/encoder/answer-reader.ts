@@ -3,7 +3,7 @@ import { DIMENSIONS, MAX_TOKENS, type Network } from "./network.ts";
 
 /*
  * The reader is a network that reads a question together with all segments that may answer it. It tells which segment answers the
- * question, or that none does. It is all-MiniLM-L6-v2, trained further with the help centres of `encoder/reader`.
+ * question, or that none does. It is all-MiniLM-L6-v2, trained further with the help centres of `encoder/reader`, SQuAD 2.0 and CLAPNQ.
  */
 
 /** A segment of a passage that may answer a question. */
