@@ -77,7 +77,7 @@ async function readTrade(file: string, from: URL): Promise<QuestionSet> {
   };
 }
 
-/** Divides a text into its first line, which is its name, and the others. */
+/** Splits a text into its first line, which is its name, and the rest. */
 function titled(text: string): { name: string; text: string } {
   const end = text.indexOf("\n");
   return { name: text.slice(0, end).trim(), text: text.slice(end).trim() };
@@ -134,7 +134,7 @@ export async function readData(file: string): Promise<QuestionSet> {
   throw new Error(`${file} holds neither passages and tasks nor answers and queries.`);
 }
 
-/** A longer first line of a passage is not its title. */
+/** The most characters of a title. A longer first line belongs to the text. */
 const MAX_TITLE_LENGTH = 120;
 
 /** A task that first needs a question back is neither answerable nor not, and is left out. */

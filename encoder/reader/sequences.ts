@@ -98,7 +98,7 @@ interface SquadQuestion {
   answers: { text: string; answer_start: number }[];
 }
 
-/** Returns the articles of a file, and their questions. Four questions stand for one message, because they are of one kind. */
+/** Returns the articles of a file, and their questions. A line of the output has four questions, so that each epoch reads another one. */
 async function readSquad(file: string): Promise<Centre[]> {
   const { data } = JSON.parse(await readFile(file, "utf8")) as Squad;
   return data.map(({ title, paragraphs }) => {

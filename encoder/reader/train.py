@@ -27,7 +27,7 @@ NORMS = ["attention.output.LayerNorm", "output.LayerNorm"]
 
 @jax.custom_vjp
 def product(a, b):
-    """The product of two matrices in bfloat16, which recent processors multiply several times as fast; sums are float32."""
+    """Multiplies matrices of bfloat16 numbers, several times as fast as float32 on recent processors, and adds in float32."""
     return jnp.matmul(a.astype(jnp.bfloat16), b.astype(jnp.bfloat16), preferred_element_type=jnp.float32)
 
 

@@ -48,7 +48,7 @@ interface Tokenized {
 interface Sequence {
   tokens: number[];
   /** The rows of the tokens of each excerpt that fits, by the excerpt's index. */
-  rows: Map<number, number[]>;
+  rows: ReadonlyMap<number, number[]>;
 }
 
 export class AnswerReader {
@@ -73,7 +73,7 @@ export class AnswerReader {
     return { none: dot(none, state(0)) + noneBias!, excerpts: new Map(logits) };
   }
 
-  /** Writes the question and the best excerpts that fit as one sequence of tokens. */
+  /** Returns one sequence of tokens for the question and the best excerpts that fit. */
   arrange(question: string, previousQuestion: string | null, excerpts: readonly Excerpt[]): Sequence {
     const questions = [
       this.start,
@@ -92,10 +92,13 @@ export class AnswerReader {
     return sequence;
   }
 
-  /** Writes the excerpts below their headings, in the order of their passages' best excerpts and of their places there. */
+  /**
+   * Appends excerpts to the questions, each below its heading. The passages keep the order in which they were chosen, and the excerpts of
+   * a passage the order that they have in it.
+   */
   private write(questions: readonly number[], chosen: readonly Tokenized[]): Sequence {
-    const sequence: Sequence = { tokens: [...questions], rows: new Map() };
-    const { tokens, rows } = sequence;
+    const tokens = [...questions];
+    const rows = new Map<number, number[]>();
     const passages = [...new Set(chosen.map(({ excerpt }) => excerpt.passage))];
     const ordered = [...chosen].sort(
       ({ excerpt: a }, { excerpt: b }) => passages.indexOf(a.passage) - passages.indexOf(b.passage) || a.at - b.at,
@@ -109,7 +112,7 @@ export class AnswerReader {
         Array.from({ length: text.length + 1 }, (_, row) => first + row),
       );
     }
-    return sequence;
+    return { tokens, rows };
   }
 
   private tokenize(index: number, excerpt: Excerpt): Tokenized {
