@@ -154,6 +154,8 @@ describe("sentences", () => {
     ["Use a tool, e.g. Postman, v1.2 or so. Then go on.", ["Use a tool, e.g. Postman, v1.2 or so.", "Then go on."]],
     ["Dr. Smith wrote to a.b@example.com. It helped.", ["Dr. Smith wrote to a.b@example.com.", "It helped."]],
     ['He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]],
+    ["Open the menu.Click here.Write to a.b@example.com", ["Open the menu.", "Click here.", "Write to a.b@example.com"]],
+    ["Call Math.Round to round, in Node.js too.", ["Call Math.Round to round, in Node.js too."]],
     ["A heading\nA first line", ["A heading", "A first line"]],
     ["退款。需要五天！好", ["退款。", "需要五天！", "好"]],
   ])("of %s", (text, expected) => {
