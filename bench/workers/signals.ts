@@ -29,6 +29,12 @@ interface Asked {
   scores?: number[];
 }
 
+interface ToArrange extends Pick<Asked, "question" | "previousQuestions"> {
+  variant: number;
+  /** The texts of excerpts that are left out. */
+  without: string[];
+}
+
 export class Corpus extends DurableObject<SignalsEnv> {
   private readonly scope = { workspaceId: "1", agentId: "1" };
   private readonly semantic = new AgentKnowledge(this.ctx.storage, { ASSETS: this.env.ASSETS } as Env, this.scope);
@@ -49,11 +55,11 @@ export class Corpus extends DurableObject<SignalsEnv> {
   override async alarm(): Promise<void> {}
 
   /** Arranges a question with its excerpts for the reader; each variant but the first lacks an eighth of the excerpts. */
-  async arrange({ question, previousQuestions, variant }: Pick<Asked, "question" | "previousQuestions"> & { variant: number }) {
+  async arrange({ question, previousQuestions, variant, without }: ToArrange) {
     const retrieval = await this.semantic.search({ question, previousQuestions, limit: PASSAGES });
     const found = candidatesOf(question, retrieval);
     const isKept = (index: number): boolean => variant === 0 || (index + 3 * variant) % 8 !== 0;
-    const excerpts = excerptsOf(found, scoresOf(found)).filter((_, index) => isKept(index));
+    const excerpts = excerptsOf(found, scoresOf(found)).filter(({ text }, index) => isKept(index) && !without.includes(text));
     const { tokens, rows } = (await answerReader(this.env)).arrange(question, retrieval.previousQuestion, excerpts);
     const read = [...rows].map(([index, own]) => ({ ...excerpts[index]!, rows: own }));
     return { tokens, excerpts: read.map((excerpt) => ({ ...excerpt, title: found.passages[excerpt.passage]!.title })) };

@@ -29,15 +29,25 @@ interface Unit {
 
 interface Centre {
   name: string;
-  texts: { id: string; title: string; text: string }[];
+  texts: Text[];
+  /** The texts with the sentences that would answer the messages which `texts` do not answer. */
+  fullTexts?: Text[];
   /** Each entry is a line of the output. Its messages take turns in the epochs. */
   messages: Message[][];
+}
+
+interface Text {
+  id: string;
+  title: string;
+  text: string;
 }
 
 interface Message {
   text: string;
   /** The units that answer it; empty for a message that the texts do not answer. */
   answers: Unit[];
+  /** The unit of the full texts that answers a message which the texts do not answer. */
+  fullAnswer?: Unit;
   previous: string | undefined;
 }
 
@@ -49,23 +59,31 @@ interface Arranged {
 const TAG = /\[([a-z]{1,3})\]\s*/;
 
 async function readCentre(name: string): Promise<Centre> {
-  const [texts, lines] = await Promise.all([".md", ".tsv"].map((end) => readFile(join(CENTRES, name + end), "utf8")));
+  const [markdown, lines] = await Promise.all([".md", ".tsv"].map((end) => readFile(join(CENTRES, name + end), "utf8")));
   const units = new Map<string, Unit>();
-  const sections = texts!.split(/^#+ /m).slice(1);
-  for (const section of sections) {
-    const [title = "", ...body] = section.trim().split("\n");
-    for (const line of body) addUnits(units, title.trim(), line);
-  }
+  const sections = markdown!
+    .split(/^#+ /m)
+    .slice(1)
+    .map((section) => {
+      const [title = "", ...body] = section.trim().split("\n");
+      return { title: title.trim(), body };
+    });
+  for (const { title, body } of sections) for (const line of body) addUnits(units, title, line);
+  const texts = sections.map(({ title, body }) => ({
+    id: title,
+    title,
+    text: body.join("\n").replaceAll(new RegExp(TAG, "g"), "").trim(),
+  }));
+  const rows = lines!
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t").map((part) => part.trim()));
+  const added = (title: string): string[] => rows.flatMap(([, , , , section, sentence = ""]) => (section === title ? [sentence] : []));
   return {
     name,
-    texts: sections.map((section) => {
-      const [title = "", ...body] = section.trim().split("\n");
-      return { id: title.trim(), title: title.trim(), text: body.join("\n").replaceAll(new RegExp(TAG, "g"), "").trim() };
-    }),
-    messages: lines!
-      .trim()
-      .split("\n")
-      .map((line) => [toMessage(name, line, units)]),
+    texts,
+    fullTexts: texts.map((each) => ({ ...each, text: [each.text, ...added(each.title)].join("\n\n") })),
+    messages: rows.map((row) => [toMessage(name, row, units)]),
   };
 }
 
@@ -77,14 +95,19 @@ function addUnits(units: Map<string, Unit>, heading: string, line: string): void
   }
 }
 
-function toMessage(name: string, line: string, units: ReadonlyMap<string, Unit>): Message {
-  const [, text = "", tags = "", previous] = line.split("\t").map((part) => part.trim());
+function toMessage(name: string, row: readonly string[], units: ReadonlyMap<string, Unit>): Message {
+  const [, text = "", tags = "", previous = "", section = "", sentence = ""] = row;
   const answers = (tags === "-" ? [] : tags.split(" ")).map((tag) => {
     const unit = units.get(tag);
     if (!unit) throw new UserError(`${name}: «${text}» names [${tag}], which no sentence has.`);
     return unit;
   });
-  return { text, answers, previous };
+  return {
+    text,
+    answers,
+    previous: previous === "" ? undefined : previous,
+    ...(sentence !== "" && { fullAnswer: { heading: section, parts: [words(sentence)] } }),
+  };
 }
 
 /** The parts that are read of a file in the format of SQuAD 2.0. */
@@ -171,30 +194,40 @@ function isUnit({ heading, parts, span = "" }: Unit, { title, text }: { title: s
   return excerpt === first || holds(excerpt, first) || holds(first, excerpt);
 }
 
-async function sequencesOf(port: number, { name, texts, messages }: Centre): Promise<string[]> {
-  const path = `/${encodeURIComponent(name)}`;
-  const request = <Answer>(method: string, body: unknown) => send<Answer>(port, { method, path, headers: { Connection: "close" }, body });
-  for (let isMissing = await request("PUT", texts); isMissing;) isMissing = await request("PUT", []);
+/**
+ * Returns the lines of a help centre. Two variants of each message contain what answers it, and two do not: those of a message that the
+ * texts answer lack its answers, and those of any other are of the texts alone. So the message by itself does not tell whether it is answered.
+ */
+async function sequencesOf(port: number, { name, texts, fullTexts = [], messages }: Centre): Promise<string[]> {
+  const request = <Answer>(method: string, path: string, body: unknown) =>
+    send<Answer>(port, { method, path: `/${encodeURIComponent(path)}`, headers: { Connection: "close" }, body });
+  const [path, fullPath] = [name, `${name} (full)`];
+  for (const [at, some] of [[path, texts] as const, [fullPath, fullTexts] as const]) {
+    for (let isMissing = some.length > 0 && (await request("PUT", at, some)); isMissing;) isMissing = await request("PUT", at, []);
+  }
+  const arrange = async ({ text, answers, previous }: Message, from: string, variant: number, without: readonly string[]) => {
+    const previousQuestions = previous === undefined ? [] : [previous];
+    const { tokens, excerpts } = await request<Arranged>("PATCH", from, { question: text, previousQuestions, variant, without });
+    return { tokens, excerpts: excerpts.map((excerpt) => ({ ...excerpt, isAnswer: answers.some((unit) => isUnit(unit, excerpt)) })) };
+  };
   return forEach([...messages.entries()], async ([index, turns]) => {
     const variants: unknown[] = [];
     for (let variant = 0; variant < VARIANTS; variant++) {
-      const { text, answers, previous } = turns[variant % turns.length]!;
-      const isUnrelated = previous === undefined && variant > 0 && (index + variant) % UNRELATED_EVERY === 0;
-      const before = isUnrelated ? messages.at(index - 7)![0]!.text : previous;
-      const asked = {
-        question: text,
-        previousQuestions: before === undefined ? [] : [before],
-        variant: Math.floor(variant / turns.length),
-      };
-      const { tokens, excerpts } = await request<Arranged>("PATCH", asked);
+      const message = turns[variant % turns.length]!;
+      const isUnrelated = message.previous === undefined && variant > 0 && (index + variant) % UNRELATED_EVERY === 0;
+      const asked = isUnrelated ? { ...message, previous: messages.at(index - 7)![0]!.text } : message;
+      const turnVariant = Math.floor(variant / turns.length);
+      const isOther = (index + variant) % 2 === 0;
+      const fullAnswer = isOther ? message.fullAnswer : undefined;
+      const whole = fullAnswer
+        ? await arrange({ ...asked, answers: [fullAnswer] }, fullPath, turnVariant, [])
+        : await arrange(asked, path, turnVariant, []);
+      const answering = whole.excerpts.filter(({ isAnswer }) => isAnswer).map(({ text }) => text);
+      const lacksAnswers = isOther && message.answers.length > 0 && turns.length === 1;
+      const { tokens, excerpts } = lacksAnswers ? await arrange(asked, path, turnVariant, answering) : whole;
       variants.push({
         tokens,
-        excerpts: excerpts.map((excerpt) => ({
-          first: excerpt.rows[0],
-          count: excerpt.rows.length,
-          score: excerpt.score,
-          isAnswer: answers.some((unit) => isUnit(unit, excerpt)),
-        })),
+        excerpts: excerpts.map(({ rows, score, isAnswer }) => ({ first: rows[0], count: rows.length, score, isAnswer })),
       });
     }
     return JSON.stringify({ variants });
