@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
 import { auroc, calibrationError, refusedAt } from "./answers/metrics.ts";
@@ -20,9 +21,9 @@ type Kind = "semantic" | "lexical" | "read";
 
 /** Help centres with near misses that only a reader can tell from answers. The ranking is not fitted on them. */
 const CENTRES = new URL("centres/", import.meta.url);
-const CENTRES_SET = "centres";
+const CENTRES_SET = basename(CENTRES.pathname);
 /** The weight of each of their questions, which are the majority and all of one kind. Other questions have a weight of 1. */
-const CENTRES_COUNT = 0.1;
+const CENTRES_COUNT = 0.15;
 /** An agent's confidence threshold is the first of these, unless another is set. */
 const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
@@ -200,15 +201,17 @@ function signals(features: Features): number[] {
 
 function fitConfidence(judged: readonly Judged[]): { values: readonly number[]; named: Features } {
   const used = judged.filter((each) => each.features !== null);
-  const answerable = used.filter((each) => each.isAnswerable).length;
+  const countOf = ({ set }: Judged): number => (set === CENTRES_SET ? CENTRES_COUNT : 1);
+  const countWhere = (isAnswerable: boolean): number =>
+    used.filter((each) => each.isAnswerable === isAnswerable).reduce((sum, each) => sum + countOf(each), 0);
   const odds = UNANSWERABLE_SHARE / (1 - UNANSWERABLE_SHARE);
-  const unanswerableCount = (odds * answerable) / (used.length - answerable);
+  const unanswerableCount = (odds * countWhere(true)) / countWhere(false);
   const names = Object.keys(used[0]!.features!);
   const values = fitLogistic(
     used.map((each) => ({
       signals: signals(each.features!),
       isRight: each.right[each.best]!,
-      count: (each.set === CENTRES_SET ? CENTRES_COUNT : 1) * (each.isAnswerable ? 1 : unanswerableCount),
+      count: countOf(each) * (each.isAnswerable ? 1 : unanswerableCount),
     })),
     names.slice(1).map((name) => CONFIDENCE_SIGNS[name] ?? "positive"),
     CONFIDENCE_RIDGE,

@@ -1,8 +1,8 @@
-"""Trains the reader: python train.py SEQUENCES.jsonl READER.safetensors
+"""Trains the reader: python train.py SEQUENCES.jsonl READER.safetensors [START.safetensors]
 
 The reader is all-MiniLM-L6-v2 with two vectors: one gives the logit of each excerpt from the mean of its tokens' states, the other the
 logit of "none" from the state of the first token. The loss is the cross-entropy of their softmax. The embeddings and the first layer
-keep their weights, so that the service shares them with the encoder."""
+keep their weights, so that the service shares them with the encoder. With START, the training continues from the weights of an earlier one."""
 import json
 import pathlib
 import random
@@ -17,7 +17,9 @@ import optax
 from safetensors.numpy import load_file, save_file
 
 DIMENSIONS, HEADS, LAYERS, FROZEN_LAYERS, POSITIONS = 384, 12, 6, 1, 256
-EPOCHS, BATCH, RATE, WARM_UP, DROPOUT = 4, 16, 2e-4, 0.1, 0.1
+BATCH, WARM_UP, DROPOUT = 16, 0.1, 0.1
+# The epochs and the learning rate of a training from the original weights, and of one that continues.
+FIRST, CONTINUED = (4, 2e-4), (2, 1e-4)
 # The excerpts of a sequence, which has fewer.
 EXCERPTS = 24
 ATTENTION = [f"attention.self.{part}" for part in ("query", "key", "value")]
@@ -134,17 +136,18 @@ def is_trained(name):
     return name.startswith("encoder.layer.") and int(name.split(".")[2]) >= FROZEN_LAYERS
 
 
-def main(source, target):
+def main(source, target, start=None):
+    epochs, rate = CONTINUED if start else FIRST
     jax.config.update("jax_default_prng_impl", "rbg")
     messages = [json.loads(line) for line in open(source)]
     numbers = np.random.RandomState(0)
     heads = {name: (numbers.randn(DIMENSIONS) * 0.02).astype(np.float32) for name in ("none", "excerpt")}
-    weights = {**original_weights(), **heads, "biases": np.array([0, 0, 1], np.float32)}
+    weights = {**original_weights(), **heads, "biases": np.array([0, 0, 1], np.float32), **(load_file(start) if start else {})}
     trained = {name: value for name, value in weights.items() if is_trained(name)}
     frozen = {name: jnp.asarray(value) for name, value in weights.items() if not is_trained(name)}
 
-    steps = EPOCHS * (len(messages) // BATCH)
-    schedule = optax.warmup_cosine_decay_schedule(0, RATE, int(steps * WARM_UP), steps, RATE / 50)
+    steps = epochs * (len(messages) // BATCH)
+    schedule = optax.warmup_cosine_decay_schedule(0, rate, int(steps * WARM_UP), steps, rate / 50)
     optimiser = optax.chain(optax.clip_by_global_norm(1), optax.adamw(schedule, weight_decay=0.01, b2=0.98))
     state = optimiser.init(trained)
 
@@ -154,13 +157,13 @@ def main(source, target):
         changes, state = optimiser.update(gradient, state, trained)
         return optax.apply_updates(trained, changes), state, value
 
-    start, values = time.time(), []
-    for epoch in range(EPOCHS):
+    began, values = time.time(), []
+    for epoch in range(epochs):
         for batch in batches(messages, epoch):
             trained, state, value = step(trained, frozen, state, batch, jax.random.key(len(values)))
             values.append(float(value))
             if len(values) % 50 == 0:
-                print(f"step {len(values)} of {steps}: loss {np.mean(values[-50:]):.3f}, {time.time() - start:.0f} s", flush=True)
+                print(f"step {len(values)} of {steps}: loss {np.mean(values[-50:]):.3f}, {time.time() - began:.0f} s", flush=True)
         save_file({name: np.ascontiguousarray(value) for name, value in trained.items()}, target)
 
 

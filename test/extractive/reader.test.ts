@@ -51,6 +51,7 @@ describe("answers that the reader has chosen", () => {
 
   test.each([
     ["can i take my labrador", "Dogs are welcome on the open deck"],
+    ["how much for pensioners", "People aged 65 and over pay 9 euros"],
     ["is there somewhere to get a coffee", "There is a café on deck 5"],
     ["storm warning, my ferry is off, do i get my money back", "you get the whole price back within a week"],
     ["what do you charge for my bike", "Bicycles travel for 3 euros"],
