@@ -15,8 +15,8 @@ import { runMain, UserError } from "../../scripts/shared/cli.ts";
 const CENTRES = join(import.meta.dirname, "centres");
 /** Each epoch of the training reads other excerpts, or another question of a collection. */
 const VARIANTS = 4;
-/** In as many messages there is one that follows an unrelated message. */
-const UNRELATED_EVERY = 12;
+/** In as many messages there is one that follows an unrelated message. The number is odd, so that half of these are answered. */
+const UNRELATED_EVERY = 11;
 
 /** A sentence, list item or table row of a help centre, in lower-case words. */
 interface Unit {
@@ -78,6 +78,8 @@ async function readCentre(name: string): Promise<Centre> {
     .trim()
     .split("\n")
     .map((line) => line.split("\t").map((part) => part.trim()));
+  const unknown = rows.find(([, , , , section]) => section !== undefined && !sections.some(({ title }) => title === section));
+  if (unknown) throw new UserError(`${name}: «${unknown[1]}» names «${unknown[4]}», which is no section.`);
   const added = (title: string): string[] => rows.flatMap(([, , , , section, sentence = ""]) => (section === title ? [sentence] : []));
   return {
     name,
@@ -195,8 +197,8 @@ function isUnit({ heading, parts, span = "" }: Unit, { title, text }: { title: s
 }
 
 /**
- * Returns the lines of a help centre. Two variants of each message contain what answers it, and two do not: those of a message that the
- * texts answer lack its answers, and those of any other are of the texts alone. So the message by itself does not tell whether it is answered.
+ * Returns the lines of a help centre. Of a message that the texts answer, two variants lack the answers. For a near miss that has a sentence
+ * of its own, two variants are of the full texts. So the message by itself does not tell whether it is answered.
  */
 async function sequencesOf(port: number, { name, texts, fullTexts = [], messages }: Centre): Promise<string[]> {
   const request = <Answer>(method: string, path: string, body: unknown) =>

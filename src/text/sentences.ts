@@ -12,10 +12,13 @@ const MIN_WRAPPED_LENGTH = 60;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
 /** A longer sentence is a list or data. It ends at its next line or full stop, so that a text is read in parts of bounded length. */
 const MAX_SENTENCE_CHARS = 8_192;
-/** Extracted text often lacks the space between sentences: "Open the menu.Click Save." Names such as "Node.js" or "Math.Round" are kept. */
-const WORD_BEFORE_GLUE = /(?:^|[\s(])\p{Ll}{2,}[)"”*_]?$/u;
-const WORD_AFTER_GLUE = /^\p{Lu}\p{Ll}*[\s,]/u;
-/** Longer words are no words. */
+/**
+ * Extracted text often lacks the space between sentences: "Open the menu.Click Save." Names such as "Node.js", "Math.Round" or
+ * `threading.Lock` in code marks do not end a sentence, but a name in lower case without these marks does.
+ */
+const WORD_BEFORE_GLUE = /(?:^|[\s(])\p{Ll}{2,}\)?$/u;
+const WORD_AFTER_GLUE = /^\p{Lu}\p{Ll}*\s/u;
+/** Bounds the time to find a glued word. */
 const MAX_WORD_LENGTH = 32;
 /** The length of the longest abbreviation, including the white space before it. */
 const MAX_ABBREVIATION_LENGTH = 8;
@@ -51,9 +54,9 @@ function endOfSentence(text: string, at: number, start: number): { ends: boolean
   while (next < text.length && next - at < MAX_SENTENCE_CHARS && isTerminator(text[next]!)) next++;
   while (next < text.length && next - at < MAX_SENTENCE_CHARS && CLOSING.includes(text[next]!)) next++;
   if (IDEOGRAPHIC.includes(text[at]!)) return { ends: true, next };
-  if (next < text.length && !/\s/.test(text[next]!)) return { ends: isGlued(text, at, next), next };
   const single = text[at] === "." && next === at + 1;
   if (single && ABBREVIATION.test(text.slice(Math.max(start, at - MAX_ABBREVIATION_LENGTH), at))) return { ends: false, next };
+  if (next < text.length && !/\s/.test(text[next]!)) return { ends: isGlued(text, at, next), next };
   return { ends: !/^\s+\p{Ll}/u.test(text.slice(next, next + 4)), next };
 }
 

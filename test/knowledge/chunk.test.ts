@@ -156,6 +156,7 @@ describe("sentences", () => {
     ['He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]],
     ["Open the menu.Click here.Write to a.b@example.com", ["Open the menu.", "Click here.", "Write to a.b@example.com"]],
     ["Call Math.Round to round, in Node.js too.", ["Call Math.Round to round, in Node.js too."]],
+    ["Guard it with `threading.Lock` or approx.Ten of them.", ["Guard it with `threading.Lock` or approx.Ten of them."]],
     ["A heading\nA first line", ["A heading", "A first line"]],
     ["退款。需要五天！好", ["退款。", "需要五天！", "好"]],
   ])("of %s", (text, expected) => {
