@@ -51,6 +51,10 @@ test.each([
   ["what happens when the agent does not know the answer", ["human"]],
   ["what does it cost", ["A thousand questions cost"]],
   ["what languages does it speak", ["English", "Japanese"]],
+  ["how long do you keep conversations", ["for ever"]],
+  ["is it open source", ["Apache"]],
+  ["can i host it myself", ["npm run deploy"]],
+  ["do you have an ios app", ["no app"]],
 ])("%s", async (question, holds) => {
   const reply = await ask(question);
   const text = reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome;
