@@ -13,12 +13,12 @@ const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr
 /** A longer sentence is a list or data. It ends at its next line or full stop, so that a text is read in parts of bounded length. */
 const MAX_SENTENCE_CHARS = 8_192;
 /**
- * Extracted text often lacks the space between sentences: "Open the menu.Click Save." Names such as "Node.js", "Math.Round" or
- * `threading.Lock` in code marks do not end a sentence, but a name in lower case without these marks does.
+ * The end and the beginning of two sentences without a space between them, as in "Open the menu.Click Save.", which extracted texts often
+ * have. Names with a capital letter, such as "Math.Round", and names in code marks do not match. Other names, such as "threading.Lock", do.
  */
 const WORD_BEFORE_GLUE = /(?:^|[\s(])\p{Ll}{2,}\)?$/u;
 const WORD_AFTER_GLUE = /^\p{Lu}\p{Ll}*\s/u;
-/** Bounds the time to find a glued word. */
+/** The number of characters that are read before and after the end of such a sentence. */
 const MAX_WORD_LENGTH = 32;
 /** The length of the longest abbreviation, including the white space before it. */
 const MAX_ABBREVIATION_LENGTH = 8;
@@ -54,13 +54,13 @@ function endOfSentence(text: string, at: number, start: number): { ends: boolean
   while (next < text.length && next - at < MAX_SENTENCE_CHARS && isTerminator(text[next]!)) next++;
   while (next < text.length && next - at < MAX_SENTENCE_CHARS && CLOSING.includes(text[next]!)) next++;
   if (IDEOGRAPHIC.includes(text[at]!)) return { ends: true, next };
+  if (next < text.length && !/\s/.test(text[next]!) && !isGlued(text, at, next)) return { ends: false, next };
   const single = text[at] === "." && next === at + 1;
   if (single && ABBREVIATION.test(text.slice(Math.max(start, at - MAX_ABBREVIATION_LENGTH), at))) return { ends: false, next };
-  if (next < text.length && !/\s/.test(text[next]!)) return { ends: isGlued(text, at, next), next };
   return { ends: !/^\s+\p{Ll}/u.test(text.slice(next, next + 4)), next };
 }
 
-/** Whether a sentence ends where the next one follows without a space. */
+/** Returns whether the punctuation ends a sentence although no space follows it. */
 function isGlued(text: string, at: number, next: number): boolean {
   const [before, after] = [text.slice(Math.max(0, at - MAX_WORD_LENGTH), at), text.slice(next, next + MAX_WORD_LENGTH)];
   return WORD_BEFORE_GLUE.test(before) && WORD_AFTER_GLUE.test(after);
