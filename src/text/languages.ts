@@ -48,7 +48,8 @@ export function languageOf(tag: string): Language {
 }
 
 interface Script {
-  letters: RegExp;
+  /** Matches each word, or each character of a script that has no spaces between words. */
+  words: RegExp;
   /** The languages that are written in this script, the most likely one first. */
   codes: readonly string[];
 }
@@ -56,10 +57,10 @@ interface Script {
 /** Hindi is also among the languages in Latin letters, since it is often typed in them. */
 const HINDI = "hi";
 const SCRIPTS: readonly Script[] = [
-  { letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/u, codes: ["ja"] },
-  { letters: /\p{Script=Han}/u, codes: ["zh", "ja"] },
-  { letters: /\p{Script=Arabic}/u, codes: ["ar"] },
-  { letters: /\p{Script=Devanagari}/u, codes: [HINDI] },
+  { words: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, codes: ["ja"] },
+  { words: /\p{Script=Han}/gu, codes: ["zh", "ja"] },
+  { words: /\p{Script=Arabic}+/gu, codes: ["ar"] },
+  { words: /\p{Script=Devanagari}+/gu, codes: [HINDI] },
 ];
 const OTHER_SCRIPTS = new Set(SCRIPTS.flatMap(({ codes }) => codes));
 const LATIN = Object.keys(LANGUAGES).filter((code) => code === HINDI || !OTHER_SCRIPTS.has(code));
@@ -80,23 +81,30 @@ const commonWordsOf = memoized((code: string) => new Set(LANGUAGES[code]!.common
 export function detectLanguage(text: string, expected: string, among?: readonly string[]): string | undefined {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
   const isPossible = (code: string): boolean => among === undefined || among.includes(code);
-  for (const { letters, codes } of SCRIPTS) {
-    const code = codes.find(isPossible);
-    if (code !== undefined && letters.test(start)) return code;
-  }
   const best = byCommonWords(start, expected).find(({ code }) => isPossible(code));
-  return best && best.count >= 1 ? best.code : undefined;
+  const count = best?.count ?? 0;
+  for (const { words, codes } of SCRIPTS) {
+    const code = codes.find(isPossible);
+    const found = countOf(words, start);
+    // A sentence that names a word of another script, such as "How do I switch to 中文?", is in its own language.
+    if (code !== undefined && found > 0 && (count < MANY_COMMON_WORDS || count < found)) return code;
+  }
+  return count >= 1 ? best!.code : undefined;
 }
 
 /** The codes of the languages in which a text may be written, most likely first. */
 export function possibleLanguages(text: string, expected: string): string[] {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
-  const inScripts = SCRIPTS.filter(({ letters }) => letters.test(start)).flatMap(({ codes }) => codes);
+  const inScripts = SCRIPTS.filter(({ words }) => countOf(words, start) > 0).flatMap(({ codes }) => codes);
   if (!LATIN_LETTER.test(text)) return [...new Set(inScripts)];
   const counted = byCommonWords(start, expected);
   const most = counted[0]!.count;
   const possible = most < MANY_COMMON_WORDS ? counted : counted.filter(({ count }) => count >= most / 2);
   return [...new Set([...inScripts, ...possible.map(({ code }) => code)])];
+}
+
+function countOf(words: RegExp, text: string): number {
+  return text.match(words)?.length ?? 0;
 }
 
 /**
