@@ -59,6 +59,18 @@ describe("a search in a language other than English", () => {
     const { previousQuestion } = await search(index, "und in die schweiz?", "was kostet der versand");
     expect(previousQuestion).toBe("was kostet der versand");
   });
+
+  test.each([
+    ["de", "Wie ist die genaue Höhe der Gebühren für ein neues Konto?", "was kostet der versand"],
+    ["es", "¿Cuánto tarda en llegar el pedido que he comprado con tarjeta?", "cuánto cuesta el envío"],
+  ])("does not take words of %s for English pronouns", async (_language, question, previous) => {
+    const index = newIndex();
+    await load(index, {
+      german: "Der Versand kostet 4 €, und die Gebühren für ein Konto betragen 2 € im Monat.",
+      spanish: "El envío cuesta 4 €, y el pedido que usted ha comprado con la tarjeta tarda dos días en llegar.",
+    });
+    expect((await search(index, question, previous)).previousQuestion).toBeNull();
+  });
 });
 
 describe("a search of knowledge in several languages", () => {

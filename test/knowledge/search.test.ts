@@ -83,6 +83,12 @@ describe("search", () => {
     expect(previousTerms.map(({ term }) => term)).not.toContain("password");
   });
 
+  test("finds another word for a phrase that is typed with a typographic apostrophe", async () => {
+    const own = newIndex();
+    await load(own, { fault: "Report a fault in the settings.", hours: "The shop is open on weekdays." });
+    expect(await found(own, "it doesn’t work")).toEqual(["fault"]);
+  });
+
   test("prefers a passage with the phrase to one with its words scattered", async () => {
     const own = newIndex();
     await load(own, {

@@ -66,7 +66,6 @@ export class CuratedAnswers {
    * @param similarities those of the curated questions by the encoder, by row number; undefined where it is not used.
    */
   search(question: string, limit: number, only?: readonly string[], similarities?: ReadonlyMap<number, number>): CuratedMatch[] {
-    if (this.store.size.answers === 0) return [];
     const rows = only && this.store.rowsOfAnswers(only);
     const count = Math.min(limit, MAX_ANSWERS_COMPARED);
     const matches = similarities ? this.nearest(question, similarities, count, rows) : this.mostSimilar(question, count, rows);

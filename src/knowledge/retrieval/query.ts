@@ -1,5 +1,6 @@
 import { type QueryTerm, type TermAlternative, totalWeight } from "../../models/retrieval.ts";
 import { expandChatSpellings } from "../../text/chat-spellings.ts";
+import { DEFAULT_LANGUAGE } from "../../text/languages.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
 import { cosine, RELATED_COSINE, wordVector } from "../../text/word-vectors.ts";
@@ -309,28 +310,26 @@ function editDistance(a: string, b: string, limit: number): number {
 
 // --- Follow-up questions ---
 
-/** Pronouns and similar words, and beginnings that leave out what the question before says. */
+/** English pronouns and similar words, and beginnings that leave out what the question before says. */
 const REFERS_BACK =
   /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:why|i mean|what about|how about)\b/i;
-/** Beginnings that continue a conversation, also with a question about something else. */
+/** English beginnings that continue a conversation, also with a question about something else. */
 const CONTINUES = /^\W*(?:and|also|or|but|so|then|ok|okay)\b/i;
 /** "Is there" refers to nothing. */
 const EXISTS = /\b(?:is|are|was|were) there\b/gi;
-/** A question of at most this number of terms may be incomplete; one of at most this number of words is incomplete. */
+/** A question of at most this number of terms may be incomplete. It is incomplete if it has at most this number of words, too. */
 const MAX_INCOMPLETE_TERMS = 2;
 const MAX_INCOMPLETE_WORDS = 4;
 /** A question of fewer words is not whole. */
 const MIN_WHOLE_WORDS = 3;
 /** The weight of the previous question's terms where the question is complete by itself. */
 const COMPLETE_QUESTION_FACTOR = 0.5;
-/** The most weight of the previous questions' terms relative to the question's own, since new terms of a follow-up are its subject. */
-const INCOMPLETE_QUESTION_FACTOR = 1;
 /** Questions further back are mostly about something else. */
 const MAX_PREVIOUS_QUESTIONS = 2;
 
 /** Whether a question, in the language with this code, is understood only together with the one before it. */
 export function isFollowUp(question: string, language: string): boolean {
-  return mayBeFollowUp(question, language) && (pointsBack(question) || wordCount(question) <= MAX_INCOMPLETE_WORDS);
+  return mayBeFollowUp(question, language) && (pointsBack(question, language) || wordCount(question) <= MAX_INCOMPLETE_WORDS);
 }
 
 /** Whether a question may be understood by itself although it is short, or begins as if it continued the one before it. */
@@ -342,10 +341,11 @@ export function mayBeWhole(question: string): boolean {
 function mayBeFollowUp(question: string, language: string): boolean {
   const words = wordsOf(language);
   const own = words ? questionTokens(question, words) : tokens(question);
-  return pointsBack(question) || own.length <= MAX_INCOMPLETE_TERMS;
+  return pointsBack(question, language) || own.length <= MAX_INCOMPLETE_TERMS;
 }
 
-function pointsBack(question: string): boolean {
+function pointsBack(question: string, language: string): boolean {
+  if (language !== DEFAULT_LANGUAGE) return false;
   return CONTINUES.test(question) || refersBack(question);
 }
 
@@ -360,7 +360,7 @@ function wordCount(text: string): number {
 /**
  * Returns the terms that previous questions add to a question. Those of the last one count in full if the question may be a follow-up,
  * otherwise by half. The question before it is used only if the last one needs context itself. Together they never weigh more than
- * the question's own terms.
+ * the question's own terms, since new terms of a follow-up are its subject.
  */
 export function termsOfPrevious(
   question: string,
@@ -385,6 +385,6 @@ export function termsOfPrevious(
   }
   const own = totalWeight(questionTerms);
   // "How much is that?" has no terms of its own.
-  const scale = own === 0 ? 1 : Math.min(INCOMPLETE_QUESTION_FACTOR, own / totalWeight(added));
+  const scale = own === 0 ? 1 : Math.min(1, own / totalWeight(added));
   return added.map((term) => ({ ...term, weight: term.weight * scale }));
 }

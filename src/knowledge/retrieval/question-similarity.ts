@@ -1,4 +1,4 @@
-import { detectLanguage } from "../../text/languages.ts";
+import { detectLanguage, languageCode } from "../../text/languages.ts";
 import { allTokens } from "../../text/terms.ts";
 import { wordsOf } from "../../text/word-forms.ts";
 import { synonymGroups } from "./synonyms.ts";
@@ -46,7 +46,7 @@ export interface Wording {
  */
 export function wordingOf(question: string, language: string, correct = (term: string) => term): Wording {
   const start = question.slice(0, MAX_LENGTH);
-  const own = wordsOf(detectLanguage(start, language) ?? language);
+  const own = wordsOf(detectLanguage(start, language) ?? languageCode(language));
   const found = new Map<string, Word>();
   for (const token of allTokens(own?.separated(start) ?? start).slice(0, MAX_WORDS)) {
     const term = correct(token.term);

@@ -213,6 +213,7 @@ export function phrasesIn(text: string): FoundPhrase[] {
   phrases ??= readPhrases();
   const words = ` ${text
     .toLowerCase()
+    .replaceAll("’", "'")
     .replaceAll(/[^a-z0-9']+/g, " ")
     .trim()} `;
   return phrases.filter(({ phrase }) => words.includes(` ${phrase} `));
