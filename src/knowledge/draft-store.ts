@@ -97,9 +97,9 @@ export function listDraftsOf(db: Database, workspaceId: string, conversationIds:
 /** Inserts a curated answer, unless the draft is accepted already or the agent has `maxAnswers`. */
 export function createAcceptedAnswer(db: Database, answer: typeof answers.$inferInsert, draftId: string, maxAnswers: number) {
   const { workspaceId, agentId } = answer;
-  const isOpen = exists(answerDrafts, isOwn(answerDrafts, workspaceId, draftId), ne(answerDrafts.status, "accepted"));
+  const isUnaccepted = exists(answerDrafts, isOwn(answerDrafts, workspaceId, draftId), ne(answerDrafts.status, "accepted"));
   const hasRoom = agentExists(workspaceId, agentId, lt(agents.answersCount, maxAnswers));
-  return insertWhere(db, answers, answer, sql`${isOpen} AND ${hasRoom}`).onConflictDoNothing();
+  return insertWhere(db, answers, answer, sql`${isUnaccepted} AND ${hasRoom}`).onConflictDoNothing();
 }
 
 /** Marks drafts as accepted, if the curated answer is stored. */
@@ -108,15 +108,15 @@ export function acceptDrafts(db: Database, workspaceId: string, draftIds: readon
   return db
     .update(answerDrafts)
     .set({ status: "accepted", answerId, updatedAt: nowMs })
-    .where(and(areOpen(workspaceId, draftIds), isStored));
+    .where(and(isAmong(answerDrafts, workspaceId, draftIds), ne(answerDrafts.status, "accepted"), isStored));
 }
 
-/** Marks drafts as dismissed. */
+/** Marks pending drafts as dismissed. */
 export function dismissDrafts(db: Database, workspaceId: string, draftIds: readonly string[], nowMs: number) {
   return db
     .update(answerDrafts)
     .set({ status: "dismissed", updatedAt: nowMs })
-    .where(and(areOpen(workspaceId, draftIds), eq(answerDrafts.status, "pending")));
+    .where(and(isAmong(answerDrafts, workspaceId, draftIds), eq(answerDrafts.status, "pending")));
 }
 
 /** Finds the curated answer that was made of a draft. */
@@ -127,8 +127,4 @@ export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: st
 
 function isOfReply(reply: ReplyKey) {
   return and(isOfConversation(answerDrafts, reply), eq(answerDrafts.messageId, reply.messageId));
-}
-
-function areOpen(workspaceId: string, draftIds: readonly string[]) {
-  return and(isAmong(answerDrafts, workspaceId, draftIds), ne(answerDrafts.status, "accepted"));
 }

@@ -20,8 +20,8 @@ const TABLES = [
 ] as const;
 
 /**
- * The order of tables whose rows get another primary key when they are replaced. A row that is replaced during a dump is so not contained
- * twice.
+ * A replaced row of these tables gets another primary key. They are read in the order of these columns instead, so that a row that is
+ * replaced during a dump is not read twice.
  */
 const STABLE_KEYS: Record<string, string[]> = { answers: ["answer_id"], pages: ["source_id", "page_key"] };
 

@@ -48,12 +48,8 @@ export function createSource(db: Database, source: NewSource, maxSources: number
 export const STAGING_LEASE = "staging";
 
 /** Ends the staging of a source after its text or file was stored. */
-export function endStaging(db: Database, sourceId: string, changes: Partial<NewSource> = {}) {
-  return db
-    .update(sources)
-    .set({ ...changes, leaseId: null, leaseUntil: null })
-    .where(isClaimed(sourceId, STAGING_LEASE))
-    .returning();
+export function endStaging(db: Database, sourceId: string) {
+  return db.update(sources).set({ leaseId: null, leaseUntil: null }).where(isClaimed(sourceId, STAGING_LEASE));
 }
 
 /** Removes a source whose request was interrupted before its text was stored. */
@@ -63,10 +59,7 @@ export function eraseUnstaged(db: Database, sourceId: string, nowMs: number) {
 
 /** Removes a source's row. */
 export function eraseSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
-  return db
-    .delete(sources)
-    .where(isAgents(sources, workspaceId, agentId, sourceId))
-    .returning({ id: sources.id });
+  return db.delete(sources).where(isAgents(sources, workspaceId, agentId, sourceId));
 }
 
 /** Changes a source's settings. With a new schedule, the time of the next sync changes too, unless a sync waits or runs and sets it at its end. */
@@ -273,10 +266,7 @@ export function markIndexed(db: Database, workspaceId: string, versions: Record<
 
 /** Removes an answer's row. */
 export function eraseAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
-  return db
-    .delete(answers)
-    .where(isAgents(answers, workspaceId, agentId, answerId))
-    .returning({ id: answers.id });
+  return db.delete(answers).where(isAgents(answers, workspaceId, agentId, answerId));
 }
 
 /** Lists curated answers created before `beforeMs` that are not indexed yet, except in workspaces that are being erased. */

@@ -26,7 +26,6 @@ const MAX_ABBREVIATION_LENGTH = 8;
 /** Finds the sentences of a paragraph lazily and in linear time, since a text may be 5 MiB of full stops. */
 export function* sentenceSpans(text: string): Generator<Span> {
   let start = 0;
-  CANDIDATE.lastIndex = 0;
   let from = 0;
   while (from < text.length) {
     CANDIDATE.lastIndex = from;

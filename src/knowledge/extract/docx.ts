@@ -28,7 +28,7 @@ const DOCUMENT = /^word\/document\d*\.xml$/;
 
 /** Reads the text of a Word document, with its headings, lists and tables. */
 export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<DocxReading> {
-  const tree = new DocumentTree(maxChars);
+  let tree: DocumentTree;
   try {
     const found = { styles: "", numbering: "" };
     const keep = (name: keyof typeof found) => (text: string) => {
@@ -36,12 +36,8 @@ export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<Doc
     };
     await unpack(bytes, { "word/styles.xml": keep("styles"), "word/numbering.xml": keep("numbering") });
     const [styles, numbering] = [found.styles, found.numbering].map((xml) => xml.slice(0, MAX_DEFINITION_CHARS));
-    tree.begin(docxStyles(styles!), docxNumbering(numbering!));
-    const parser = new XmlParser({
-      onopentag: (name, attribs) => tree.onopentag(name, attribs),
-      ontext: (text) => tree.ontext(text),
-      onclosetag: (name) => tree.onclosetag(name),
-    });
+    tree = new DocumentTree(maxChars, docxStyles(styles!), docxNumbering(numbering!));
+    const parser = new XmlParser(tree);
     const isFound = await unpack(bytes, { document: (text) => parser.write(text) });
     if (!isFound) return { kind: "skipped", reason: "unsupported_type" };
     parser.end();
@@ -137,8 +133,6 @@ interface Table {
 class DocumentTree {
   readonly root = new Element("#root", {});
   isTruncated = false;
-  private styles: ReadonlyMap<string, DocxStyle> = new Map();
-  private numbering: DocxNumbering = () => "bullet";
   private readonly containers: Container[] = [{ element: this.root, lists: [] }];
   private readonly tables: Table[] = [];
   private readonly paragraphs: Paragraph[] = [];
@@ -151,12 +145,11 @@ class DocumentTree {
   private chars = 0;
   private nodes = 0;
 
-  constructor(private readonly maxChars: number) {}
-
-  begin(styles: ReadonlyMap<string, DocxStyle>, numbering: DocxNumbering): void {
-    this.styles = styles;
-    this.numbering = numbering;
-  }
+  constructor(
+    private readonly maxChars: number,
+    private readonly styles: ReadonlyMap<string, DocxStyle>,
+    private readonly numbering: DocxNumbering,
+  ) {}
 
   onopentag(name: string, attribs: Record<string, string>): void {
     if (this.skipped > 0 || this.isSkipped(name)) {

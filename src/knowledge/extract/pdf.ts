@@ -4,7 +4,7 @@ import { canonicalOfHeader, titleOfUrl } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import type { Extraction, FetchedResponse } from "./response.ts";
 import { type PdfCopy, textCopy } from "../pdf/copy.ts";
-import { decryptStreams } from "../pdf/decrypt.ts";
+import { decryptStreams, PARSER_OPTIONS } from "../pdf/decrypt.ts";
 import { PdfFile } from "../pdf/file.ts";
 import { PdfTooLargeError } from "../pdf/values.ts";
 import { pacer } from "../../platform/time.ts";
@@ -27,7 +27,7 @@ export async function extractPdf(response: FetchedResponse): Promise<Extraction>
   let document: PdfDocument | undefined;
   try {
     const { bytes, isTruncated } = await copyOf(response.bytes);
-    document = await getDocumentProxy(bytes, { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
+    document = await getDocumentProxy(bytes, PARSER_OPTIONS);
     return await read(document, isTruncated, response);
   } catch (error) {
     if (error instanceof PdfTooLargeError) return { kind: "skipped", reason: "pdf_too_large" };

@@ -150,7 +150,7 @@ class Copy {
     let length = 0;
     for (const value of streams) {
       const stream = this.file.stream(value);
-      const bytes = stream && (yield* this.file.unpack(stream, MAX_CONTENT_BYTES - length))?.bytes;
+      const bytes = stream && (yield* this.file.unpack(stream, MAX_CONTENT_BYTES - length));
       if (!bytes) continue;
       parts.push(bytes);
       length += bytes.length + 1;
@@ -209,7 +209,7 @@ class Copy {
     if (!stream || nameOf(this.file.get(stream.dict.get("Subtype"))) !== "Form") return undefined;
     const own = this.file.dict(stream.dict.get("Resources"));
     this.forms.set(value.number, undefined);
-    const bytes = (yield* this.file.unpack(stream, MAX_CONTENT_BYTES))?.bytes ?? new Uint8Array();
+    const bytes = (yield* this.file.unpack(stream, MAX_CONTENT_BYTES)) ?? new Uint8Array();
     const { content, resources, cost } = yield* this.content(bytes, own ?? outer, depth);
     const dict: PdfDict = new Map<string, PdfValue>([
       ["Type", new PdfName("XObject")],

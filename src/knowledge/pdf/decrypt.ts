@@ -5,7 +5,8 @@ import { PdfWriter } from "./writer.ts";
 
 /** Each stream searches the list of all, so that their number multiplies the time. */
 const MAX_STREAMS = 3_000;
-const PARSER_OPTIONS = { disableFontFace: true, verbosity: 0, maxImageSize: 1 };
+/** The parser reads text only. */
+export const PARSER_OPTIONS = { disableFontFace: true, verbosity: 0, maxImageSize: 1 };
 
 /**
  * Decrypts the streams of a file that opens without a password. They are put into a new PDF as attachments, which the parser

@@ -1,6 +1,6 @@
 import { atOnce, inSlices, type Slices } from "../../platform/time.ts";
 import { indexOf, isAt, isSpace, Lexer } from "./lexer.ts";
-import { type PdfStream, type Unpacked, unpackStream } from "./streams.ts";
+import { type PdfStream, unpackStream } from "./streams.ts";
 import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue, ValueReader } from "./values.ts";
 
 /** The most objects of a file. A tagged manual of 500 pages has 300,000. */
@@ -96,22 +96,21 @@ export class PdfFile {
    * Unpacks a stream, and counts its bytes for the file. Undefined for a stream with a filter that text does not use.
    * @throws PdfTooLargeError
    */
-  *unpack(stream: PdfStream, maxBytes: number): Slices<Unpacked | undefined> {
+  *unpack(stream: PdfStream, maxBytes: number): Slices<Uint8Array | undefined> {
     this.unpackedBytes += stream.packed.length;
     const most = Math.min(maxBytes, MAX_UNPACKED_BYTES - this.unpackedBytes);
     // Counted also for a stream that is refused on the way.
     this.unpackedBytes += most;
     const unpacked = yield* unpackStream(stream, this.get, most);
-    this.unpackedBytes -= most - (unpacked?.bytes.length ?? 0);
+    this.unpackedBytes -= most - (unpacked?.length ?? 0);
     return unpacked;
   }
 
   /** Unpacks the stream that a reference leads to, if it is one with at most `maxBytes`. @throws PdfTooLargeError past the file's bound */
-  unpackOptional(value: PdfValue | undefined, maxBytes: number): (PdfStream & Unpacked) | undefined {
+  unpackOptional(value: PdfValue | undefined, maxBytes: number): Uint8Array | undefined {
     const stream = this.stream(value);
     try {
-      const unpacked = stream && atOnce(this.unpack(stream, maxBytes));
-      return unpacked && { ...stream, ...unpacked };
+      return stream && atOnce(this.unpack(stream, maxBytes));
     } catch (error) {
       if (this.unpackedBytes < MAX_UNPACKED_BYTES) return undefined;
       throw error;
@@ -243,7 +242,7 @@ export class PdfFile {
     const unpacked = stream && atOnce(this.unpack(stream, MAX_OBJECT_STREAM_BYTES));
     const [count, first] = [this.get(stream?.dict.get("N")), this.get(stream?.dict.get("First"))];
     if (!unpacked || typeof count !== "number" || typeof first !== "number") return undefined;
-    const found = objectsOf(unpacked.bytes, Math.min(count, MAX_STREAM_OBJECTS), first);
+    const found = objectsOf(unpacked, Math.min(count, MAX_STREAM_OBJECTS), first);
     this.unpackedStreams.set(number, found);
     this.cachedBytes += found.bytes.length;
     for (const [oldest, { bytes }] of this.unpackedStreams) {

@@ -86,7 +86,7 @@ export class FontCopier {
   }
 
   private cmap(value: PdfValue | undefined): PdfValue {
-    const bytes = this.file.unpackOptional(value, MAX_CMAP_BYTES)?.bytes;
+    const bytes = this.file.unpackOptional(value, MAX_CMAP_BYTES);
     const text = bytes && copiedCMap(bytes, (codes, charsEach) => this.countCodes(codes, charsEach));
     return text === undefined ? null : this.writer.stream(new Map(), new TextEncoder().encode(text));
   }
@@ -113,7 +113,7 @@ export class FontCopier {
   }
 
   private glyphMap(value: PdfValue | undefined): PdfValue {
-    const bytes = this.file.unpackOptional(value, MAX_GLYPH_MAP_BYTES)?.bytes;
+    const bytes = this.file.unpackOptional(value, MAX_GLYPH_MAP_BYTES);
     return bytes ? this.writer.stream(new Map(), bytes) : null;
   }
 
@@ -136,7 +136,7 @@ export class FontCopier {
 
   /** The differences of a font's own encoding, which a Type 1 font program begins with. None where the program names a known encoding. */
   private ownEncoding(program: PdfValue | undefined): PdfValue[] {
-    const bytes = this.file.unpackOptional(program, MAX_PROGRAM_BYTES)?.bytes;
+    const bytes = this.file.unpackOptional(program, MAX_PROGRAM_BYTES);
     return bytes ? encodingOfProgram(bytes) : [];
   }
 }

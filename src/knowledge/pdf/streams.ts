@@ -9,14 +9,8 @@ export interface PdfStream {
   packed: Uint8Array;
 }
 
-export interface Unpacked {
-  bytes: Uint8Array;
-  /** Whether the stream is packed by deflate alone and has no damage, so that every reader unpacks it to these bytes. */
-  isSound: boolean;
-}
-
 /** A filter is called once, gets all bytes, and yields pieces of its output. */
-type Filter = (bytes: Uint8Array, parameters: PdfDict) => Generator<Uint8Array, boolean>;
+type Filter = (bytes: Uint8Array, parameters: PdfDict) => Generator<Uint8Array>;
 
 /** One piece unpacks to up to 1,032 times its size. Small ones also lose less before damage. */
 const PIECE_BYTES = 4_096;
@@ -41,25 +35,21 @@ export function* unpackStream(
   { dict, packed }: PdfStream,
   get: (value: PdfValue | undefined) => PdfValue,
   maxBytes: number,
-): Slices<Unpacked | undefined> {
+): Slices<Uint8Array | undefined> {
   const names = listOf(get(dict.get("Filter") ?? dict.get("F"))).map((item) => get(item));
   const parameters = listOf(get(dict.get("DecodeParms") ?? dict.get("DP"))).map((item) => get(item));
   if (names.length > MAX_FILTERS) throw new PdfTooLargeError();
   let bytes = packed;
-  let isSound = names.length === 1;
   for (const [at, name] of names.entries()) {
     const filter = name instanceof PdfName ? FILTERS.get(name.name) : undefined;
     if (!filter) return undefined;
     const own = parameters[at];
     const settings: PdfDict = new Map(own instanceof Map ? [...own].map(([key, value]) => [key, get(value)]) : []);
     const most = filter === fromLzw ? Math.min(maxBytes, MAX_LZW_BYTES) : maxBytes;
-    const run = (filter === inflated && inflatedAtOnce(bytes, most)) || (yield* collected(filter(bytes, settings), most));
-    const predictor = settings.get("Predictor");
-    const isPredicted = typeof predictor === "number" && predictor > 1;
-    bytes = isPredicted ? unpredicted(run.bytes, settings) : run.bytes;
-    isSound &&= run.isSound && filter === inflated && !isPredicted;
+    const unpacked = (filter === inflated && inflatedAtOnce(bytes, most)) || (yield* collected(filter(bytes, settings), most));
+    bytes = unpredicted(unpacked, settings);
   }
-  return { bytes, isSound };
+  return bytes;
 }
 
 function listOf(value: PdfValue): PdfValue[] {
@@ -67,36 +57,35 @@ function listOf(value: PdfValue): PdfValue[] {
   return value === null ? [] : [value];
 }
 
-function* collected(output: Generator<Uint8Array, boolean>, maxBytes: number): Slices<Unpacked> {
+function* collected(output: Generator<Uint8Array>, maxBytes: number): Slices<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   let sliceEnd = SLICE_BYTES;
-  let next = output.next();
-  for (; !next.done; next = output.next()) {
-    if ((length += next.value.length) > maxBytes) throw new PdfTooLargeError();
-    pieces.push(next.value);
+  for (const piece of output) {
+    if ((length += piece.length) > maxBytes) throw new PdfTooLargeError();
+    pieces.push(piece);
     if (length < sliceEnd) continue;
     sliceEnd = length + SLICE_BYTES;
     yield;
   }
-  return { bytes: pieces.length === 1 ? pieces[0]! : joinedBytes(pieces), isSound: next.value };
+  return pieces.length === 1 ? pieces[0]! : joinedBytes(pieces);
 }
 
 /** Small zlib data without damage, which is unpacked into one buffer: `Inflate` allocates 200 KB for each stream. Undefined for other data. */
-function inflatedAtOnce(bytes: Uint8Array, maxBytes: number): Unpacked | undefined {
+function inflatedAtOnce(bytes: Uint8Array, maxBytes: number): Uint8Array | undefined {
   if (bytes.length > MAX_AT_ONCE_BYTES) return undefined;
   try {
     const unpacked = inflateSync(bytes.subarray(2), { out: smallOutput });
     // A full buffer may have been too small.
     if (unpacked.length === smallOutput.length || unpacked.length > maxBytes) return undefined;
-    return { bytes: unpacked.slice(), isSound: true };
+    return unpacked.slice();
   } catch {
     return undefined;
   }
 }
 
 /** Unpacks zlib data, up to its damage. The checksum is not compared: readers ignore it. */
-function* inflated(bytes: Uint8Array): Generator<Uint8Array, boolean> {
+function* inflated(bytes: Uint8Array): Generator<Uint8Array> {
   let output: Uint8Array | undefined;
   const inflate = new Inflate((piece) => (output = piece));
   // The end is pushed alone, so that a stream that is cut keeps its beginning.
@@ -105,11 +94,10 @@ function* inflated(bytes: Uint8Array): Generator<Uint8Array, boolean> {
     try {
       inflate.push(bytes.subarray(at, at + PIECE_BYTES), isEnd);
     } catch {
-      return false;
+      return;
     }
     if (output && output.length > 0) yield output;
   }
-  return true;
 }
 
 /** Collects single bytes to pieces. */
@@ -139,7 +127,7 @@ class Output {
 
 const [TILDE, GREATER, LETTER_Z] = [0x7e, 0x3e, 0x7a];
 
-function* fromHex(bytes: Uint8Array): Generator<Uint8Array, boolean> {
+function* fromHex(bytes: Uint8Array): Generator<Uint8Array> {
   const output = new Output();
   let high = -1;
   for (const byte of bytes) {
@@ -155,10 +143,9 @@ function* fromHex(bytes: Uint8Array): Generator<Uint8Array, boolean> {
   }
   if (high >= 0) output.add(high * 16);
   yield output.take();
-  return true;
 }
 
-function* fromBase85(bytes: Uint8Array): Generator<Uint8Array, boolean> {
+function* fromBase85(bytes: Uint8Array): Generator<Uint8Array> {
   const output = new Output();
   const digits: number[] = [];
   const end = (): void => {
@@ -175,10 +162,9 @@ function* fromBase85(bytes: Uint8Array): Generator<Uint8Array, boolean> {
   }
   if (digits.length > 1) end();
   yield output.take();
-  return true;
 }
 
-function* fromRunLength(bytes: Uint8Array): Generator<Uint8Array, boolean> {
+function* fromRunLength(bytes: Uint8Array): Generator<Uint8Array> {
   const output = new Output();
   for (let at = 0; at < bytes.length && bytes[at] !== 128;) {
     const length = bytes[at]!;
@@ -188,13 +174,12 @@ function* fromRunLength(bytes: Uint8Array): Generator<Uint8Array, boolean> {
     if (output.isFull()) yield output.take();
   }
   yield output.take();
-  return true;
 }
 
 const [LZW_CLEAR, LZW_END, LZW_CODES] = [256, 257, 4096];
 
 /** Each code stands for an earlier piece of the output and the byte after it. */
-function* fromLzw(bytes: Uint8Array, parameters: PdfDict): Generator<Uint8Array, boolean> {
+function* fromLzw(bytes: Uint8Array, parameters: PdfDict): Generator<Uint8Array> {
   const output = new Output();
   const early = parameters.get("EarlyChange") === 0 ? 0 : 1;
   const prefixes = new Uint16Array(LZW_CODES);
@@ -233,7 +218,6 @@ function* fromLzw(bytes: Uint8Array, parameters: PdfDict): Generator<Uint8Array,
     if (output.isFull()) yield output.take();
   }
   yield output.take();
-  return true;
 }
 
 const FILTERS = new Map<string, Filter>([
@@ -249,7 +233,10 @@ const FILTERS = new Map<string, Filter>([
   ["LZW", fromLzw],
 ]);
 
-/** Reverses the predictors of PNG, which some writers use for object streams: each row begins with the number of its predictor. */
+/**
+ * Reverses the predictors of PNG, which some writers use for object streams: each row begins with the number of its predictor. Returns
+ * other bytes unchanged.
+ */
 function unpredicted(bytes: Uint8Array, parameters: PdfDict): Uint8Array {
   const number = (key: string, otherwise: number) => {
     const value = parameters.get(key);

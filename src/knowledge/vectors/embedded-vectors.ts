@@ -1,4 +1,4 @@
-import { sketchOf, Sketches } from "./sketches.ts";
+import { cosineOf, quantised, sketchOf, Sketches } from "./sketches.ts";
 import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorSet, type WantedVectors } from "./vector-index.ts";
 
 /*
@@ -39,7 +39,7 @@ export class EmbeddedVectors implements VectorIndex {
     for (const { values } of vectors) checkDimensions(values, dimensions);
     const sketches = this.loaded(version);
     for (const { name, values } of vectors) {
-      const vector = quantize(values);
+      const vector = quantised(values);
       const sketch = sketchOf(vector);
       const insert = `INSERT INTO embedded_vectors (name, version, sketch, vector) VALUES (?, ?, ?, ?)
         ON CONFLICT (name) DO NOTHING RETURNING id`;
@@ -69,7 +69,7 @@ export class EmbeddedVectors implements VectorIndex {
     const question = Float32Array.from(values);
     const rows = "names" in wanted ? this.named(version, wanted.names) : this.candidates(sketches, question, wanted.count);
     const length = Math.hypot(...question);
-    const found = rows.toArray().map(({ name, vector }) => ({ name, cosine: dotPerLength(question, new Int8Array(vector)) / length }));
+    const found = rows.toArray().map(({ name, vector }) => ({ name, cosine: cosineOf(question, new Int8Array(vector)) / length }));
     return found.toSorted((a, b) => b.cosine - a.cosine).slice(0, "count" in wanted ? wanted.count : NEAREST);
   }
 
@@ -125,23 +125,6 @@ function checkDimensions(values: readonly number[], dimensions: number): void {
   if (values.length !== dimensions) throw new WrongDimensionsError(`A vector has ${values.length} dimensions, not ${dimensions}`);
 }
 
-/** Scales a vector so that its largest number is 127. The scale is not stored, since the cosine does not depend on it. */
-function quantize(values: readonly number[]): Int8Array {
-  const largest = values.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
-  return Int8Array.from(values, (value) => Math.round((value / largest) * 127));
-}
-
 function bufferOf(bytes: Uint8Array | Int8Array): ArrayBuffer {
   return bytes.buffer as ArrayBuffer;
-}
-
-function dotPerLength(question: Float32Array, vector: Int8Array): number {
-  let dot = 0;
-  let square = 0;
-  for (let at = 0; at < vector.length; at++) {
-    const value = vector[at]!;
-    dot += question[at]! * value;
-    square += value * value;
-  }
-  return dot / (Math.sqrt(square) || 1);
 }

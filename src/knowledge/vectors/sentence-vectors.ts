@@ -1,12 +1,12 @@
 import type { SentenceEncoder } from "../../models/encoder/encoder.ts";
 import { DIMENSIONS } from "../../models/encoder/network.ts";
-import { headingAbove, readPassage } from "../../extractive/segments.ts";
+import { headingAbove, isQuestion, readPassage } from "../../extractive/segments.ts";
 import { LruCache } from "../../platform/lru-cache.ts";
 import { detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { sketchOf, Sketches } from "./sketches.ts";
+import { cosineOf, quantised, sketchOf, Sketches } from "./sketches.ts";
 
 /*
  * The vectors of an agent's sentences, list items, table rows and curated questions, by the service's own encoder. The alarm of the
@@ -269,18 +269,12 @@ async function encodeSegments(encoder: SentenceEncoder, chunk: PendingChunk): Pr
   // A chunk without segments, such as a picture, gets one vector of zeros: empty bytes would be stored as NULL.
   const vectors = new Int8Array(Math.max(1, segments.length) * DIMENSIONS);
   for (const [at, { kind, text }] of segments.entries()) {
-    if (kind === "heading" || text.endsWith("?")) continue;
+    if (kind === "heading" || isQuestion(text)) continue;
     const vector = encoder.encode(`${headingAbove(chunk, segments, at)}: ${text}`, MAX_SEGMENT_TOKENS);
     vectors.set(quantised(vector), at * DIMENSIONS);
     await scheduler.wait(PAUSE_MS);
   }
   return vectors;
-}
-
-/** Scales a vector so that its largest number is 127. The scale is not stored, since the cosine does not depend on it. */
-function quantised(vector: Float32Array): Int8Array<ArrayBuffer> {
-  const largest = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
-  return Int8Array.from(vector, (value) => Math.round((value / largest) * 127));
 }
 
 /** Converts the vectors of a question without each of its words to those without each of its terms. A function word has no term. */
@@ -292,14 +286,7 @@ function withoutTerms(without: ReadonlyMap<string, Float32Array>): Map<string, F
 function similaritiesOf(question: Float32Array, vectors: Int8Array): number[] {
   const similarities: number[] = [];
   for (let start = 0; start < vectors.length; start += DIMENSIONS) {
-    let dot = 0;
-    let square = 0;
-    for (let at = 0; at < DIMENSIONS; at++) {
-      const value = vectors[start + at]!;
-      dot += question[at]! * value;
-      square += value * value;
-    }
-    similarities.push(Math.max(0, dot / (Math.sqrt(square) || 1)));
+    similarities.push(Math.max(0, cosineOf(question, vectors.subarray(start, start + DIMENSIONS))));
   }
   return similarities;
 }

@@ -119,3 +119,22 @@ function signedSums(question: Float32Array, rowBytes: number): Float32Array {
   }
   return sums;
 }
+
+/** Scales a vector so that its largest number is 127. The scale is not kept, since the cosine does not depend on it. */
+export function quantised(vector: ArrayLike<number>): Int8Array<ArrayBuffer> {
+  let largest = 0;
+  for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at]!));
+  return Int8Array.from(vector, (value) => Math.round((value / (largest || 1)) * 127));
+}
+
+/** The cosine of a vector of unit length and a quantised one; 0 for a vector of zeros. */
+export function cosineOf(question: Float32Array, vector: Int8Array): number {
+  let dot = 0;
+  let square = 0;
+  for (let at = 0; at < vector.length; at++) {
+    const value = vector[at]!;
+    dot += question[at]! * value;
+    square += value * value;
+  }
+  return dot / (Math.sqrt(square) || 1);
+}
