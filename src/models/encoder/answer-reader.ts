@@ -1,4 +1,3 @@
-import { sum } from "./encoder.ts";
 import { DIMENSIONS, MAX_TOKENS, type Network } from "./network.ts";
 
 /*
@@ -62,15 +61,16 @@ export class AnswerReader {
   /** Reads a question, after the one before it that it needs to be understood, and as many of these excerpts as fit. It takes about 60 ms. */
   read(question: string, previousQuestion: string | null, excerpts: readonly Excerpt[]): Reading {
     const { tokens, rows } = this.arrange(question, previousQuestion, excerpts);
-    const state = this.network.transform(tokens);
+    const sumOf = this.network.transform(tokens);
     const [noneBias, excerptBias, scoreWeight] = this.network.vector("biases", 3);
-    const [none, excerpt] = [this.network.vector("none", DIMENSIONS), this.network.vector("excerpt", DIMENSIONS)];
+    const [noneWeights, excerptWeights] = [this.network.vector("none", DIMENSIONS), this.network.vector("excerpt", DIMENSIONS)];
+    // At least 0, as in the training.
     const top = Math.max(0, ...[...rows.keys()].map((index) => excerpts[index]!.score));
     const logits = [...rows].map(([index, own]): [number, number] => {
-      const read = dot(excerpt, sum(own.map(state))) / own.length + excerptBias!;
-      return [index, read + scoreWeight! * (excerpts[index]!.score - top)];
+      const logit = dot(excerptWeights, sumOf(own)) / own.length + excerptBias!;
+      return [index, logit + scoreWeight! * (excerpts[index]!.score - top)];
     });
-    return { none: dot(none, state(0)) + noneBias!, excerpts: new Map(logits) };
+    return { none: dot(noneWeights, sumOf([0])) + noneBias!, excerpts: new Map(logits) };
   }
 
   /** Returns one sequence of tokens for the question and the best excerpts that fit. */

@@ -1,4 +1,4 @@
-import { DIMENSIONS, MAX_TOKENS, type Network } from "./network.ts";
+import { MAX_TOKENS, type Network } from "./network.ts";
 
 /*
  * The sentence encoder all-MiniLM-L6-v2 (Wang et al. 2020, Reimers and Gurevych 2019): texts of similar meaning have similar vectors.
@@ -10,8 +10,7 @@ export class SentenceEncoder {
   /** Returns the vector of a text, of unit length; at most MAX_TOKENS of it are read. A question of twelve tokens takes about 5 ms, a hundred tokens 40 ms. */
   encode(text: string, maxTokens = MAX_TOKENS): Float32Array {
     const { tokens } = this.network.tokenizer.tokenize(text, maxTokens);
-    const state = this.network.transform(tokens);
-    return toUnitLength(sum([...tokens.keys()].map(state)));
+    return toUnitLength(this.network.transform(tokens)(tokens.keys()));
   }
 
   /**
@@ -21,23 +20,16 @@ export class SentenceEncoder {
    */
   encodeWithout(text: string, maxTokens = MAX_TOKENS): { vector: Float32Array; without: Map<string, Float32Array> } {
     const { tokens, words } = this.network.tokenizer.tokenize(text, maxTokens);
-    const state = this.network.transform(tokens);
-    const all = sum([...tokens.keys()].map(state));
+    const sumOf = this.network.transform(tokens);
+    const all = sumOf(tokens.keys());
     const without = new Map<string, Float32Array>();
     for (const [word, rows] of Map.groupBy(tokens.keys(), (at) => words[at]!)) {
       if (word === "") continue;
-      const own = sum(rows.map(state));
+      const own = sumOf(rows);
       without.set(word, toUnitLength(all.map((value, at) => value - own[at]!)));
     }
     return { vector: toUnitLength(all), without };
   }
-}
-
-/** The sum of states. */
-export function sum(states: readonly Float32Array[]): Float32Array {
-  const total = new Float32Array(DIMENSIONS);
-  for (const state of states) for (const [at, value] of state.entries()) total[at]! += value;
-  return total;
 }
 
 function toUnitLength(vector: Float32Array): Float32Array {

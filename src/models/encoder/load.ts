@@ -1,6 +1,6 @@
 import { AnswerReader } from "./answer-reader.ts";
 import { SentenceEncoder } from "./encoder.ts";
-import { Network } from "./network.ts";
+import { Network, type WeightsFile } from "./network.ts";
 
 export const ENCODER_NAME = "all-MiniLM-L6-v2";
 
@@ -25,7 +25,7 @@ export const answerReader = once(async (env) => {
 async function fetchWeights<Loaded>(
   assets: Fetcher,
   { path, bytes }: typeof ENCODER_WEIGHTS,
-  load: (file: { stream: ReadableStream<Uint8Array>; bytes: number }) => Promise<Loaded>,
+  load: (file: WeightsFile) => Promise<Loaded>,
 ): Promise<Loaded> {
   // The binding ignores the host of the URL.
   const { ok, status, body } = await assets.fetch(`https://assets/${path}`);

@@ -78,12 +78,7 @@ export class Network {
     const memory = new WebAssembly.Memory({ initial: 0 });
     const { offsets, vocabulary } = await readInto(memory, file);
     const { exports } = await WebAssembly.instantiate(kernels, { env: { memory } });
-    let at = memory.grow(Math.ceil(bufferBytes() / PAGE_BYTES)) * PAGE_BYTES;
-    const places = Object.entries(BUFFERS).map(([name, columns]) => {
-      const start = at;
-      at += MAX_TOKENS * columns * FLOAT_BYTES;
-      return [name, start];
-    });
+    const places = Object.entries(BUFFERS).map(([name, columns]) => [name, grow(memory, MAX_TOKENS * columns * FLOAT_BYTES)]);
     const buffers = Object.fromEntries(places) as Shared["buffers"];
     return new Network({ memory, kernels: exports as unknown as Kernels, tokenizer: new Tokenizer(vocabulary), buffers }, offsets);
   }
@@ -96,10 +91,10 @@ export class Network {
 
   /**
    * Computes the states of tokens.
-   * @returns a function for the states' rows, which are valid until the next call.
+   * @returns a function for the sum of the states of some tokens, by their rows. It is valid until the next call of `transform`.
    * @throws RangeError if there are more than MAX_TOKENS.
    */
-  transform(tokens: readonly number[]): (row: number) => Float32Array {
+  transform(tokens: readonly number[]): (rows: Iterable<number>) => Float32Array {
     const rows = tokens.length;
     if (rows > MAX_TOKENS) throw new RangeError(`${rows} tokens are more than ${MAX_TOKENS}`);
     const { x, attention, context, inner, output, scratch } = this.shared.buffers;
@@ -115,7 +110,13 @@ export class Network {
       this.linear(inner, rows, INNER, `${layer}.outer`, DIMENSIONS, output);
       this.addAndNormalise(output, rows, `${layer}.outer`);
     }
-    return (row) => this.floats(x + row * DIMENSIONS * FLOAT_BYTES, DIMENSIONS);
+    return (some) => {
+      const sum = new Float32Array(DIMENSIONS);
+      for (const row of some) {
+        for (const [at, value] of this.floats(x + row * DIMENSIONS * FLOAT_BYTES, DIMENSIONS).entries()) sum[at]! += value;
+      }
+      return sum;
+    };
   }
 
   /** A vector of the weights. */
@@ -155,21 +156,17 @@ export class Network {
   }
 }
 
-function bufferBytes(): number {
-  return Object.values(BUFFERS).reduce((sum, columns) => sum + MAX_TOKENS * columns * FLOAT_BYTES, 0);
+/** Grows a memory. @returns the offset of the added bytes. */
+function grow(memory: WebAssembly.Memory, bytes: number): number {
+  return memory.grow(Math.ceil(bytes / PAGE_BYTES)) * PAGE_BYTES;
 }
 
-/** Adds a file to the end of a memory. @returns where its parts are. */
+/** Adds a file to the end of a memory, once all of it has arrived: a memory never shrinks again. @returns where its parts are. */
 async function readInto(memory: WebAssembly.Memory, { stream, bytes }: WeightsFile): Promise<{ offsets: Offsets; vocabulary: string }> {
-  const start = memory.grow(Math.ceil(bytes / PAGE_BYTES)) * PAGE_BYTES;
-  let size = 0;
-  for await (const part of stream) {
-    if (size + part.length > bytes) throw new Error(`The weights have more than ${bytes} bytes`);
-    // Another file that is read at the same time makes the memory grow, which replaces its buffer.
-    new Uint8Array(memory.buffer, start).set(part, size);
-    size += part.length;
-  }
-  if (size !== bytes) throw new Error(`The weights have ${size} bytes, not ${bytes}`);
+  const file = new Uint8Array(await new Response(stream).arrayBuffer());
+  if (file.length !== bytes) throw new Error(`The weights have ${file.length} bytes, not ${bytes}`);
+  const start = grow(memory, bytes);
+  new Uint8Array(memory.buffer).set(file, start);
   const headerBytes = new DataView(memory.buffer).getUint32(start, true);
   const decoder = new TextDecoder();
   const text = (from: number, length: number) => decoder.decode(new Uint8Array(memory.buffer, from, length));
