@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { AgentKnowledge } from "../../src/knowledge/agent-knowledge.ts";
 import { candidatesOf, confidenceFeatures, excerptsOf, indexOfBest, scoresOf } from "../../src/extractive/ranking.ts";
 import { composeAnswer } from "../../src/extractive/compose.ts";
-import { readCandidates } from "../../src/extractive/engine.ts";
+import { readCandidates, unread } from "../../src/extractive/engine.ts";
 import { answerReader } from "../../src/models/encoder/load.ts";
 
 /*
@@ -72,10 +72,9 @@ export class Corpus extends DurableObject<SignalsEnv> {
     if (scores) {
       // The reader reads no question in another language.
       if (isRead && !found.isSemantic) return { best: -1, features: null };
-      const ranked = isRead
-        ? readCandidates(await answerReader(this.env), question, retrieval.previousQuestion, found, scores)
-        : { ...found, scores, reading: undefined };
-      return { best: indexOfBest(ranked), features: confidenceFeatures(ranked) ?? null };
+      const ranked = unread(found, scores);
+      const judged = isRead ? readCandidates(await answerReader(this.env), question, retrieval.previousQuestion, ranked) : ranked;
+      return { best: indexOfBest(judged), features: confidenceFeatures(judged) ?? null };
     }
     return found.candidates.map(({ passage, segments, at, features }) => ({
       sourceId: passage.sourceId,

@@ -1,3 +1,4 @@
+import { ORDERED_ITEM } from "../text/blocks.ts";
 import { expandChatSpellings } from "../text/chat-spellings.ts";
 import { terms } from "../text/terms.ts";
 
@@ -27,7 +28,7 @@ const ASKS: readonly (readonly [AnswerType, RegExp])[] = [
   ],
 ];
 
-const HAS: Readonly<Record<Exclude<AnswerType, "any" | "definition">, RegExp>> = {
+const HAS: Readonly<Record<Exclude<AnswerType, "any">, RegExp>> = {
   amount:
     /[£$€¥]\s?\d|\d\s?(?:€|£|\$|%)|\d\s?(?:euros?|dollars?|pounds?|usd|eur|gbp|cents?|kr|chf)\b|\b(?:free|nothing|no (?:\w+ )?(?:fee|charge)s?)\b/i,
   time: /\d(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few)[ -](?:working |business |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|s|min|h)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:immediately|at once|same day|next (?:working )?day|from \d+ to \d+)\b/i,
@@ -37,6 +38,7 @@ const HAS: Readonly<Record<Exclude<AnswerType, "any" | "definition">, RegExp>> =
   contact: /\d{3}|@|\.[a-z]{2,}\b/i,
   steps:
     / > |^\W*(?:to|first|then|click|go|open|select|choose|enter|press|run|use|send|call|add|create|set|copy|install|tap|bring|report|book|tell|switch|change|connect|invite|export|import|register|write|ask)\b|\byou can\b/i,
+  definition: /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is,
 };
 
 /** Captures what follows "what is". */
@@ -46,9 +48,6 @@ const ASKS_DEFINITION =
 const ASKS_CONCEPT = /^an? /i;
 /** A question about more words asks for more than a definition. */
 const MAX_DEFINED_WORDS = 6;
-const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is;
-/** The number of a list item, which does not count as a number in an answer. */
-const LIST_NUMBER = /^[ \t]*\(?\d{1,3}[.)]/;
 
 export function answerTypeOf(question: string): AnswerType {
   const defined = ASKS_DEFINITION.exec(question.trim())?.[1] ?? "";
@@ -57,9 +56,9 @@ export function answerTypeOf(question: string): AnswerType {
   return ASKS.find(([, pattern]) => pattern.test(question))?.[0] ?? (isShort ? "definition" : "any");
 }
 
+/** Whether a text has an answer of this type. The number of a list item does not count as a number. */
 export function hasAnswerType(type: AnswerType, text: string): boolean {
-  if (type === "any") return false;
-  return type === "definition" ? DEFINES.test(text) : HAS[type].test(text.replace(LIST_NUMBER, ""));
+  return type !== "any" && HAS[type].test(text.replace(ORDERED_ITEM, ""));
 }
 
 const CLAUSE_END = /(?<=[.!?;,:])\s+|\s[-–]\s/;
@@ -81,7 +80,6 @@ export function askedTerms(message: string): Set<string> {
     .split(CLAUSE_END)
     .map((clause) => clause.trim());
   const asking = clauses.filter((clause) => ASKS_SOMETHING.test(clause));
-  const [only, ...others] = clauses;
-  if (asking.length === 0 && only !== undefined && others.length === 0 && !TELLS_SOMETHING.test(only)) asking.push(only);
+  if (clauses.length === 1 && asking.length === 0 && !TELLS_SOMETHING.test(clauses[0]!)) asking.push(clauses[0]!);
   return new Set(asking.flatMap(terms));
 }

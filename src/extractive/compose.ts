@@ -1,4 +1,4 @@
-import { firstOfBlock, leadInOf, type Segment } from "./segments.ts";
+import { isQuestion, leadInOf, type Segment } from "./segments.ts";
 
 /** The longest answer that is readable in a chat window. A list of steps may be longer, since half of it would not help. */
 const MAX_WORDS = 120;
@@ -21,9 +21,9 @@ export function answerSegments(segments: readonly Segment[], at: number): number
 /** Returns a short paragraph; of a longer one a sentence, the one before it if it refers to that, and the ones after it while the answer is short. */
 function sentences(segments: readonly Segment[], at: number): number[] {
   const { needsContext, text, block } = segments[at]!;
-  const paragraph = blockFrom(segments, firstOfBlock(segments, at));
+  const paragraph = blockOf(segments, at);
   // What follows a colon or a question belongs to that.
-  const isPlain = paragraph.every((index) => !/[:?]$/.test(segments[index]!.text));
+  const isPlain = paragraph.every((index) => !segments[index]!.text.endsWith(":") && !isQuestion(segments[index]!.text));
   if (isPlain && wordCount(segments, paragraph) <= SHORT_PARAGRAPH_WORDS) return paragraph;
   const indexes = needsContext ? [at - 1, at] : [at];
   if (text.endsWith(":")) return [...indexes, ...introducedFrom(segments, at + 1)];
@@ -40,7 +40,7 @@ function withLeadIn(segments: readonly Segment[], at: number): number[] {
   const introduction = leadInOf(segments, at);
   const leadIn = introduction === undefined ? [] : [introduction];
   if (segment.kind === "row") return [...leadIn, at];
-  const whole = blockFrom(segments, firstOfBlock(segments, at));
+  const whole = blockOf(segments, at);
   return wordCount(segments, whole) <= maxWords(segment) ? [...leadIn, ...whole] : [...leadIn, at];
 }
 
@@ -50,7 +50,7 @@ function introducedFrom(segments: readonly Segment[], first: number): number[] {
   if (!next) return [];
   if (next.kind === "sentence") return [first];
   const indexes: number[] = [];
-  for (const index of blockFrom(segments, first)) {
+  for (const index of blockOf(segments, first)) {
     if (indexes.length > 0 && wordCount(segments, [...indexes, index]) > maxWords(next)) break;
     indexes.push(index);
   }
@@ -65,10 +65,9 @@ function wordCount(segments: readonly Segment[], indexes: readonly number[]): nu
   return indexes.reduce((sum, index) => sum + segments[index]!.text.split(/\s+/).length, 0);
 }
 
-function blockFrom(segments: readonly Segment[], first: number): number[] {
-  const indexes: number[] = [];
-  for (let at = first; segments[at]?.block === segments[first]!.block; at++) indexes.push(at);
-  return indexes;
+/** Returns the indexes of the segments that are in the block of this one. */
+function blockOf(segments: readonly Segment[], at: number): number[] {
+  return [...segments.keys()].filter((index) => segments[index]!.block === segments[at]!.block);
 }
 
 /** Joins the sentences of a paragraph in one line, puts each item in a line of its own, and separates blocks by a blank line. */

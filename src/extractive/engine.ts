@@ -40,7 +40,7 @@ export class ExtractiveEngine implements Model {
     const found = candidatesOf(question, retrieval);
     if (!this.reader || !found.isSemantic) return unread(found);
     try {
-      return readCandidates(await this.reader(), question, retrieval.previousQuestion, found);
+      return readCandidates(await this.reader(), question, retrieval.previousQuestion, unread(found));
     } catch (error) {
       logRarely("reader_failed", {}, error);
       return unread(found);
@@ -75,14 +75,14 @@ export function readCandidates(
   reader: AnswerReader,
   question: string,
   previousQuestion: string | null,
-  found: Candidates,
-  scores: readonly number[] = scoresOf(found),
+  ranked: RankedCandidates,
 ): RankedCandidates {
-  return { ...found, scores, reading: reader.read(question, previousQuestion, excerptsOf(found, scores)) };
+  return { ...ranked, reading: reader.read(question, previousQuestion, excerptsOf(ranked, ranked.scores)) };
 }
 
-function unread(found: Candidates): RankedCandidates {
-  return { ...found, scores: scoresOf(found), reading: undefined };
+/** Ranks candidates by their scores alone. */
+export function unread(found: Candidates, scores: readonly number[] = scoresOf(found)): RankedCandidates {
+  return { ...found, scores, reading: undefined };
 }
 
 function compose(ranked: RankedCandidates): Draft {

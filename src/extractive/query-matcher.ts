@@ -14,11 +14,10 @@ const IS_NUMBER = /^\d/;
 
 /** Compares many texts with one query. */
 export class QueryMatcher {
-  readonly terms: readonly QueryTerm[];
+  private readonly terms: readonly QueryTerm[];
   /** The terms with their parts and alternatives. */
   readonly allTerms: ReadonlySet<string>;
-  readonly weight: number;
-  readonly vector: Float32Array | undefined;
+  private readonly vector: Float32Array | undefined;
   private readonly words: LanguageWords | undefined;
   private readonly contentWords: readonly ContentWord[];
   private readonly contentWeight: number;
@@ -36,17 +35,16 @@ export class QueryMatcher {
     this.allTerms = new Set(
       this.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
     );
-    this.weight = totalWeight(this.terms);
     const content = this.terms.filter(({ isWeak }) => !isWeak);
-    const hasVectors = this.words === undefined;
-    this.vector = hasVectors ? meanVector(this.terms.map(({ term, weight }) => [term, weight])) : undefined;
-    const asked = hasVectors ? askedTerms(question) : undefined;
+    const isEnglish = this.words === undefined;
+    this.vector = isEnglish ? meanVector(this.terms.map(({ term, weight }) => [term, weight])) : undefined;
+    const asked = isEnglish ? askedTerms(question) : undefined;
     const rarityIn = ({ term }: QueryTerm): number => {
       if (IS_NUMBER.test(term)) return 0;
       if (!asked) return MEAN_RARITY;
       return asked.has(term) ? rarityOf(term) : 0;
     };
-    this.contentWords = content.map((term) => new ContentWord(term, hasVectors, rarityIn(term)));
+    this.contentWords = content.map((term) => new ContentWord(term, isEnglish, rarityIn(term)));
     this.contentWeight = totalWeight(content);
     this.ownWords = this.contentWords.slice(0, questionTerms.filter(({ isWeak }) => !isWeak).length);
   }
@@ -63,7 +61,7 @@ export class QueryMatcher {
 
   /** The rarity, 0..1, of the rarest word that the question asks about and the knowledge lacks. It is lower if a text has a similar word. */
   unknownWord(all: ReadonlySet<string>): number {
-    return Math.max(0, ...this.ownWords.map((word) => word.unknown * (1 - word.closeness(all))));
+    return Math.max(0, ...this.ownWords.map((word) => word.unknownRarity * (1 - word.closeness(all))));
   }
 
   /** The question's own terms of which a text has neither the term nor an alternative. */
@@ -73,15 +71,12 @@ export class QueryMatcher {
 
   /** The share of the query's weight that a text matches. */
   share(match: (term: QueryTerm) => number): number {
-    if (this.weight === 0) return 0;
-    return this.terms.reduce((sum, term) => sum + term.weight * match(term), 0) / this.weight;
+    return shareOf(this.terms, match);
   }
 
-  /** The share of the question's own weight that a text matches; 0 for a question that is no follow-up. */
-  shareOfQuestion(match: (term: QueryTerm) => number): number {
-    const weight = totalWeight(this.questionTerms);
-    if (this.previousTerms.length === 0 || weight === 0) return 0;
-    return this.questionTerms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
+  /** The share of a follow-up's own weight that a text matches; 0 for a question that is no follow-up. */
+  ownShareInFollowUp(match: (term: QueryTerm) => number): number {
+    return this.previousTerms.length === 0 ? 0 : shareOf(this.questionTerms, match);
   }
 
   /** The terms of a text without the function words of the query's language. */
@@ -96,11 +91,16 @@ export class QueryMatcher {
     return this.contentWords.reduce((sum, word) => sum + word.weight * word.closeness(all), 0) / this.contentWeight;
   }
 
-  /** How close the meaning of a text is: the cosine of the mean word vectors, or in a language without vectors its `closeness`. */
+  /** How close the meaning of a text is: the cosine of the mean word vectors, or its `closeness` where one of them has no vector. */
   meaning(all: ReadonlySet<string>): number {
     const vector = this.vector && vectorOf(all);
     return this.vector && vector ? cosine(this.vector, vector) : this.closeness(all);
   }
+}
+
+function shareOf(terms: readonly QueryTerm[], match: (term: QueryTerm) => number): number {
+  const weight = totalWeight(terms);
+  return weight === 0 ? 0 : terms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
 }
 
 /** The mean word vectors of sets of terms. The sets are those of passages, which `readPassage` keeps. */
@@ -118,18 +118,18 @@ const MEAN_RARITY = 0.45;
 class ContentWord {
   readonly weight: number;
   /** Its rarity, 0..1, if the question asks about it and the knowledge lacks it, otherwise 0. */
-  readonly unknown: number;
+  readonly unknownRarity: number;
   private readonly vector: Float32Array | undefined;
-  private readonly known = new Map<string, number>();
+  private readonly similarities = new Map<string, number>();
 
   constructor(
     private readonly term: QueryTerm,
-    hasVectors: boolean,
+    isEnglish: boolean,
     rarity: number,
   ) {
     this.weight = term.weight;
-    this.vector = hasVectors ? wordVector(spelledTerm(term)) : undefined;
-    this.unknown = isUnknown(term) ? rarity : 0;
+    this.vector = isEnglish ? wordVector(spelledTerm(term)) : undefined;
+    this.unknownRarity = isUnknown(term) ? rarity : 0;
   }
 
   /** The similarity of the closest word of a text, 0..1: 1 for the word itself. */
@@ -140,11 +140,11 @@ class ContentWord {
   }
 
   private similarity(term: string, vector: Float32Array): number {
-    const known = this.known.get(term);
+    const known = this.similarities.get(term);
     if (known !== undefined) return known;
     const other = wordVector(term);
     const similarity = other ? Math.max(0, (cosine(vector, other) - RELATED_COSINE) / (1 - RELATED_COSINE)) : 0;
-    this.known.set(term, similarity);
+    this.similarities.set(term, similarity);
     return similarity;
   }
 }

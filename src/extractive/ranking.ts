@@ -1,4 +1,4 @@
-import { tokens } from "../text/terms.ts";
+import { hasPhrase, phraseWords } from "../text/phrases.ts";
 import { LEXICAL_FIT } from "./lexical-fit.ts";
 import { READ_FIT } from "./read-fit.ts";
 import { SEMANTIC_FIT } from "./semantic-fit.ts";
@@ -7,7 +7,16 @@ import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
 import { isUnknown, QueryMatcher } from "./query-matcher.ts";
 import type { Excerpt, Reading } from "../models/encoder/answer-reader.ts";
 import type { Passage, QueryTerm, Retrieval } from "../models/retrieval.ts";
-import { headingAbove, leadInOf, MAX_PASSAGES_READ, type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
+import {
+  headingAbove,
+  isQuestion,
+  leadInOf,
+  MAX_PASSAGES_READ,
+  type ReadPassage,
+  readPassage,
+  type Segment,
+  termMatch,
+} from "./segments.ts";
 
 /*
  * Finds the segment of the passages that answers a question, and the probability that it does: a linear model ranks the segments, the
@@ -97,7 +106,7 @@ export interface ReadFeatures extends ConfidenceFeatures {
   readingShare: number;
 }
 
-/** The weights of both models. */
+/** The weights of the ranking, and of the confidence of what the reader has not read. */
 export interface Fit {
   answer: Weights<SegmentFeatures>;
   confidence: Weights<ConfidenceFeatures>;
@@ -153,8 +162,8 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   const ownType = answerTypeOf(question);
   // A follow-up such as "And by bus?" asks for the type of the previous question.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
-  // For "And what is the capital of France?", the words of the previous question would only find its answer again.
   const isSemantic = passages.some(({ similarities }) => similarities !== null);
+  // For "And what is the capital of France?", the words of the previous question would only find its answer again.
   if (!isSemantic && isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], query, isFollowUp, passages: [], isSemantic };
   const top = {
     score: Math.max(...passages.map(({ score }) => score)) || 1,
@@ -163,14 +172,14 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   const all: Passage[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
-    const { segments, ...read } = readPassage(passage);
+    const { segments } = readPassage(passage);
     // A code example with the question itself, such as the body of a request, makes its passage look like an answer.
     if (segments.some((segment) => isExampleOf(segment, question))) continue;
-    const context = new PassageContext(query, { ...read, passage }, top);
+    const context = new PassageContext(query, passage, top);
     all.push(passage);
     for (const [at, segment] of segments.entries()) {
-      if (segment.kind === "heading" || segment.text.endsWith("?") || POINTER.test(segment.text)) continue;
-      candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
+      if (segment.kind === "heading" || isQuestion(segment.text) || POINTER.test(segment.text)) continue;
+      candidates.push({ passage, segments, at, features: context.featuresOf(at, type) });
     }
   }
   return { candidates, query, isFollowUp, passages: all, isSemantic };
@@ -182,10 +191,10 @@ function topSimilarity({ similarities }: Passage): number {
 }
 
 /** The cosines of unrelated texts, and of a question and its answer. Between them, a similarity is spread over 0..1 like other features. */
-const [UNRELATED_COSINE, RELATED_COSINE] = [0.2, 0.6];
+const [UNRELATED_SIMILARITY, ANSWER_SIMILARITY] = [0.2, 0.6];
 
 function spread(cosine: number): number {
-  return Math.max(0, (cosine - UNRELATED_COSINE) / (RELATED_COSINE - UNRELATED_COSINE));
+  return Math.max(0, (cosine - UNRELATED_SIMILARITY) / (ANSWER_SIMILARITY - UNRELATED_SIMILARITY));
 }
 
 function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
@@ -236,8 +245,7 @@ type HeadingFeatures = Pick<SegmentFeatures, "headings" | "headingRecall" | "mea
 
 /** A passage and its comparison with a query, which is made once for all of its segments. */
 class PassageContext {
-  private readonly titleTerms: ReadonlySet<string>;
-  private readonly passage: Passage;
+  private readonly read: ReadPassage;
   private readonly ofHeadings = new Map<ReadonlySet<string>, HeadingFeatures>();
   private readonly passageShare: number;
   private readonly meaning: number;
@@ -246,22 +254,24 @@ class PassageContext {
 
   constructor(
     private readonly query: QueryMatcher,
-    { passage, terms, titleTerms }: Omit<ReadPassage, "segments"> & { passage: Passage },
+    private readonly passage: Passage,
     private readonly top: { score: number; similarity: number },
   ) {
-    this.passage = passage;
-    this.titleTerms = titleTerms;
+    this.read = readPassage(passage);
     this.passageShare = passage.score / top.score;
     this.similarity = topSimilarity(passage);
-    this.meaning = query.meaning(terms);
-    this.closest = query.closeness(terms);
+    this.meaning = query.meaning(this.read.terms);
+    this.closest = query.closeness(this.read.terms);
   }
 
-  featuresOf(segment: Segment, at: number, segments: readonly Segment[], type: AnswerType): SegmentFeatures {
-    const { query, titleTerms } = this;
+  /** The features of the segment at an index, for a question that asks for a type of answer. */
+  featuresOf(at: number, type: AnswerType): SegmentFeatures {
+    const { query } = this;
+    const { segments, titleTerms } = this.read;
+    const segment = segments[at]!;
     const { headingTerms, neighborTerms } = segment;
-    const ofHeadings = this.headingFeatures(headingTerms);
-    const answerTerms = answerTermsOf(segments, at);
+    const answer = answerSegments(segments, at);
+    const answerTerms = termsOf(segments, answer);
     const similarities = this.passage.similarities ?? [];
     const similarity = spread(similarities[at] ?? 0);
     const firstTerms = new Set(query.contentOf(segment.terms).slice(0, TOPIC_TERMS));
@@ -271,8 +281,8 @@ class PassageContext {
     const inTitle = (term: QueryTerm): number => termMatch(titleTerms, term);
     return {
       own: query.share(own),
-      ownInFollowUp: query.shareOfQuestion(own),
-      ...ofHeadings,
+      ownInFollowUp: query.ownShareInFollowUp(own),
+      ...this.headingFeatures(headingTerms),
       neighbors: query.share(nearby),
       anywhere: query.share((term) => Math.max(own(term), heading(term), inTitle(term), NEIGHBOR_FACTOR * nearby(term))),
       topic: query.share((term) => termMatch(firstTerms, term)),
@@ -289,7 +299,7 @@ class PassageContext {
       closest: query.closeness(segment.terms),
       closestInPassage: this.closest,
       similarity,
-      similarityOfAnswer: spread(Math.max(...answerSegments(segments, at).map((index) => similarities[index] ?? 0))),
+      similarityOfAnswer: spread(Math.max(...answer.map((index) => similarities[index] ?? 0))),
       similarityOfPassage: this.similarity,
       similarityShare: similarity / this.top.similarity,
     };
@@ -311,20 +321,16 @@ class PassageContext {
   }
 }
 
-/** The terms of the answer that is composed from a segment. */
-function answerTermsOf(segments: readonly Segment[], at: number): Set<string> {
-  return new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
+function termsOf(segments: readonly Segment[], indexes: readonly number[]): Set<string> {
+  return new Set(indexes.flatMap((index) => [...segments[index]!.terms]));
 }
+
+/** A shorter question, such as "npm install", may be about the code. */
+const MIN_EXAMPLE_WORDS = 4;
 
 /** Whether a code example contains the question itself. */
 function isExampleOf({ kind, text }: Segment, question: string): boolean {
-  return kind === "code" && wordsOnly(text).includes(wordsOnly(question));
-}
-
-function wordsOnly(text: string): string {
-  return ` ${tokens(text)
-    .map(({ term }) => term)
-    .join(" ")} `;
+  return kind === "code" && phraseWords(question).length >= MIN_EXAMPLE_WORDS && hasPhrase(text, [question]);
 }
 
 /** The weight of two rare words, which no passage contains by chance. */
@@ -340,7 +346,7 @@ export function confidenceFeatures(found: RankedCandidates): ConfidenceFeatures 
   const top = passages[0]!.score;
   const { passage, segments, at, features } = best;
   const { terms, titleTerms } = readPassage(passage);
-  const said = new Set([...answerTermsOf(segments, at), ...segments[at]!.headingTerms, ...titleTerms]);
+  const said = new Set([...termsOf(segments, answerSegments(segments, at)), ...segments[at]!.headingTerms, ...titleTerms]);
   return {
     constant: 1,
     passageProbability: probabilities.reduce((sum, each, index) => sum + (candidates[index]!.passage === passage ? each : 0), 0),
@@ -374,7 +380,7 @@ function readingFeatures({ none, excerpts }: Reading): Omit<ReadFeatures, keyof 
 function nearerWithout({ similarities, similarityWithout }: Passage, missing: readonly QueryTerm[]): number {
   const nearest = Math.max(0, ...(similarities ?? []));
   const gains = missing.map(({ term }) => (similarityWithout.get(term) ?? nearest) - nearest);
-  return Math.max(0, ...gains) / (RELATED_COSINE - UNRELATED_COSINE);
+  return Math.max(0, ...gains) / (ANSWER_SIMILARITY - UNRELATED_SIMILARITY);
 }
 
 /** Converts scores to probabilities that sum to 1. */

@@ -1,5 +1,5 @@
 import { LruCache } from "../platform/lru-cache.ts";
-import { blocks, LIST_ITEM } from "../text/blocks.ts";
+import { blocks, LIST_ITEM, ORDERED_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
 import { HEADING_SEPARATOR, type Passage, passageText, type QueryTerm } from "../models/retrieval.ts";
@@ -21,12 +21,11 @@ export interface Segment {
   neighborTerms: ReadonlySet<string>;
 }
 
-const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const IMAGE = /!\[[^\]]*\]\([^)]*\)/g;
 /** A line of at most this many words without final punctuation counts as a heading, whatever its markup. */
 const MAX_HEADING_WORDS = 10;
 const REFERS_BACK =
-  /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
+  /^(?:this|that|it|its|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
 const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
 
 /** How many passages of a search the engine reads: the best ones. */
@@ -62,17 +61,16 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
   const segments: Segment[] = [];
   const headings = new Set(terms(heading ?? title));
   /** One set for all segments under a heading, so that it is compared with a question only once. */
-  let under: ReadonlySet<string> = headings;
+  let headingTerms: ReadonlySet<string> = headings;
   for (const [block, { kind, text }] of [...blocks(content)].entries()) {
     const texts = textsOf(kind, text);
     const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(texts));
-    if (isHeading) under = new Set([...headings, ...terms(text)]);
+    if (isHeading) headingTerms = new Set([...headings, ...terms(text)]);
     const isOrdered = kind === "list" && ORDERED_ITEM.test(text);
     const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1)!.text : "";
     for (const [at, segmentText] of texts.entries()) {
       // In a list of questions and answers, a question is the heading of what follows.
-      const isQuestion = kind === "text" && segmentText.endsWith("?");
-      if (isQuestion) under = new Set([...headings, ...terms(segmentText)]);
+      if (kind === "text" && isQuestion(segmentText)) headingTerms = new Set([...headings, ...terms(segmentText)]);
       const segmentKind = isHeading ? "heading" : SEGMENT_KINDS[kind];
       segments.push({
         kind: segmentKind,
@@ -81,7 +79,7 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
         block,
         isOrdered,
         needsContext: segmentKind === "sentence" && at > 0 && REFERS_BACK.test(segmentText),
-        headingTerms: isHeading ? headings : under,
+        headingTerms: isHeading ? headings : headingTerms,
         neighborTerms: new Set(terms([texts[at - 1], texts[at + 1], leadIn].join("\n"))),
       });
     }
@@ -89,9 +87,14 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
   return segments;
 }
 
+/** Whether a text, which may be in bold, asks something. A question of a text is never its answer. */
+export function isQuestion(text: string): boolean {
+  return /[?？][*_"”’)]*$/.test(text);
+}
+
 /** Returns the heading above a segment: in its passage, or that of the passage. In a list of questions and answers, it is the question. */
 export function headingAbove({ title, heading }: Pick<Passage, "title" | "heading">, segments: readonly Segment[], at: number): string {
-  const inside = segments.slice(0, at).findLast(({ kind, text }) => kind === "heading" || text.endsWith("?"));
+  const inside = segments.slice(0, at).findLast(({ kind, text }) => kind === "heading" || isQuestion(text));
   return inside?.text ?? heading?.split(HEADING_SEPARATOR).at(-1) ?? title;
 }
 
@@ -103,7 +106,7 @@ export function leadInOf(segments: readonly Segment[], at: number): number | und
 }
 
 /** Returns the index of the first segment of a segment's block. */
-export function firstOfBlock(segments: readonly Segment[], at: number): number {
+function firstOfBlock(segments: readonly Segment[], at: number): number {
   return segments.findIndex(({ block }) => block === segments[at]!.block);
 }
 

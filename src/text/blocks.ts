@@ -23,6 +23,8 @@ const ATX_HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
 const SETEXT_UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
 const THEMATIC_BREAK = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
+/** Matches the number at the beginning of an item of an ordered list. */
+export const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
@@ -38,7 +40,7 @@ export function* blocks(text: string): Generator<Block> {
 export function* blockSlices(text: string): Generator<Block | undefined> {
   const reader = new LineReader(text);
   for (let line = reader.next(); line; line = reader.next()) {
-    if (reader.isSliceRead()) yield undefined;
+    if (reader.endsSlice()) yield undefined;
     if (line.head.trim() === "" && line.text.trim() === "") continue;
     const fence = FENCE.exec(line.head);
     if (fence) yield { kind: "code", text: yield* readFence(reader, line, fence[1]!), level: 0 };
@@ -56,8 +58,8 @@ class LineReader {
   private sliceEnd = SLICE_CHARS;
   constructor(private readonly text: string) {}
 
-  /** Whether another slice was read. */
-  isSliceRead(): boolean {
+  /** Whether a slice has been read. If so, the next one begins. */
+  endsSlice(): boolean {
     if (this.position < this.sliceEnd) return false;
     this.sliceEnd = this.position + SLICE_CHARS;
     return true;
@@ -103,7 +105,7 @@ function headingOf(line: Line): Block | undefined {
 
 function* readFence(reader: LineReader, first: Line, mark: string): Generator<undefined, string> {
   for (let line = reader.next(); line; line = reader.next()) {
-    if (reader.isSliceRead()) yield undefined;
+    if (reader.endsSlice()) yield undefined;
     const head = line.head.trim();
     if (head.startsWith(mark) && head.replaceAll(mark[0]!, "") === "") break;
   }
@@ -124,7 +126,7 @@ function* readList(reader: LineReader, first: Line): Generator<undefined, string
       while (reader.peek()!.text.trim() === "") reader.next();
     }
     reader.next();
-    if (reader.isSliceRead()) yield undefined;
+    if (reader.endsSlice()) yield undefined;
   }
   return [...parts, reader.textFrom(begin)].join("\n");
 }
@@ -142,7 +144,7 @@ function* readParagraph(reader: LineReader, first: Line): Generator<undefined, B
 function* readWhile(reader: LineReader, first: Line, belongs: (line: Line) => boolean): Generator<undefined, string> {
   for (let next = reader.peek(); next && next.text.trim() !== "" && belongs(next); next = reader.peek()) {
     reader.next();
-    if (reader.isSliceRead()) yield undefined;
+    if (reader.endsSlice()) yield undefined;
   }
   return reader.textFrom(first);
 }

@@ -134,9 +134,17 @@ describe("the extractive engine", () => {
     return (await answerFrom(question, retrieval)).text;
   }
 
-  test("answers with what follows a question in the knowledge, not with the question", async () => {
-    const text = "# Reports\n\nCharts are drawn hourly.\n\nWhy does the last point of a chart drop?\n\nIts interval is not over yet.";
-    expect(await answerFromText(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
+  test.each([["Why does the last point of a chart drop?"], ["**Why does the last point of a chart drop?**"]])(
+    "answers with what follows a question in the knowledge, not with the question: %s",
+    async (question) => {
+      const text = `# Reports\n\nCharts are drawn hourly.\n\n${question}\n\nIts interval is not over yet.`;
+      expect(await answerFromText(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
+    },
+  );
+
+  test("answers from a passage whose code has the words of a short question", async () => {
+    const text = "# Helper\n\nTo install the helper, run this command once:\n\n```sh\nnpm install helper\n```";
+    expect(await answerFromText(text, "How do I install it?")).toContain("npm install helper");
   });
 
   test.each(["For more information,", "For exports of invoices,"])("prefers a statement to a pointer elsewhere: %s", async (opening) => {
