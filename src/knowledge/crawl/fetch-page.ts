@@ -6,7 +6,7 @@ import { truncate, truncateBytes } from "../../platform/text.ts";
 import { retryAfterMs } from "../../platform/time.ts";
 import { blockFingerprints } from "../extract/boilerplate.ts";
 import { extract } from "../extract/extract.ts";
-import { BOT_TOKEN } from "../extract/robots-directives.ts";
+import { BOT_TOKEN, directivesOfHeader } from "../extract/robots-directives.ts";
 import type { ExtractedPage } from "../extract/response.ts";
 import { cleanText } from "../indexing/chunk.ts";
 import { PIPELINE_VERSION } from "../indexing/ingest.ts";
@@ -94,7 +94,7 @@ async function pageResult(env: Env, page: PageToFetch, exchange: Answered): Prom
   const { status, headers, body, isTruncated, url } = exchange;
   const location = headers.get("location");
   if (REDIRECT_STATUSES.has(status) && location !== null) return redirectResult(env, location, url);
-  if (status === 304) return { outcome: "not_modified" };
+  if (status === 304) return { outcome: "not_modified", noindex: directivesOfHeader(headers.get("x-robots-tag")).noindex };
   if (status === 429 || status >= 500) return failed(`http_${status}`, true, retryAfterOf(status, headers));
   if (!isSuccess(exchange)) return failed(`http_${status}`);
   if (isTruncated) return failed("too_large");

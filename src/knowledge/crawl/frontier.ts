@@ -135,6 +135,7 @@ export class Frontier {
   private followSamePage(page: PageRow, url: string, hops: number): RedirectTarget {
     if (url === page.url) return { reason: "redirect_loop" };
     if (page.depth === START_DEPTH) this.useOriginOf(url);
+    if (this.rules?.isAllowed(onSite(url, this.crawl.origin)) === false) return { reason: "robots" };
     this.pages.update(page.id, { url, hops, leases: 0 });
     return { id: page.id };
   }
@@ -160,7 +161,9 @@ export class Frontier {
 
   private addRobots(): void {
     const url = new URL("/robots.txt", this.crawl.origin).href;
-    this.add({ key: `robots:${url}`, url, kind: "robots", depth: ROBOTS_DEPTH, hops: 0 });
+    const id = this.add({ key: `robots:${url}`, url, kind: "robots", depth: ROBOTS_DEPTH, hops: 0 });
+    // A crawl that comes back to a host reads its rules again.
+    this.pages.update(id, { state: "waiting", leases: 0 });
   }
 
   private addUnlessForbidden(page: Pick<PageRow, "key" | "url" | "depth" | "hops">, kind: "page" | "variant"): number | undefined {

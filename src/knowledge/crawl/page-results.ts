@@ -6,14 +6,16 @@ import { normalisedUrl, pageKey } from "./urls.ts";
 
 /** The reason of a page that was not added because the agent has as much text as it may. */
 export const OVER_LIMIT = "knowledge_limit";
-/** Reasons for skipping a page that hold as long as it is not modified. */
-export const LASTING_REASONS: ReadonlySet<string> = new Set(["noindex", "canonical", "empty"]);
+/** Reasons for skipping a page that hold as long as it is not modified. A `noindex` does not, since it may stand in a header. */
+export const LASTING_REASONS: ReadonlySet<string> = new Set(["canonical", "empty"]);
 /** Delays before the retries of a page whose failure is transient. */
 const RETRY_AFTER_SECONDS = [5, 30];
 /** A longer Retry-After is cut to this, so that no crawl waits for ever. */
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 /** States in which a page may replace another that names it as canonical. */
 const CANONICAL_STATES = new Set<PageState>(["waiting", "fetched", "unchanged"]);
+/** Redirects to a page that the crawl may not read are no failures. */
+const SKIPPED_REDIRECTS = new Set(["other_host", "robots"]);
 /** The limit is longer than any chain of redirects that the frontier follows. */
 const MAX_CHAIN = 20;
 
@@ -42,10 +44,12 @@ export class PageResults {
       case "page":
         return this.applyPage(page, result);
       case "not_modified":
-        return this.applyUnmodified(page);
+        return this.applyUnmodified(page, result.noindex);
       case "redirect":
         return this.applyRedirect(page, result.to);
       case "skipped":
+        // The validators are those of an earlier content.
+        this.pages.update(page.id, { etag: null, lastModified: null });
         return this.finish(page, "skipped", result.reason);
       case "failed":
         return this.applyFailure(page, result);
@@ -108,10 +112,11 @@ export class PageResults {
     return other && CANONICAL_STATES.has(other.state) ? other.id : undefined;
   }
 
-  private applyUnmodified(page: PageRow): void {
-    const { frontier, traps } = this.context;
+  private applyUnmodified(page: PageRow, noindex: boolean): void {
+    const { store, frontier, traps } = this.context;
     traps.noteUnchanged(page.url);
     frontier.addLinks(page, this.pages.listLinkedUrls(page));
+    if (store.source.type === "website" && noindex) return this.finish(page, "skipped", "noindex");
     if (page.documentId === null) return this.finish(page, page.lastState ?? "skipped", page.lastReason);
     const isDuplicate = this.pages.isDuplicate(page.id, page.hash!);
     this.finish(page, isDuplicate ? "skipped" : "unchanged", isDuplicate ? "duplicate" : null);
@@ -119,7 +124,7 @@ export class PageResults {
 
   private applyRedirect(page: PageRow, to: string): void {
     const followed = this.context.frontier.follow(page, to);
-    if ("reason" in followed) return this.finish(page, followed.reason === "other_host" ? "skipped" : "failed", followed.reason);
+    if ("reason" in followed) return this.finish(page, SKIPPED_REDIRECTS.has(followed.reason) ? "skipped" : "failed", followed.reason);
     if (followed.id === page.id) return;
     if (this.redirectsTo(followed.id, page.id)) return this.finish(page, "failed", "redirect_loop");
     this.pages.update(page.id, { links: JSON.stringify([followed.id]) });

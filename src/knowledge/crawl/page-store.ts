@@ -118,12 +118,13 @@ export class PageStore {
     private readonly source: Pick<CrawlSource, "id" | "syncNumber">,
   ) {}
 
-  /** Prepares for the next sync: no page waits, and pages whose content was never committed are read again. */
+  /** Prepares for the next sync: no page waits, and pages whose last content was never committed are read again. */
   reset(): void {
     this.deleteTexts("true");
     this.run(
       `UPDATE pages SET hash = NULL, etag = NULL, last_modified = NULL, built_id = NULL
-        WHERE source_id = ?1 AND (state = 'fetched' OR state = 'indexed' AND built_id IS NOT document_id)`,
+        WHERE source_id = ?1 AND (state = 'fetched' OR state = 'indexed' AND built_id IS NOT document_id
+          OR state IN ('skipped', 'alias') AND document_id IS NOT NULL)`,
     );
     // After the import of an export that was made during a sync, pages may refer to documents that the export does not contain.
     this.run(

@@ -32,7 +32,7 @@ export type FetchResult =
   | { outcome: "robots"; text: string }
   | SitemapPart
   | ({ outcome: "page" } & PageContent)
-  | { outcome: "not_modified" }
+  | { outcome: "not_modified"; noindex: boolean }
   | { outcome: "redirect"; to: string }
   | { outcome: "skipped"; reason: string }
   | FetchFailure;

@@ -1,5 +1,6 @@
 import robotsParser from "robots-parser";
 import { BOT_TOKEN } from "../extract/robots-directives.ts";
+import { normalisedEscapes } from "./urls.ts";
 
 /** RFC 9309 requires crawlers to read at least 500 KiB. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
@@ -7,7 +8,6 @@ export const MAX_ROBOTS_BYTES = 500 * 1024;
 const MAX_RULES = 2_000;
 const MAX_STAR_RULES = 200;
 const MAX_RULE_CHARS = 500;
-const MAX_SITEMAPS = 100;
 /** With a longer delay, a crawl would take days. */
 const MAX_DELAY_IN_SECONDS = 30;
 
@@ -31,30 +31,50 @@ export function robotsTextOf(status: number, bytes: Uint8Array): string | undefi
 
 /** Parses a robots.txt. An HTML page in its place has no rules. */
 export function parseRobots(robotsUrl: string, text: string): RobotsRules {
-  const parsed = robotsParser(robotsUrl, withinLimits(text));
+  const parsed = robotsParser(robotsUrl, ownRules(text));
   const delay = parsed.getCrawlDelay(BOT_TOKEN);
   return {
-    isAllowed: (url) => new URL(url).pathname === "/robots.txt" || parsed.isAllowed(url, BOT_TOKEN) === true,
+    isAllowed: (url) => new URL(url).pathname === "/robots.txt" || parsed.isAllowed(encoded(url), BOT_TOKEN) === true,
     delayInSeconds: delay === undefined || !(delay >= 0) ? null : Math.min(delay, MAX_DELAY_IN_SECONDS),
-    sitemaps: absolute(parsed.getSitemaps().slice(0, MAX_SITEMAPS), robotsUrl),
+    sitemaps: absolute(parsed.getSitemaps(), robotsUrl),
   };
 }
 
-/** Removes the rules beyond the limits. */
-function withinLimits(text: string): string {
-  let rules = 0;
-  let starRules = 0;
-  const keeps = (line: string): boolean => {
-    if (!/^\s*(?:dis)?allow\s*:/i.test(line)) return true;
-    if (line.includes("*")) starRules++;
-    rules++;
-    return rules <= MAX_RULES && line.length <= MAX_RULE_CHARS && (starRules <= MAX_STAR_RULES || !line.includes("*"));
+/** The names of the groups of rules that may apply to our crawler, in lower case. */
+const OWN_GROUPS: ReadonlySet<string> = new Set(["*", BOT_TOKEN.toLowerCase()]);
+
+/** Replaces the rules of other crawlers, and ours beyond the limits, by empty ones, since a rule also ends the list of a group's names. */
+function ownRules(text: string): string {
+  let [rules, starRules] = [0, 0];
+  let [isNaming, isOwn] = [false, false];
+  const read = (line: string): string => {
+    const [name = "", value] = line
+      .split("#", 1)[0]!
+      .split(":", 2)
+      .map((part) => part.trim().toLowerCase());
+    if (value === undefined) return line;
+    if (name === "user-agent") {
+      isOwn = (isNaming && isOwn) || OWN_GROUPS.has(value.split("/", 1)[0]!.trim());
+      isNaming = true;
+      return line;
+    }
+    isNaming = false;
+    if (name !== "allow" && name !== "disallow") return line;
+    if (isOwn) rules++;
+    if (isOwn && line.includes("*")) starRules++;
+    const isKept = isOwn && rules <= MAX_RULES && line.length <= MAX_RULE_CHARS && (starRules <= MAX_STAR_RULES || !line.includes("*"));
+    return isKept ? normalisedEscapes(line) : "Disallow:";
   };
   return text
     .replace(/^\ufeff/, "")
     .split(/\r\n|\r|\n/)
-    .filter(keeps)
+    .map(read)
     .join("\n");
+}
+
+/** Encodes the characters of a URL that the parser encodes in rules, such as brackets in a query. */
+function encoded(url: string): string {
+  return encodeURI(url).replaceAll("%25", "%");
 }
 
 function absolute(urls: string[], base: string): string[] {

@@ -68,7 +68,7 @@ export function nameOf(parameter: string): string {
 }
 
 /** Decodes the escapes of characters that need none, and writes the others in capital letters (RFC 3986, 6.2.2). */
-function normalisedEscapes(text: string): string {
+export function normalisedEscapes(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (escape) => {
     const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
     return /[A-Za-z0-9\-._~]/.test(character) ? character : escape.toUpperCase();

@@ -192,6 +192,33 @@ test("a start page that redirects to another host moves the crawl there, under t
   expect(await moved.requested()).toEqual(["/en", "/a"]);
 });
 
+test("a start page that comes back from another host, as from a page of consent, is read under its own rules", async () => {
+  const site = await createSite();
+  const other = await createSite();
+  await site.answers("/robots.txt", { body: "User-agent: *\nDisallow: /secret" });
+  await site.answers("/", { status: 302, headers: { Location: other.at("/consent") } });
+  await other.answers("/consent", { status: 302, headers: { Location: site.at("/?ok=1") } });
+  await site.has("/?ok=1", { links: ["/a", "/secret"] });
+  await site.has("/a", { text: "Lions roar at night." });
+  const reader = await createReader();
+  const { id, status } = await reader.read({ url: site.at("/") });
+  expect(status).toBe("ready");
+  expect((await reader.search("lions roar"))[0].content).toContain("roar");
+  expect(await reader.pages(id, "skipped")).toMatchObject({ "/secret": "skipped: robots" });
+});
+
+test("a redirect to the same page with a slash follows robots.txt", async () => {
+  const site = await createSite();
+  await site.answers("/robots.txt", { body: "User-agent: *\nDisallow: /private/" });
+  await site.has("/", { links: ["/private"] });
+  await site.answers("/private", { status: 301, headers: { Location: site.at("/private/") } });
+  await site.has("/private/", { text: "Lions roar at night." });
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  expect(await reader.pages(id, "skipped")).toEqual({ "/private": "skipped: robots" });
+  expect(await site.requested()).toEqual(["/", "/private"]);
+});
+
 test("http that redirects to https with www is one site, fetched under that origin", async () => {
   const host = newHost();
   const www = await createSite(`www.${host}`);

@@ -366,3 +366,51 @@ test("two sources of one site take turns", async () => {
   await first.crawl(sourceOf(one.id, "/"), { ...step, isLast: true });
   expect(await first.crawl(sourceOf(other.id, "/a"), step)).toMatchObject({ fetch: [{ kind: "robots" }] });
 });
+
+test("a page is read again after its noindex, which a header may hold without another validator", async () => {
+  const site = await createSite();
+  const headers = { ETag: '"1"' };
+  await site.has("/", { links: ["/a", "/b"], headers });
+  await site.has("/a", { text: "Zebras are striped animals.", headers: { ...headers, "X-Robots-Tag": "noindex" } });
+  await site.has("/b", { text: "Lions roar at night.", headers });
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  expect(await reader.pages(id, "skipped")).toEqual({ "/a": "skipped: noindex" });
+  await site.has("/a", { text: "Zebras are striped animals.", headers });
+  await site.answers("/b", { status: 304, headers: { ...headers, "X-Robots-Tag": "noindex" } });
+  await reader.sync(id);
+  expect(await reader.pages(id, "skipped")).toEqual({ "/b": "skipped: noindex" });
+  expect((await reader.search("zebras"))[0].content).toContain("striped");
+  expect(await reader.search("lions")).toEqual([]);
+});
+
+test("a text that was read in a sync that failed is not taken for the one in use", async () => {
+  const site = await createSite();
+  const head = `<meta name="robots" content="noindex">`;
+  await site.has("/", { text: "Zebras are striped animals." });
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  await site.has("/", { text: "Lions roar at night.", head, headers: { ETag: '"2"' } });
+  expect(await reader.sync(id)).toMatchObject({ status: "failed" });
+  await site.has("/", { text: "Lions roar at night.", headers: { ETag: '"2"' } });
+  expect(await reader.sync(id)).toMatchObject({ status: "ready" });
+  expect((await reader.search("lions"))[0].content).toContain("roar");
+  expect(await reader.search("zebras")).toEqual([]);
+});
+
+test("a page that was empty once is read again when its earlier content is back", async () => {
+  const site = await createSite();
+  const page = { text: "Zebras are striped animals.", headers: { ETag: '"1"' } };
+  await site.has("/", { links: ["/a"] });
+  await site.has("/a", page);
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  await site.answers("/a", { status: 200, body: "" });
+  await reader.sync(id);
+  expect(await reader.search("zebras")).toEqual([]);
+  await site.has("/a", page);
+  await reader.sync(id);
+  const last = (await receivedBy(site.host)).findLast(({ place }) => place === `${site.host}/a`);
+  expect(last?.headers).not.toHaveProperty("if-none-match");
+  expect((await reader.search("zebras"))[0].content).toContain("striped");
+});

@@ -62,6 +62,23 @@ describe("robots.txt", () => {
     ]);
   });
 
+  test("rules of other crawlers neither use up the limits nor join our groups", () => {
+    const others = `User-agent: other\n${"Disallow: /*x\n".repeat(2_500)}`;
+    expect(allowed(`${others}User-agent: *\nDisallow: /private`, "/private")).toBe(false);
+    const long = `User-agent: *\nDisallow: /${"x".repeat(600)}\nUser-agent: other\nDisallow: /`;
+    expect(allowed(long, "/page")).toBe(true);
+  });
+
+  test("rules and URLs may be written with other escapes", () => {
+    const text = "User-agent: *\nDisallow: /*?filter[\nDisallow: /%7Ejoe/";
+    expect(["/a?filter[b]=1", "/a?filter%5Bb%5D=1", "/~joe/b", "/a?b=1"].map((path) => allowed(text, path))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
   test("only the first 500 KiB are read", () => {
     const padding = `# ${"x".repeat(998)}\n`.repeat(MAX_ROBOTS_BYTES / 1000);
     const text = robotsTextOf(200, bytes(`User-agent: *\nDisallow: /early\n${padding}${padding}Disallow: /late`));
