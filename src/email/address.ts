@@ -23,19 +23,22 @@ const THREAD_TOKEN: TokenFormat = {
   encoding: { encode: toBase32, decode: fromBase32 },
 };
 
-/** The address that a mail was sent to: the mailbox and the tag after a plus sign. */
+/** A way to read the address that a mail was sent to: the mailbox, and the tag after a plus sign. */
 export interface Recipient {
   mailbox: string;
   tag: string | null;
 }
 
-/** Splits `support+tag@example.com` into mailbox and tag; undefined if it is not an address. */
-export function parseRecipient(address: string): Recipient | undefined {
+/**
+ * Returns the ways to read an address, the longest mailbox first: `help+eu+tag@example.com` may be the mailbox `help+eu` with a tag, or
+ * `help` with a longer one. The list is empty for a text that is not an address.
+ */
+export function recipientsOf(address: string): Recipient[] {
   const [, local, domain] = /^([^@\s]+)@([^@\s]+)$/.exec(address.trim().toLowerCase()) ?? [];
-  if (!local || !domain) return undefined;
-  const plus = local.indexOf("+");
-  if (plus <= 0) return { mailbox: `${local}@${domain}`, tag: null };
-  return { mailbox: `${local.slice(0, plus)}@${domain}`, tag: local.slice(plus + 1) };
+  if (!local || !domain) return [];
+  const pluses = [...new Set([local.lastIndexOf("+"), local.indexOf("+")])].filter((plus) => plus > 0);
+  const tagged = pluses.map((plus) => ({ mailbox: `${local.slice(0, plus)}@${domain}`, tag: local.slice(plus + 1) }));
+  return [{ mailbox: `${local}@${domain}`, tag: null }, ...tagged];
 }
 
 /** Whether mail can be sent to this address. */

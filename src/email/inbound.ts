@@ -26,12 +26,20 @@ import {
   windowsOf,
 } from "../workspaces/visitor-limits.ts";
 import { listSent } from "../workspaces/visitor-store.ts";
-import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { isMailAddress, readMessageId, recipientsOf, verifyThreadToken, tokensOf } from "./address.ts";
 import { filesIn, type StoredFiles, storeFiles } from "./attachments.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 import { groupOf } from "./domains.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
-import { deleteInboundEmail, eraseThread, findInboundEmail, findMailbox, upsertThread, listThreads, recordInboundEmail } from "./store.ts";
+import {
+  deleteInboundEmail,
+  eraseThread,
+  findInboundEmail,
+  listMailboxes,
+  upsertThread,
+  listThreads,
+  recordInboundEmail,
+} from "./store.ts";
 
 /** The platform accepts mails up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
@@ -52,7 +60,8 @@ const UNAVAILABLE = "This mailbox does not accept mail at the moment. Try again 
 interface IncomingMail {
   op: Operation;
   mailbox: Mailbox;
-  recipient: Recipient;
+  /** What follows the mailbox and a plus sign in the address that the mail was sent to. */
+  tag: string | null;
   mail: Email;
   /** The bytes of the mail. */
   raw: Uint8Array<ArrayBuffer>;
@@ -90,13 +99,15 @@ export async function receiveMail(message: ForwardableEmailMessage, env: Env, no
 }
 
 async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter, nowMs: number): Promise<MailResult> {
-  const recipient = parseRecipient(message.to);
-  if (!recipient) return refuse(message, NO_MAILBOX, "no_mailbox");
+  const recipients = recipientsOf(message.to);
   const directory = directoryDb(env, meter);
-  const [[mailbox]] = await directory.batch([findMailbox(directory, [recipient.mailbox, message.to.toLowerCase()])]);
+  const wanted = recipients.map(({ mailbox }) => mailbox);
+  const [mailboxes] = await directory.batch([listMailboxes(directory, wanted)]);
+  const mailbox = mailboxes.sort((a, b) => wanted.indexOf(a.address) - wanted.indexOf(b.address))[0];
   if (!mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
   const { workspaceId } = mailbox;
-  return { ...(await receiveAt({ op: newOperation(env, meter, workspaceId, nowMs), mailbox, recipient }, message)), workspaceId };
+  const { tag } = recipients[wanted.indexOf(mailbox.address)]!;
+  return { ...(await receiveAt({ op: newOperation(env, meter, workspaceId, nowMs), mailbox, tag }, message)), workspaceId };
 }
 
 /** Receives a mail at a mailbox that exists. */
@@ -249,8 +260,8 @@ async function askAgent(
 }
 
 /** The id of the conversation that a mail continues: the mail carries its token and comes from the same sender. */
-async function findConversation({ op, mailbox, recipient, mail, sender }: IncomingMail): Promise<string | undefined> {
-  const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
+async function findConversation({ op, mailbox, tag, mail, sender }: IncomingMail): Promise<string | undefined> {
+  const tokens = [...new Set(tokensOf(tag, mail.inReplyTo, mail.references))].slice(0, 5);
   const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(op.env.KEY_SECRET))));
   const ids = named.filter((id) => id !== undefined);
   if (ids.length === 0) return undefined;

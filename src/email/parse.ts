@@ -103,9 +103,9 @@ const HISTORY = [
   /^begin forwarded message:$/i,
 ];
 /** The attribution "On Tuesday … wrote:", which may be wrapped over up to three lines. */
-const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт|пн|чт|сб|вс)\b/iu;
+const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт|пн|чт|сб|вс)(?![\p{L}\p{N}])/iu;
 const ATTRIBUTION_END =
-  /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)\b.{0,200}:$/iu;
+  /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)(?![\p{L}\p{N}]).{0,200}:$/iu;
 const ATTRIBUTION_LINES = 3;
 /** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;

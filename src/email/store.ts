@@ -13,8 +13,8 @@ import {
 import { deleteSome, exists, importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
-/** The mailbox that has one of these addresses. */
-export function findMailbox(directory: Database, addresses: string[]) {
+/** The mailboxes that have one of these addresses. */
+export function listMailboxes(directory: Database, addresses: string[]) {
   return directory.select().from(emailDirectory).where(inArray(emailDirectory.address, addresses));
 }
 

@@ -1,6 +1,6 @@
 import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
-import { mintThreadToken, parseRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
+import { mintThreadToken, recipientsOf, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
 import { ignoreReason } from "../../src/email/inbound.ts";
 import { composeMail } from "../../src/email/outbound.ts";
 import { parseMail, questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
@@ -10,13 +10,26 @@ const CONVERSATION = "019a9f00-1234-7abc-8def-0123456789ab";
 
 describe("addresses", () => {
   test.each([
-    ["Support@Example.COM", { mailbox: "support@example.com", tag: null }],
-    ["support+abc@example.com", { mailbox: "support@example.com", tag: "abc" }],
-    ["support+a+b@example.com", { mailbox: "support@example.com", tag: "a+b" }],
-    ["+x@example.com", { mailbox: "+x@example.com", tag: null }],
-    ["nobody", undefined],
-    ["a b@example.com", undefined],
-  ])("%s", (address, read) => expect(parseRecipient(address)).toEqual(read));
+    ["Support@Example.COM", [["support@example.com", null]]],
+    [
+      "support+abc@example.com",
+      [
+        ["support+abc@example.com", null],
+        ["support@example.com", "abc"],
+      ],
+    ],
+    [
+      "support+a+b@example.com",
+      [
+        ["support+a+b@example.com", null],
+        ["support+a@example.com", "b"],
+        ["support@example.com", "a+b"],
+      ],
+    ],
+    ["+x@example.com", [["+x@example.com", null]]],
+    ["nobody", []],
+    ["a b@example.com", []],
+  ])("%s", (address, read) => expect(recipientsOf(address).map(({ mailbox, tag }) => [mailbox, tag])).toEqual(read));
 
   test("a token names its conversation under each secret in use and no other", async () => {
     const token = await mintThreadToken(CONVERSATION, "old");
@@ -88,6 +101,9 @@ describe("the new text of a mail", () => {
     ["nothing but text", "Hello,\n\nwhere is it?", "Hello,\n\nwhere is it?"],
     ["Gmail", "It is blue.\n\nOn Tue, Nov 3, 2026 at 9:00 AM Help <help@example.com> wrote:\n> Which colour?\n", "It is blue."],
     ["a wrapped attribution", "Blue.\n\nOn Tue, Nov 3, 2026 at 9:00 AM Help Desk of Example\n<help@example.com> wrote:\n> Which?", "Blue."],
+    ["Spanish", "Azul.\n\nEl mar, 3 nov 2026 a las 9:00, Help <help@example.com> escribió:\n> ¿Cuál?", "Azul."],
+    ["Polish", "Niebieski.\n\nW dniu 3.11.2026 o 9:00 Help napisał:\n> Jaki?", "Niebieski."],
+    ["Russian", "Синий.\n\nвт, 3 нояб. 2026 г. в 9:00, Help <help@example.com> пишет:\n> Какой?", "Синий."],
     ["German", "Blau.\n\nAm 03.11.2026 um 09:00 schrieb Help <help@example.com>:\n> Welche?", "Blau."],
     ["French", "Bleu.\n\nLe mar. 3 nov. 2026 à 09:00, Help <help@example.com> a écrit :\n> Quelle ?", "Bleu."],
     ["Outlook", "Blue.\n\nFrom: Help <help@example.com>\nSent: Tuesday, November 3, 2026\nTo: Ada\nSubject: Re: x\n\nWhich?", "Blue."],

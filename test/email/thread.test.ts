@@ -288,3 +288,18 @@ test("another workspace's mailbox gets its own conversations", async () => {
   await receive({ to: mailbox.address });
   expect((await neighbour.call("GET", "/conversations")).body.total).toBe(0);
 });
+
+test("a mailbox with a plus sign receives replies, also beside the one without", async () => {
+  // A reply's address has room for a short name only.
+  const name = crypto.randomUUID().slice(0, 8);
+  const plain = await createMailbox({ email_address: `${name}@example.com` });
+  const mailbox = await createMailbox({ email_address: `${name}+eu@example.com` });
+  await receive({ to: `${name}+eu@example.com`, subject: "My refund" });
+  const [answer] = await sendAll(mailbox);
+  const { email } = answer!.replyTo as { email: string };
+  await receive({ to: email, subject: "Re: My refund", text: "I want to talk to a human." });
+  const all = await conversations(mailbox);
+  expect(all).toHaveLength(1);
+  expect(all[0]).toMatchObject({ status: "needs_human" });
+  expect(await conversations(plain)).toEqual([]);
+});
