@@ -13,6 +13,7 @@ const MARKED = new RegExp(`^@\\s?(${WORDS})\\b[\\s:]*(.*)$`, "i");
 const UNMARKED = new RegExp(`^(${WORDS})\\s*:\\s*(.*)$`, "i");
 const IDS = /^(?:[\s,;&[\]()]|and\b|none\b|[pt]\d+\b)*/i;
 const DECORATION = /[*_`#>]/g;
+const DECORATION_BEFORE = /^[\s*_`#>]*/;
 
 /** Finds the header in a line or sentence of a reply; undefined for any other text. */
 export function parseHeader(line: string): HeaderLine | undefined {
@@ -21,8 +22,16 @@ export function parseHeader(line: string): HeaderLine | undefined {
   const [, word = "", after = ""] = marked ?? UNMARKED.exec(plain) ?? [];
   const kind = word.toLowerCase().replace(/^source$/, "sources");
   const idList = kind === "sources" ? IDS.exec(after)![0] : "";
-  const rest = after.slice(idList.length);
+  const isEmpty = after.length === idList.length;
+  const rest = isEmpty ? "" : restOf(line, plain.length - after.length + idList.length);
   if (kind === "" || (!marked && rest !== "")) return undefined;
   if (kind !== "sources") return { header: { kind: kind as Exclude<ReplyHeader["kind"], "sources"> }, rest };
   return { header: { kind, ids: (idList.match(/[pt]\d+/gi) ?? []).map((id) => id.toLowerCase()) }, rest };
+}
+
+/** Returns what follows so many characters of a line, of which decoration does not count. The rest keeps its decoration. */
+function restOf(line: string, length: number): string {
+  let at = DECORATION_BEFORE.exec(line)![0].length;
+  for (let count = 0; count < length; at++) if (line[at]!.search(DECORATION) < 0) count++;
+  return line.slice(at).trimEnd();
 }

@@ -12,7 +12,8 @@ const MARKER_TARGET = /^[pt]\d+$/i;
 // Each character can match in one way only: otherwise a model could be made to write text that backtracks exponentially.
 const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\])*)\]/;
 const TARGET = /^\(\s*(?!\s)<?((?:[^\s<>()]|\([^\s()]*\))*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/;
-const BARE_LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
+// A browser reads "http:example.com" as "http://example.com", too.
+const BARE_LINK = /^(?:https?:(?=\S)|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
 const PLAIN = /^[^\s![【(/hw]+\s*/i;
 const WORD_END = /[\p{L}\p{N}]$/u;
 
@@ -45,7 +46,7 @@ export function visibleText(part: string, links: AllowedLinks, isId: (id: string
       rest = rest.slice(cited.length);
       continue;
     }
-    const piece = markdownLinkAt(rest, shown, links, isId) ?? bareLinkAt(rest, shown, links) ?? plainTextAt(rest);
+    const piece = markdownLinkAt(rest, shown, links, isId) ?? bareLinkAt(rest, shown, links) ?? plainTextAt(rest, shown);
     ids.push(...piece.ids);
     shown += piece.shown;
     rest = rest.slice(piece.length);
@@ -83,7 +84,9 @@ function bareLinkAt(text: string, before: string, links: AllowedLinks): Piece | 
   return end === undefined ? { length: ends.at(-1)!, shown: REMOVED_LINK, ids: [] } : { length: end, shown: found.slice(0, end), ids: [] };
 }
 
-function plainTextAt(text: string): Piece {
+function plainTextAt(text: string, before: string): Piece {
+  // What is no link here, since it is long or unusual, must be none for other readers of Markdown either.
+  if (text.startsWith("(") && before.endsWith("]")) return { length: 1, shown: " (", ids: [] };
   const length = PLAIN.exec(text)?.[0].length ?? 1;
   return { length, shown: text.slice(0, length), ids: [] };
 }
@@ -94,28 +97,28 @@ const TRAILING = ".,;:!?)]*_~'\"";
 const MAX_TRAILING = 20;
 
 /**
- * The links that an answer may contain: those that its sources have verbatim. A link that a model makes up is dead at best. At worst,
+ * The links that an answer may contain: those that the evidence, the instructions or the conversation have verbatim. A link that a model makes up is dead at best. At worst,
  * an injected image link sends the conversation to another server as soon as it is shown.
  */
 export class AllowedLinks {
-  private readonly links = new Set<string>();
+  private links: Set<string> | undefined;
 
   /** @param texts is called at the first look-up, since there may be more evidence by then. */
   constructor(private readonly texts: () => readonly string[]) {}
 
   has(link: string): boolean {
-    if (this.links.size === 0) for (const found of this.texts().flatMap((text) => [...text.matchAll(URL_IN_TEXT)])) this.add(found[0]);
+    this.links ??= new Set(this.texts().flatMap((text) => [...text.matchAll(URL_IN_TEXT)].flatMap(([found]) => possibleLinks(found))));
     return this.links.has(normalizeLink(link));
   }
 
   /** Makes the next look-up read the texts again. Call it when there are more. */
   refresh(): void {
-    this.links.clear();
+    this.links = undefined;
   }
+}
 
-  private add(link: string): void {
-    for (const end of possibleLinkEnds(link)) this.links.add(normalizeLink(link.slice(0, end)));
-  }
+function possibleLinks(found: string): string[] {
+  return possibleLinkEnds(found).map((end) => normalizeLink(found.slice(0, end)));
 }
 
 /** Returns where a link in a text may end, longest first, since punctuation at its end may belong to the sentence. */

@@ -35,5 +35,7 @@ describe("parseHeader", () => {
 
   test("returns the text after the header on the same line", () => {
     expect(parseHeader("@sources p1, p2 Refunds take p days.")).toEqual({ header: sources("p1", "p2"), rest: "Refunds take p days." });
+    expect(parseHeader(" **@sources p1** Set `max_items` to **2**.")?.rest).toBe("Set `max_items` to **2**.");
+    expect(parseHeader("@smalltalk **Hello** > you")?.rest).toBe("**Hello** > you");
   });
 });

@@ -94,4 +94,20 @@ describe("links", () => {
     expect(shown(`[a](https://evil.test/${"q".repeat(3_000)})`)).not.toContain("https://evil");
     expect(shown(`[a\n](https://evil.test/x) ![b\n](//evil.test/x)`)).not.toContain("evil.test");
   });
+
+  test.each([
+    ["![x](http:evil.test/?q=secret (title))", "![x] ((link removed) (title))"],
+    ["[a\n](http:evil.test/x)", "[a\n] ((link removed))"],
+    ["<http:evil.test/x>", "<(link removed)>"],
+    [`[${"a".repeat(600)}](/pricing)`, `[${"a".repeat(600)}] (/pricing)`],
+  ])("that only some readers of Markdown know are none in %j", (text, clean) => {
+    expect(shown(text)).toBe(clean);
+  });
+
+  test("are looked for once in texts that have none", () => {
+    let reads = 0;
+    const links = new AllowedLinks(() => [`text ${reads++}`]);
+    visibleText("www.a... and www.b...", links, isId);
+    expect(reads).toBe(1);
+  });
 });
