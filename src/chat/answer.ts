@@ -142,12 +142,17 @@ async function readAnswer(
       onText(piece);
     }
   } catch (error) {
-    if (error instanceof TurnSuspendedError) throw error;
+    if (error instanceof TurnSuspendedError) throw new TurnSuspendedError(error.rounds, text);
     const end =
       error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
-    return text === "" ? end : { ...end, text: `${text}\n\n${end.text}` };
+    return continuing(text, end);
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
+}
+
+/** Returns an answer that follows a text which the visitor has seen. */
+export function continuing(seen: string, answer: Answer): Answer {
+  return seen === "" ? answer : { ...answer, text: `${seen}\n\n${answer.text}` };
 }
 
 /** Logs a failure of the model, and returns its description. */

@@ -22,9 +22,9 @@ const updateConversations = createRoute({
 });
 
 bulkRoutes.openapi(updateConversations, async (c) => {
-  const { ids, status, add_tags: addedTags, remove_tags: removedTags, snoozed_until: snoozedUntil } = c.req.valid("json");
+  const { ids, status, add_tags: tags, remove_tags: removedTags, snoozed_until: snoozedUntil } = c.req.valid("json");
   const op = operationOf(c);
-  const results = await changeConversations(op, [...new Set(ids)], { status, addedTags, removedTags, snoozedUntil });
+  const results = await changeConversations(op, [...new Set(ids)], { status, addedTags: [...new Set(tags)], removedTags, snoozedUntil });
   for (const { id, before, after } of results) {
     if (after && after.status !== before?.status) notifyVisitor(c.env, { id, workspaceId: op.workspaceId, status: after.status });
   }

@@ -7,7 +7,16 @@ import { truncate } from "../platform/text.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import type { AnswerKey } from "./responses.ts";
 import { turnOfCall } from "./suspended-turns.ts";
-import { type Asked, chatAnswerSchema, chatFields, endUserSchema, toolCallSchema, type ToolResult, toolResultSchema } from "./wire.ts";
+import {
+  type Asked,
+  chatAnswerSchema,
+  chatFields,
+  endUserSchema,
+  toolCallSchema,
+  type ToolResult,
+  toolResultSchema,
+  toolResultsInSchema,
+} from "./wire.ts";
 
 const AGENT_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
@@ -80,7 +89,10 @@ export const completionInSchema = z
     const path = ["messages", messages.length - 1];
     const last = messages.at(-1);
     if (last?.role === "tool") {
-      if (!resultsIn(messages)) addProblem(ctx, FOREIGN_RESULTS, "messages");
+      const given = resultsIn(messages);
+      if (!given) return addProblem(ctx, FOREIGN_RESULTS, "messages");
+      const { error } = toolResultsInSchema.shape.results.safeParse(given.results);
+      for (const { path: _, ...issue } of error?.issues ?? []) ctx.addIssue({ ...issue, path: ["messages"] });
     } else if (last?.role !== "user")
       ctx.addIssue({
         code: "custom",

@@ -284,7 +284,9 @@ export class ChatSession extends DurableObject<Env> {
       const isEnded = !waitsForCaller(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
       if (!isEnded) return { outcome: "waits_for_tools" };
       if (waitsForCaller(blocking, Date.now())) this.suspended.fail(blocking);
-      await this.runAttempt(blocking.question, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });
+      // Nobody would run the tools of its caller any more.
+      const { clientTools: _clientTools, ...ended } = blocking.question;
+      await this.runAttempt(ended, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });
     }
     return this.runAttempt(question, attempt, caller);
   }

@@ -20,6 +20,8 @@ export interface SuspendedTurn {
   search: Search;
   /** The rounds so far. The calls that are waited for are in the last one. */
   rounds: ToolRound[];
+  /** What the visitor has seen of the answer; undefined for nothing. */
+  text?: string;
   /** The keys of the calls in the journal that the rounds contain. */
   journaled: string[];
   expiresAtMs: number;
@@ -109,7 +111,7 @@ export type Settlement =
 
 const PREFIX = "suspended:";
 
-/** The suspended turns of a conversation, in the storage of its object. At most one waits for its caller, because it blocks the next turn. */
+/** The suspended turns of a conversation, in the storage of its object. At most one waits for its caller, because the next turn ends it or waits for it. */
 export class SuspendedTurns {
   constructor(private readonly kv: SyncKvStorage) {}
 

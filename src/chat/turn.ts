@@ -5,7 +5,7 @@ import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
 import { withVersion } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
-import { isAgentSilent } from "../conversations/status.ts";
+import { isAgentSilent, transitionOn } from "../conversations/status.ts";
 import { createApproval } from "../conversations/approval-store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
@@ -18,7 +18,7 @@ import type { HandoffReason } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
-import { type Answer, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
+import { type Answer, continuing, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
 import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
@@ -234,7 +234,7 @@ export class TurnRunner {
       return await this.storeAnswer(turn, attempt, await this.answer(turn, attempt, search));
     } catch (error) {
       if (!(error instanceof TurnSuspendedError)) throw error;
-      return this.suspend(turn, attempt, { search, rounds: error.rounds });
+      return this.suspend(turn, attempt, { search, rounds: error.rounds, text: error.text });
     }
   }
 
@@ -242,11 +242,21 @@ export class TurnRunner {
     return this.storeAnswer(turn, attempt, handOff({ ...turn, question: attempt.question }, reason, 0));
   }
 
-  private async suspend(turn: OpenTurn, attempt: TurnAttempt, made: Pick<SuspendedTurn, "search" | "rounds">): Promise<ChatAnswer> {
+  private async suspend(
+    turn: OpenTurn,
+    attempt: TurnAttempt,
+    made: Pick<SuspendedTurn, "search" | "rounds" | "text">,
+  ): Promise<ChatAnswer> {
     const { question, listener, op, signal } = attempt;
     signal.throwIfAborted();
     const { asked, conversation } = turn;
-    const state = { ...made, question, visitorId: asked?.authorId ?? null, status: conversation.status, journaled: this.journal.keys };
+    const state = {
+      ...made,
+      question,
+      visitorId: asked?.authorId ?? null,
+      status: transitionOn("visitor_wrote")(conversation.status),
+      journaled: this.journal.keys,
+    };
     const isForTeam = needsTeam(made.rounds.at(-1)!);
     const suspended = isForTeam ? awaitTeam(state, op.newId, Date.now()) : awaitCaller(state, Date.now());
     listener.onSuspend(suspended);
@@ -261,7 +271,8 @@ export class TurnRunner {
       const approval = { id, agentId, messageId: answerId, tool, arguments: input, expiresAt: expiresAtMs };
       return createApproval(op.db, question, approval, Date.now());
     });
-    return this.storeAnswer(turn, attempt, handOff({ ...turn, question }, "approval_required", 0), requests);
+    const answer = continuing(suspended.text ?? "", handOff({ ...turn, question }, "approval_required", 0));
+    return this.storeAnswer(turn, attempt, answer, requests);
   }
 
   /** Returns the result of the early search, or of another one if the visitor's previous questions are not those that it assumed. */
@@ -395,8 +406,6 @@ function verifiedVisitor({ visitor }: Question, asked: StoredMessage | undefined
   if (!asked || asked.verified === null || !(visitor ?? asked).verified) return null;
   return { externalId: asked.externalId, email: asked.emailVerified ? asked.email : null };
 }
-
-/** Returns a message as a model reads it. It reads the replies of the team as the agent's. */
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, at) => text === b[at]);

@@ -14,7 +14,7 @@ export const BY_VISITOR = "visitor";
 export interface Rating {
   id: string;
   messageId: string;
-  /** BY_VISITOR, or the id of an API key. */
+  /** BY_VISITOR, or the id of a member or of an API key. */
   author: string;
   rating: (typeof RATINGS)[number];
   comment: string | null;

@@ -142,7 +142,11 @@ export class HandoffError extends Error {
 
 /** Thrown where the model called tools whose results come later. The turn goes on from its rounds once the awaited outcomes are filled in. */
 export class TurnSuspendedError extends Error {
-  constructor(readonly rounds: ToolRound[]) {
+  /** @param text what the visitor has seen of the answer. */
+  constructor(
+    readonly rounds: ToolRound[],
+    readonly text = "",
+  ) {
     super("the turn waits for the results of tools");
   }
 }

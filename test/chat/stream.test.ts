@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { TurnSuspendedError } from "../../src/models/model.ts";
 import { send } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
 import { createStreamedConversation } from "./stepped-model.ts";
@@ -142,6 +143,21 @@ test("an error in the middle ends the answer with the hand-off message, and the 
   expect(done).toMatchObject({ answer: text, needs_human: true, status: "needs_human" });
   expect((await transcript())[1]).toEqual(["assistant", text]);
   expect(await used()).toBe(0);
+});
+
+test("an answer that asks the team for an approval keeps what was streamed of it", async () => {
+  const { stream, step, transcript } = await createStreamedConversation();
+  const emit = await step();
+  const answer = await stream();
+  const call = { id: "1", name: "refund", input: "{}" };
+  const usage = { input: null, output: null };
+  const report = { model: "stepped", durationMs: 1, firstTokenMs: 1, usage, finish: "tool-calls" as const, failure: null };
+  const calls = [{ call, outcome: { kind: "awaited" as const, from: "team" as const }, durationMs: 0 }];
+  await emit("A1 can be refunded.", new TurnSuspendedError([{ text: "", reasoning: "", report, calls }]));
+  const { text, done } = await new Follower().follow(answer);
+  expect(text).toBe(`A1 can be refunded.\n\n${HANDOFF}`);
+  expect(done).toMatchObject({ answer: text, handoff_reason: "approval_required" });
+  expect((await transcript())[1]).toEqual(["assistant", text]);
 });
 
 test("streamed and plain questions of one conversation are answered in the order of their arrival", async () => {
