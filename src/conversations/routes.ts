@@ -76,7 +76,9 @@ conversationRoutes.openapi(listConversations, async (c) => {
   if (wantsCsv(c)) {
     const readRows = async (asked: Page) => (await listConversationRows(operationOf(c), { ...filter, ...asked, q })) ?? refuseIndexing();
     const toItem = ({ record }: ListedRow) => record;
-    return csvResponse(c, { name: "conversations", columns: conversationColumns, cursor: page.cursor, readRows, positionOf, toItem });
+    const { isOldestFirst } = filter;
+    const list = { name: "conversations", columns: conversationColumns, cursor: page.cursor, isOldestFirst, readRows, positionOf, toItem };
+    return csvResponse(c, list);
   }
   const { rows, total, matches } = (await findConversations(operationOf(c), { ...filter, ...page, q })) ?? refuseIndexing();
   const toItem = ({ record, lastMessageRole, questionPreview }: ListedRow) => ({

@@ -1,6 +1,8 @@
 import type { Hono } from "hono";
+import { sha256Hex } from "../platform/crypto/hashes.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { handleError, handleNotFound } from "../platform/http/error-handler.ts";
+import { MAX_KEY_LENGTH } from "../platform/http/idempotency.ts";
 import { createRouter } from "../platform/http/router.ts";
 
 /** One request of a tool to the integrators' API. */
@@ -49,8 +51,9 @@ export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
     const url = new URL(`/api/v1/${path.map(segmentOf).join("/")}`, c.req.url);
     for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, toText(value));
     const headers = new Headers({ "Content-Type": "application/json" });
-    // The key is encoded, since headers hold only Latin-1.
-    if ((idempotencyKey ?? null) !== null) headers.set("Idempotency-Key", encodeURIComponent(toText(idempotencyKey).toWellFormed()));
+    // The key is encoded, since headers hold only Latin-1, and hashed if it then exceeds the limit.
+    const key = (idempotencyKey ?? null) === null ? "" : encodeURIComponent(toText(idempotencyKey).toWellFormed());
+    if (key !== "") headers.set("Idempotency-Key", key.length > MAX_KEY_LENGTH ? await sha256Hex(key) : key);
     const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     admitted.set(request, c);
     const response = await inner.fetch(request, c.env, c.executionCtx);

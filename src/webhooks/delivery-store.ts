@@ -182,8 +182,8 @@ export interface RetryDecision {
 }
 
 /**
- * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, which cancels all of the endpoint's pending
- * deliveries. A failure does not count against the endpoint when it was at a previous URL, or when nothing was sent.
+ * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, whose pending deliveries are then cancelled
+ * (`cancelPendingDeliveries`). A failure does not count against the endpoint when it was at a previous URL, or when nothing was sent.
  */
 export function recordFailure(db: Database, delivery: LeasedDelivery, result: AttemptResult, { retryAt, isGone }: RetryDecision) {
   const endedAt = result.startedAtMs + result.durationMs;

@@ -20,7 +20,6 @@ const RESERVED_SUFFIXES = [
   "home",
   "corp",
   "private",
-  "home.arpa",
   "arpa",
   "invalid",
   "test",

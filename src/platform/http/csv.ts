@@ -57,7 +57,9 @@ interface CsvList<Row, Item> {
   columns: CsvColumns<Item>;
   /** The position after which the caller continues; undefined for the start of the list. */
   cursor: Position | undefined;
-  /** Reads the rows of a page, newest first, and one more if there is another page. */
+  /** Whether the list begins with its oldest record instead of the newest. */
+  isOldestFirst?: boolean;
+  /** Reads the rows of a page, and one more if there is another page. */
   readRows: (page: Page) => Promise<Row[]>;
   positionOf: (row: Row) => Position;
   toItem: (row: Row) => Item;
@@ -68,7 +70,8 @@ interface CsvList<Row, Item> {
  * failure aborts the response.
  */
 export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, Item>): Promise<Response> {
-  const { columns, cursor, readRows, positionOf, toItem } = list;
+  const { columns, cursor, isOldestFirst = false, readRows, positionOf, toItem } = list;
+  const isAfter = (one: Position, other: Position) => (isOldestFirst ? isNewer(one, other) : isNewer(other, one));
   const readAfter = (position: Position | undefined) => readRows({ limit: PAGE_SIZE, offset: 0, cursor: position });
   // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.
   let rows = await readAfter(cursor);
@@ -79,13 +82,13 @@ export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, I
   let head = cursor ? "" : csvLine(Object.keys(columns));
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const page = rows.slice(0, PAGE_SIZE);
-    const items = page.filter((row) => !end || !isBelow(positionOf(row), end)).map(toItem);
+    const items = page.filter((row) => !end || !isAfter(positionOf(row), end)).map(toItem);
     const lines = items.map((item) => csvLine(Object.values(columns).map((cell) => cell(item))));
     const text = head + lines.join("");
     head = "";
     if (text !== "") controller.enqueue(new TextEncoder().encode(text));
     const last = page.at(-1);
-    const isAtEnd = rows.length <= PAGE_SIZE || !last || (end && !isBelow(end, positionOf(last)));
+    const isAtEnd = rows.length <= PAGE_SIZE || !last || (end && !isAfter(end, positionOf(last)));
     if (isAtEnd) controller.close();
     else rows = await readAfter(positionOf(last));
   };
@@ -94,7 +97,7 @@ export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, I
   return c.body(body);
 }
 
-/** Whether a position comes after another one in a list, which begins with the newest record. */
-function isBelow(one: Position, other: Position): boolean {
-  return one.atMs === other.atMs ? one.id < other.id : one.atMs < other.atMs;
+/** Whether a record is newer than another one. */
+function isNewer(one: Position, other: Position): boolean {
+  return one.atMs === other.atMs ? one.id > other.id : one.atMs > other.atMs;
 }

@@ -15,7 +15,7 @@ import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKe
 
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
-const MAX_KEY_LENGTH = 255;
+export const MAX_KEY_LENGTH = 255;
 /**
  * The lease is longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s. After the lease, the request
  * is considered failed.
